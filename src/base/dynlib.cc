@@ -1,0 +1,36 @@
+#include "base/dynlib.h"
+
+#include <dlfcn.h>
+
+namespace ridge {
+
+Result<DynamicLibrary> DynamicLibrary::open(const std::string& path) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* reason = dlerror();
+    return Error{Code::kNotFound, "open library " + path + ": " + (reason ? reason : "unknown reason")};
+  }
+  return DynamicLibrary(handle, path);
+}
+
+DynamicLibrary::DynamicLibrary(DynamicLibrary&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)), path_(std::move(other.path_)) {}
+
+DynamicLibrary& DynamicLibrary::operator=(DynamicLibrary&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+DynamicLibrary::~DynamicLibrary() {
+  if (handle_ != nullptr) dlclose(handle_);
+}
+
+Result<void*> DynamicLibrary::find(const char* name) const {
+  assert(handle_ != nullptr);
+  void* found = dlsym(handle_, name);
+  if (found == nullptr) return Error{Code::kNotFound, "library " + path_ + " has no symbol " + name};
+  return found;
+}
+
+}  // namespace ridge

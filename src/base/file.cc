@@ -1,0 +1,79 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace ridge {
+namespace {
+
+Error system_error(const char* doing, const std::string& path) {
+  int number = errno;
+  return {number == ENOENT ? Code::kNotFound : Code::kFailed, std::string(doing) + " " + path + ": " + std::strerror(number)};
+}
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+Status write_all(int descriptor, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    ssize_t written = write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error("write", path);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.number < 0) return system_error("read", path);
+  std::string content;
+  std::array<char, 65536> chunk;
+  while (true) {
+    ssize_t got = read(file.number, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error("read", path);
+    if (got == 0) return content;
+    content.append(chunk.data(), static_cast<size_t>(got));
+  }
+}
+
+Status write_file_atomically(const std::string& path, std::string_view content) {
+  static std::atomic<unsigned> sequence = 0;  // two threads writing one path must not share a temporary name
+  std::error_code failure;
+  std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty()) std::filesystem::create_directories(parent, failure);
+  if (failure) return Error{Code::kFailed, "create folder " + parent.string() + ": " + failure.message()};
+  std::string temporary = path + ".tmp" + std::to_string(getpid()) + "-" + std::to_string(sequence++);
+  {
+    Descriptor file{open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+    if (file.number < 0) return system_error("write", temporary);
+    Status written = write_all(file.number, content, temporary);
+    if (written && fsync(file.number) != 0) written = system_error("sync", temporary);
+    if (!written) {
+      unlink(temporary.c_str());
+      return written;
+    }
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    Error error = system_error("rename to", path);
+    unlink(temporary.c_str());
+    return error;
+  }
+  return {};
+}
+
+}  // namespace ridge

@@ -1,0 +1,45 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+
+namespace ridge::log {
+namespace {
+
+std::atomic<Level> current_level = Level::kInfo;
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::kDebug: return spdlog::level::debug;
+    case Level::kInfo: return spdlog::level::info;
+    case Level::kWarning: return spdlog::level::warn;
+    case Level::kError: return spdlog::level::err;
+    case Level::kOff: return spdlog::level::off;
+  }
+  return spdlog::level::off;
+}
+
+// Leaked on purpose: threads of engines may still log while the process exits.
+spdlog::logger& sink() {
+  static spdlog::logger* logger = [] {
+    auto* made = new spdlog::logger("ridge", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_level(spdlog::level::trace);
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e %L %v");
+    return made;
+  }();
+  return *logger;
+}
+
+}  // namespace
+
+void set_level(Level level) { current_level = level; }
+Level level() { return current_level; }
+
+void write(Level level, std::string_view message) {
+  if (level >= current_level.load() && level != Level::kOff)
+    sink().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+}
+
+}  // namespace ridge::log

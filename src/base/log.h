@@ -1,0 +1,36 @@
+// The process's log: one sink, standard error, shared by ridge and by the engines it loads. Results never go here.
+// Thread-safe. Format strings are fmt's, checked at compile time.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ridge::log {
+
+enum class Level { kDebug, kInfo, kWarning, kError, kOff };
+
+void set_level(Level level);
+Level level();
+void write(Level level, std::string_view message);
+
+template <typename... Args>
+void debug(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::kDebug) write(Level::kDebug, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void info(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::kInfo) write(Level::kInfo, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void warning(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::kWarning) write(Level::kWarning, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void error(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::kError) write(Level::kError, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace ridge::log

@@ -1,0 +1,97 @@
+#include "base/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace ridge {
+namespace {
+
+constexpr std::array<std::pair<Origin, std::string_view>, 4> kOrigins = {
+    {{Origin::kMeasured, "measured"}, {Origin::kDatasheet, "datasheet"}, {Origin::kDerived, "derived"}, {Origin::kAssumed, "assumed"}}};
+constexpr std::array<std::pair<Precision, std::string_view>, 7> kPrecisions = {
+    {{Precision::kFp64, "fp64"}, {Precision::kFp32, "fp32"}, {Precision::kTf32, "tf32"}, {Precision::kFp16, "fp16"},
+     {Precision::kBf16, "bf16"}, {Precision::kFp8, "fp8"}, {Precision::kInt8, "int8"}}};
+
+template <typename Table, typename Key>
+std::string_view name_of(const Table& table, Key key) {
+  for (const auto& [candidate, name] : table)
+    if (candidate == key) return name;
+  assert(false);
+  return {};
+}
+
+template <typename Key, typename Table>
+Result<Key> from_name(const Table& table, std::string_view name, std::string_view what) {
+  std::string known;
+  for (const auto& [key, candidate] : table) {
+    if (candidate == name) return key;
+    known += (known.empty() ? "" : ", ") + std::string(candidate);
+  }
+  return Error{Code::kInvalid, fmt::format("unknown {} '{}'; known: {}", what, name, known)};
+}
+
+// Three significant digits, no exponent.
+std::string three_digits(double value) {
+  double magnitude = std::fabs(value);
+  if (magnitude == 0) return "0";
+  int digits = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : magnitude >= 0.09995 ? 3 : 4;
+  return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string scaled(double value, double step, const std::array<std::string_view, 6>& prefixes, std::string_view unit) {
+  if (!std::isfinite(value)) return fmt::format("{} {}", value, unit);
+  size_t i = 0;
+  while (std::fabs(value) >= step * 0.9995 && i + 1 < prefixes.size()) {
+    value /= step;
+    ++i;
+  }
+  std::string number = i == 0 && value == std::floor(value) ? fmt::format("{:.0f}", value) : three_digits(value);
+  std::string suffix = std::string(prefixes[i]) + std::string(unit);
+  return suffix.empty() ? number : number + " " + suffix;
+}
+
+constexpr std::array<std::string_view, 6> kDecimal = {"", "k", "M", "G", "T", "P"};
+constexpr std::array<std::string_view, 6> kBinary = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+
+}  // namespace
+
+std::string_view origin_name(Origin origin) { return name_of(kOrigins, origin); }
+Result<Origin> origin_from_name(std::string_view name) { return from_name<Origin>(kOrigins, name, "origin"); }
+std::string_view precision_name(Precision precision) { return name_of(kPrecisions, precision); }
+Result<Precision> precision_from_name(std::string_view name) { return from_name<Precision>(kPrecisions, name, "precision"); }
+
+std::string format_count(double value) { return scaled(value, 1e3, {"", "k", "M", "G", "T", "P"}, ""); }
+std::string format_flops(double flops) { return scaled(flops, 1e3, kDecimal, "FLOP"); }
+std::string format_flops_rate(double flops_per_s) { return scaled(flops_per_s, 1e3, kDecimal, "FLOP/s"); }
+std::string format_bytes(double bytes) { return scaled(bytes, 1024, kBinary, "B"); }
+std::string format_bandwidth(double bytes_per_s) { return scaled(bytes_per_s, 1e3, kDecimal, "B/s"); }
+std::string format_hertz(double hertz) { return scaled(hertz, 1e3, kDecimal, "Hz"); }
+std::string format_percent(double percent) { return fmt::format("{:.1f} %", percent); }
+
+std::string format_ms(double ms) {
+  double magnitude = std::fabs(ms);
+  if (magnitude >= 999.5) return three_digits(ms / 1e3) + " s";
+  if (magnitude >= 0.9995 || magnitude == 0) return three_digits(ms) + " ms";
+  if (magnitude >= 0.0009995) return three_digits(ms * 1e3) + " µs";
+  return three_digits(ms * 1e6) + " ns";
+}
+
+Result<int64_t> parse_bytes(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 12> kUnits = {{{"", 1}, {"B", 1}, {"kB", 1e3}, {"KB", 1e3},
+      {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
+      {"TiB", 1099511627776.0}, {"k", 1e3}}};
+  double number = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  if (failure == std::errc() && number >= 0)
+    for (const auto& [name, factor] : kUnits)
+      if (name == unit && number * factor < 9.2e18) return static_cast<int64_t>(number * factor);
+  return Error{Code::kInvalid, fmt::format("'{}' is not a size; write a number and a unit, e.g. 64MiB, 1.5GB or 4096", text)};
+}
+
+}  // namespace ridge
