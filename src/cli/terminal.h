@@ -1,0 +1,54 @@
+// What all verbs share in speaking to a person or a script: options, errors, tables, progress. Only cli/ prints.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cli/verb.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ridge::cli {
+
+// Parses `arguments` into `app` (options are bound by the verb). nullopt-like: kDone means go on; otherwise return the
+// value: help was printed (0) or the usage is wrong (2, message on stderr).
+struct Parsed {
+  bool go_on = false;
+  int exit = kDone;
+};
+Parsed parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
+
+// "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
+int fail(std::string_view verb, const Error& error);
+
+void print(std::string_view text);          // to stdout, with a newline
+void print_json(const Json& json);          // indented, to stdout
+void say(std::string_view text);            // to stderr, with a newline
+
+// Columns padded to their widest cell; numbers right-aligned by the caller's choice per column ('l' or 'r').
+std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
+                  std::string_view alignment);
+
+// Progress on stderr: one bar that is redrawn on a terminal, a line per step otherwise. One thread.
+class Progress {
+ public:
+  explicit Progress(std::string_view what);
+  ~Progress();
+  void update(std::string_view step, double share_done);  // share 0…1
+  void finish();
+
+ private:
+  std::string what_;
+  std::string last_step_;
+  bool terminal_;
+  bool drawn_ = false;
+  int last_percent_ = -1;
+};
+
+}  // namespace ridge::cli

@@ -1,0 +1,73 @@
+// Engines run models. open() turns a Plan into a Session; a Session runs.
+//
+// Memory: inputs are read in place from the caller's memory. An output is written in place into the caller's memory when
+// the caller gives some (its shape must then be right), otherwise the engine allocates it and the Output owns it.
+// String tensors (BYTES) have no such form in engines; they are converted from and to the wire layout of base/tensor.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/tensor.h"
+#include "plan/plan.h"
+
+namespace ridge::engine {
+
+struct Info {
+  std::string name;     // "onnxruntime"
+  std::string version;  // as the library reports it
+  std::string library;  // path of what was loaded
+  std::string device;   // what really executes: "cpu"
+  Nanoseconds load_time{};  // of open()
+};
+
+// What the model takes and gives; -1 = dynamic dimension. Order as in the model.
+struct Signature {
+  std::vector<TensorSpec> inputs;
+  std::vector<TensorSpec> outputs;
+};
+
+struct NodeTime {
+  std::string name;      // of the node in the optimised graph
+  std::string op;
+  std::string provider;  // "CPUExecutionProvider"
+  double mean_us = 0;    // per run
+  int runs = 0;
+  std::vector<std::pair<DataType, Shape>> inputs;   // as executed; types unknown to us: kInvalid
+  std::vector<std::pair<DataType, Shape>> outputs;
+};
+
+// One output of one run.
+struct Output {
+  // Before: caller memory (writable span with the right shape), or empty data to let the engine allocate.
+  DataType type = DataType::kInvalid;
+  Shape shape;
+  std::span<std::byte> data;
+  // After: data points at the result; if the engine allocated it, owner keeps it alive.
+  std::shared_ptr<const void> owner;
+};
+
+// One loaded model. run() may be called from several threads at once; each call is one execution.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual const Signature& signature() const = 0;
+  virtual const Info& info() const = 0;
+  // `inputs` in the order of signature().inputs; an optional input that is left out has type kInvalid. `outputs` in the
+  // order of `wanted`, which indexes signature().outputs.
+  virtual Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs) = 0;
+  // Only with Plan::profile: ends profiling and returns the times of all runs but the first `skip_runs`, in order of execution.
+  virtual Result<std::vector<NodeTime>> take_profile(int skip_runs) = 0;
+};
+
+// Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed.
+Result<std::unique_ptr<Session>> open(const plan::Plan& plan);
+// Name, version and path of the engine that open() would use, without a model.
+Result<Info> find_engine(const plan::Plan& plan);
+
+}  // namespace ridge::engine

@@ -1,0 +1,33 @@
+// Reads an ONNX model file into a Graph: parse, check, bind symbols, infer shapes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/graph.h"
+
+namespace ridge::model {
+
+// Values for dimensions that the file leaves open.
+struct Binding {
+  std::optional<int64_t> batch;             // for the first dimension of every input whose first dimension is open
+  std::map<std::string, int64_t> symbols;   // by symbol name
+  std::map<std::string, Shape> shapes;      // by input name; whole shape
+  bool empty() const { return !batch && symbols.empty() && shapes.empty(); }
+};
+
+// "input=1x3x224x224" or "sequence=128" (no 'x', not an input's rank) → into `binding`.
+Status parse_shape_option(const std::string& text, Binding& binding);
+
+// Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data,
+// unknown domain without schema is allowed (its shapes stay unknown), opset newer than known, unbound names in `binding`,
+// a binding that contradicts the file.
+Result<Graph> read(const std::string& path, const Binding& binding = {});
+// The same from memory, for fuzzing and for files sent over the wire. `folder` resolves external data.
+Result<Graph> read_bytes(std::string_view bytes, const std::string& folder, const Binding& binding = {});
+// A graph that an engine wrote (fused, vendor domains): no checker, no inference; shapes only where the file has them.
+Result<Graph> read_optimised(const std::string& path);
+
+}  // namespace ridge::model
