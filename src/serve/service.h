@@ -1,0 +1,135 @@
+// Service: what a running server can be asked, in native types. Protocol front ends (HTTP, gRPC) translate to and from
+// these and hold no state of their own.
+//
+// Thread-safe. infer() never blocks: it validates, queues and returns; `done` is called exactly once, on the calling
+// thread (refusals) or on a worker thread. Repository calls block until their work is done.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/tensor.h"
+
+namespace ridge::serve {
+
+struct RequestInput {
+  std::string name;
+  DataType type = DataType::kInvalid;
+  Shape shape;                      // as the client gave it, unchecked
+  std::span<const std::byte> data;  // packed (base/tensor.h), unchecked; valid while InferRequest::body lives
+};
+
+struct RequestedOutput {
+  std::string name;
+  int64_t classification = 0;  // k > 0: answer the top k classes as BYTES instead of the tensor
+};
+
+struct InferRequest {
+  std::string model;
+  int64_t version = 0;  // 0 = the highest that is served
+  std::string id;
+  std::vector<RequestInput> inputs;
+  std::vector<RequestedOutput> outputs;  // empty = all
+  std::optional<Nanoseconds> timeout;    // in the queue
+  TimePoint arrived{};                   // when its first byte was seen; statistics count from here
+  std::shared_ptr<const void> body;      // keeps the inputs' memory alive until `done` was called
+};
+
+struct ResponseOutput {
+  std::string name;
+  DataType type = DataType::kInvalid;
+  Shape shape;
+  std::span<const std::byte> data;    // valid while owner lives
+  std::shared_ptr<const void> owner;
+};
+
+struct InferResponse {
+  std::string model;
+  int64_t version = 0;
+  std::string id;
+  std::vector<ResponseOutput> outputs;  // in the order asked for
+};
+
+using InferDone = std::function<void(Result<InferResponse>)>;
+
+struct ModelMetadata {
+  std::string name;
+  std::vector<int64_t> versions;  // READY ones, ascending (only the one asked for, if one was)
+  std::string platform;
+  std::vector<TensorSpec> inputs;  // shapes with the leading -1 of batching models
+  std::vector<TensorSpec> outputs;
+};
+
+enum class ModelState { kUnavailable, kLoading, kReady, kUnloading };
+std::string_view model_state_name(ModelState state);  // "READY", …
+
+struct IndexEntry {
+  std::string name;
+  int64_t version = 0;                // 0 = a directory that was never loaded: printed without version and state
+  ModelState state = ModelState::kUnavailable;
+  std::string reason;
+};
+
+struct DurationStatistic {
+  uint64_t count = 0;
+  uint64_t ns = 0;
+};
+
+struct BatchStatistic {
+  uint64_t batch_size = 0;
+  DurationStatistic compute_input, compute_infer, compute_output;
+};
+
+// Of one version of one model since it was loaded. Meaning of every counter: docs/formats.md, as Triton's.
+struct ModelStatistics {
+  std::string name;
+  int64_t version = 0;
+  uint64_t last_inference_ms = 0;  // since the epoch
+  uint64_t inference_count = 0;    // rows
+  uint64_t execution_count = 0;    // engine runs
+  DurationStatistic success, fail, queue, compute_input, compute_infer, compute_output;
+  std::vector<BatchStatistic> batches;  // ascending batch size
+  uint64_t rejected = 0, cancelled = 0, backend_failed = 0, other_failed = 0;  // requests, by cause; sum = fail.count
+  uint64_t pending = 0;            // requests waiting now
+  double load_seconds = 0;
+  std::vector<std::pair<std::string, std::string>> metric_tags;
+  // Request latency histogram: upper bounds [s] and cumulative counts, the last bound infinite.
+  std::vector<double> latency_bounds_s;
+  std::vector<uint64_t> latency_counts;
+  double latency_sum_s = 0;
+};
+
+// Files that a load request brings, replacing the directory: "1/model.onnx" → content.
+struct LoadRequest {
+  std::optional<std::string> config_json;                         // a ModelConfig as JSON, replaces config.pbtxt
+  std::vector<std::pair<std::string, std::string>> files;
+};
+
+class Service {
+ public:
+  virtual ~Service() = default;
+
+  virtual void infer(InferRequest request, InferDone done) = 0;
+
+  virtual bool live() const = 0;
+  virtual bool ready() const = 0;
+  virtual bool model_ready(const std::string& model, int64_t version) const = 0;
+  // Errors: kNotFound unknown model or version; kUnavailable known but not ready.
+  virtual Result<ModelMetadata> metadata(const std::string& model, int64_t version) const = 0;
+  virtual Result<Json> config(const std::string& model, int64_t version) const = 0;
+  // Empty model: all ready versions of all models.
+  virtual Result<std::vector<ModelStatistics>> statistics(const std::string& model, int64_t version) const = 0;
+
+  virtual std::vector<IndexEntry> index(bool only_ready) const = 0;
+  virtual Status load(const std::string& model, const LoadRequest& request) = 0;
+  virtual Status unload(const std::string& model, bool dependents) = 0;
+};
+
+}  // namespace ridge::serve
