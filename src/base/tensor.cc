@@ -38,8 +38,11 @@ std::optional<int64_t> element_count(std::span<const int64_t> shape) {
   bool empty = false;
   for (int64_t dim : shape) {
     if (dim < 0) return std::nullopt;
-    if (dim == 0) empty = true;
-    else if (__builtin_mul_overflow(count, dim, &count)) return std::nullopt;
+    if (dim == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(count, dim, &count)) {
+      return std::nullopt;
+    }
   }
   return empty ? 0 : count;
 }
