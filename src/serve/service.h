@@ -37,7 +37,8 @@ struct InferRequest {
   std::string id;
   std::vector<RequestInput> inputs;
   std::vector<RequestedOutput> outputs;  // empty = all
-  std::optional<Nanoseconds> timeout;    // in the queue
+  std::optional<Nanoseconds> timeout;    // in the queue; counts only if the model's queue policy allows it
+  uint64_t priority = 0;                 // 1 = first; 0 = the model's default level
   TimePoint arrived{};                   // when its first byte was seen; statistics count from here
   std::shared_ptr<const void> body;      // keeps the inputs' memory alive until `done` was called
 };
