@@ -19,12 +19,12 @@
 namespace ridge::engine {
 
 struct Info {
-  std::string name;     // "onnxruntime"
-  std::string version;  // as the library reports it
-  std::string library;  // path of what was loaded
-  std::string device;   // what really executes: "cpu"
+  std::string name;         // "onnxruntime"
+  std::string version;      // as the library reports it
+  std::string library;      // path of what was loaded
+  std::string device;       // what really executes: "cpu"
   Nanoseconds load_time{};  // of open()
-  int threads = 0;      // that execute one operator, the caller's among them, as they really run; 0 = not known
+  int threads = 0;          // that execute one operator, the caller's among them, as they really run; 0 = not known
 };
 
 // What the model takes and gives; -1 = dynamic dimension. Order as in the model.
@@ -34,13 +34,13 @@ struct Signature {
 };
 
 struct NodeTime {
-  std::string name;      // of the node in the optimised graph
+  std::string name;  // of the node in the optimised graph
   std::string op;
-  std::string provider;  // "CPUExecutionProvider"
-  double mean_us = 0;    // per run of the model, without the nodes of its own subgraphs
-  int runs = 0;          // that the mean is over
-  int calls = 0;         // of the node in those runs: more than `runs` inside a loop
-  std::vector<std::pair<DataType, Shape>> inputs;   // as executed; types unknown to us: kInvalid
+  std::string provider;                            // "CPUExecutionProvider"
+  double mean_us = 0;                              // per run of the model, without the nodes of its own subgraphs
+  int runs = 0;                                    // that the mean is over
+  int calls = 0;                                   // of the node in those runs: more than `runs` inside a loop
+  std::vector<std::pair<DataType, Shape>> inputs;  // as executed; types unknown to us: kInvalid
   std::vector<std::pair<DataType, Shape>> outputs;
 };
 

@@ -23,7 +23,8 @@ Nanoseconds from_ms(double ms) { return from_seconds(ms / 1000); }
 // Writes `value` as `type` at every element.
 void fill(DataType type, double value, std::span<std::byte> data) {
   auto write = [&](auto typed) {
-    for (size_t at = 0; at + sizeof typed <= data.size(); at += sizeof typed) std::memcpy(data.data() + at, &typed, sizeof typed);
+    for (size_t at = 0; at + sizeof typed <= data.size(); at += sizeof typed)
+      std::memcpy(data.data() + at, &typed, sizeof typed);
   };
   switch (type) {
     case DataType::kFp32: return write(static_cast<float>(value));
@@ -56,7 +57,8 @@ class FakeSession final : public Session {
     if (script_.fail_runs.contains(number))
       return Error{Code::kFailed, "the fake engine fails run " + std::to_string(number) + " as its script says"};
     const TimePoint computed = Clock::now();
-    for (size_t i = 0; i < wanted.size(); ++i) RIDGE_TRY(answer(inputs, static_cast<size_t>(wanted[i]), rows, outputs[i]));
+    for (size_t i = 0; i < wanted.size(); ++i)
+      RIDGE_TRY(answer(inputs, static_cast<size_t>(wanted[i]), rows, outputs[i]));
     if (times) *times = {started - begin, computed - started, Clock::now() - computed};
     return {};
   }
@@ -94,7 +96,8 @@ class FakeSession final : public Session {
     for (int64_t& dimension : shape)
       if (dimension < 0) dimension = rows;
     size_t elements = static_cast<size_t>(element_count(shape).value_or(0));
-    size_t bytes = source ? source->data.size() : elements * (spec.type == DataType::kBytes ? 4 : data_type_size(spec.type));
+    size_t bytes =
+        source ? source->data.size() : elements * (spec.type == DataType::kBytes ? 4 : data_type_size(spec.type));
     if (output.data.empty()) {
       auto owner = std::make_shared<Buffer>(bytes);
       output.data = owner->span();
@@ -142,7 +145,8 @@ Info engine_info() { return {"fake", "1", "built in", "cpu", Nanoseconds(0), 1};
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   const TimePoint begin = Clock::now();
   RIDGE_ASSIGN(Script script, read_script(plan));
-  if (plan.device != "cpu") return Error{Code::kUnsupported, "device '" + plan.device + "' is not supported, only cpu is"};
+  if (plan.device != "cpu")
+    return Error{Code::kUnsupported, "device '" + plan.device + "' is not supported, only cpu is"};
   wait_until(begin + from_ms(script.load_ms), script.spin);
   if (!script.fail_load.empty()) return Error{Code::kFailed, script.fail_load};
   Info info = engine_info();

@@ -10,18 +10,20 @@ namespace ridge::engine::fake {
 namespace {
 
 constexpr std::string_view kSuffix = ".fake.json";
-constexpr std::string_view kMembers[] = {"inputs",     "outputs",    "load_ms",  "fail_load",    "latency_ms", "latency_ms_per_row",
-                                         "jitter_ms",  "seed",       "spin",     "serial_share", "parallel",   "fail_runs",
-                                         "stall_runs", "stall_ms",   "answer",   "value"};
+constexpr std::string_view kMembers[] = {
+    "inputs", "outputs",      "load_ms",  "fail_load", "latency_ms", "latency_ms_per_row", "jitter_ms", "seed",
+    "spin",   "serial_share", "parallel", "fail_runs", "stall_runs", "stall_ms",           "answer",    "value"};
 
 Result<std::vector<TensorSpec>> read_specs(const Json& script, const char* key) {
   std::vector<TensorSpec> specs;
-  if (!script.at(key).is_array()) return Error{Code::kInvalid, std::string("'") + key + "' should be an array of tensors"};
+  if (!script.at(key).is_array())
+    return Error{Code::kInvalid, std::string("'") + key + "' should be an array of tensors"};
   for (const Json& json : script.at(key)) {
     RIDGE_ASSIGN(std::string name, json_member<std::string>(json, "name"));
     RIDGE_ASSIGN(std::string type, json_member<std::string>(json, "type"));
     TensorSpec spec{name, data_type_from_name(type), {}};
-    if (spec.type == DataType::kInvalid) return Error{Code::kInvalid, "tensor '" + name + "' has unknown type '" + type + "'"};
+    if (spec.type == DataType::kInvalid)
+      return Error{Code::kInvalid, "tensor '" + name + "' has unknown type '" + type + "'"};
     auto shape = json.find("shape");
     if (shape == json.end() || !shape->is_array() ||
         !std::all_of(shape->begin(), shape->end(), [](const Json& d) { return d.is_number_integer(); }))
@@ -78,7 +80,8 @@ Result<Script> from_json(const Json& json) {
   RIDGE_ASSIGN(script.stall_runs, read_runs(json, "stall_runs"));
   RIDGE_ASSIGN(script.stall_ms, json_member_or<double>(json, "stall_ms", 0));
   RIDGE_ASSIGN(std::string answer, json_member_or<std::string>(json, "answer", "echo"));
-  if (answer != "echo" && answer != "constant") return Error{Code::kInvalid, "'answer' should be \"echo\" or \"constant\""};
+  if (answer != "echo" && answer != "constant")
+    return Error{Code::kInvalid, "'answer' should be \"echo\" or \"constant\""};
   script.echo = answer == "echo";
   RIDGE_ASSIGN(script.value, json_member_or<double>(json, "value", 0));
   return script;

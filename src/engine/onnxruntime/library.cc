@@ -123,9 +123,10 @@ Result<const Library*> load(const std::string& wanted) {
       tried += "\n  " + place.what + ": " + opened.error().message;
     }
   }
-  return Error{Code::kNotFound, "ONNX Runtime's library was not found. Tried:" + tried +
-                                    "\nInstall it (pip install onnxruntime), or name libonnxruntime.so by --engine-library or "
-                                    "the environment variable RIDGE_ONNXRUNTIME."};
+  return Error{Code::kNotFound,
+               "ONNX Runtime's library was not found. Tried:" + tried +
+                   "\nInstall it (pip install onnxruntime), or name libonnxruntime.so by --engine-library or "
+                   "the environment variable RIDGE_ONNXRUNTIME."};
 }
 
 Result<Info> find_library(const plan::Plan& plan) {

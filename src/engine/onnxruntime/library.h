@@ -21,8 +21,8 @@ struct Library {
   const OrtApi* api = nullptr;
   OrtEnv* env = nullptr;
   OrtMemoryInfo* cpu_memory = nullptr;
-  OrtAllocator* allocator = nullptr;     // ONNX Runtime's own default; not to be released
-  std::vector<std::string> providers;    // compiled into it: "CPUExecutionProvider", …
+  OrtAllocator* allocator = nullptr;   // ONNX Runtime's own default; not to be released
+  std::vector<std::string> providers;  // compiled into it: "CPUExecutionProvider", …
 };
 
 // The library the search order of search.h finds first, or an error that lists every place and why it was not there.

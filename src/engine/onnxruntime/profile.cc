@@ -42,11 +42,11 @@ bool is_kernel(const Json& event) {
 
 DataType type_from_onnxruntime(const std::string& name) {
   static const std::map<std::string, DataType> kTypes = {
-      {"float", DataType::kFp32},   {"float16", DataType::kFp16}, {"bfloat16", DataType::kBf16},
-      {"double", DataType::kFp64},  {"int8", DataType::kInt8},    {"int16", DataType::kInt16},
-      {"int32", DataType::kInt32},  {"int64", DataType::kInt64},  {"uint8", DataType::kUint8},
+      {"float", DataType::kFp32},    {"float16", DataType::kFp16},  {"bfloat16", DataType::kBf16},
+      {"double", DataType::kFp64},   {"int8", DataType::kInt8},     {"int16", DataType::kInt16},
+      {"int32", DataType::kInt32},   {"int64", DataType::kInt64},   {"uint8", DataType::kUint8},
       {"uint16", DataType::kUint16}, {"uint32", DataType::kUint32}, {"uint64", DataType::kUint64},
-      {"bool", DataType::kBool},    {"string", DataType::kBytes},
+      {"bool", DataType::kBool},     {"string", DataType::kBytes},
   };
   auto found = kTypes.find(name);
   return found == kTypes.end() ? DataType::kInvalid : found->second;
@@ -81,7 +81,8 @@ std::vector<Run> runs_in(const Json& trace) {
 // The trace lists events as they end, inner before outer: what began after an event and ended before it is inside it.
 std::vector<Event> kernels_in(const Json& trace) {
   std::vector<Event> kernels;
-  std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>> open;  // per thread: begin and duration, not yet inside another
+  std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>>
+      open;  // per thread: begin and duration, not yet inside another
   for (const Json& json : trace) {
     if (!is_kernel(json)) continue;
     Event event{&json, number_or(json, "ts"), number_or(json, "dur"), number_or(json, "dur")};
@@ -94,7 +95,8 @@ std::vector<Event> kernels_in(const Json& trace) {
     siblings.emplace_back(event.begin_us, event.duration_us);
     kernels.push_back(event);
   }
-  std::stable_sort(kernels.begin(), kernels.end(), [](const Event& a, const Event& b) { return a.begin_us < b.begin_us; });
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const Event& a, const Event& b) { return a.begin_us < b.begin_us; });
   return kernels;
 }
 
@@ -116,8 +118,8 @@ Result<std::vector<NodeTime>> parse_profile(std::string_view text, int skip_runs
   if (!trace.is_array()) return Error{Code::kInvalid, "ONNX Runtime's profile is not an array of events"};
   std::vector<Run> runs = runs_in(trace);
   if (runs.size() <= static_cast<size_t>(std::max(skip_runs, 0)))
-    return Error{Code::kInvalid, "ONNX Runtime's profile holds " + std::to_string(runs.size()) +
-                                     " runs, the first " + std::to_string(skip_runs) + " do not count; run more"};
+    return Error{Code::kInvalid, "ONNX Runtime's profile holds " + std::to_string(runs.size()) + " runs, the first " +
+                                     std::to_string(skip_runs) + " do not count; run more"};
   const int64_t counted_from_us = runs[static_cast<size_t>(std::max(skip_runs, 0))].begin_us;
   const int counted = static_cast<int>(runs.size()) - std::max(skip_runs, 0);
 

@@ -53,7 +53,8 @@ std::vector<std::string> wheels_under(const fs::path& prefix) {
   std::vector<std::string> found;
   for (const fs::path& python : folders_in(prefix / "lib", "python3"))
     for (const char* packages : {"site-packages", "dist-packages"})
-      for (std::string& file : libraries_in(python / packages / "onnxruntime" / "capi")) found.push_back(std::move(file));
+      for (std::string& file : libraries_in(python / packages / "onnxruntime" / "capi"))
+        found.push_back(std::move(file));
   return found;
 }
 
@@ -78,7 +79,8 @@ Place deps(const Surroundings& around) {
       if (seen.insert(folder).second) {
         for (const fs::path& root : {folder / ".deps" / "python", folder / ".deps" / "onnxruntime"})
           for (std::string& file : wheels_under(root)) place.files.push_back(std::move(file));
-        for (std::string& file : libraries_in(folder / ".deps" / "onnxruntime" / "lib")) place.files.push_back(std::move(file));
+        for (std::string& file : libraries_in(folder / ".deps" / "onnxruntime" / "lib"))
+          place.files.push_back(std::move(file));
       }
       if (folder == folder.parent_path()) break;
     }
@@ -126,7 +128,8 @@ Surroundings surroundings(const std::string& wanted) {
 std::vector<Place> places(const Surroundings& around) {
   if (!around.wanted.empty()) return {named("--engine-library ", around.wanted)};
   if (!around.environment.empty()) return {named("RIDGE_ONNXRUNTIME=", around.environment)};
-  return {deps(around), site_packages(around), Place{"the system's loader", {"libonnxruntime.so", "libonnxruntime.so.1"}, ""}};
+  return {deps(around), site_packages(around),
+          Place{"the system's loader", {"libonnxruntime.so", "libonnxruntime.so.1"}, ""}};
 }
 
 }  // namespace ridge::engine::onnxruntime

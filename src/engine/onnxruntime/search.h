@@ -14,11 +14,11 @@ struct Place {
 
 // What the search looks at, so that tests can give their own.
 struct Surroundings {
-  std::string wanted;              // Plan::engine_library; a file or a folder
-  std::string environment;         // RIDGE_ONNXRUNTIME; likewise
+  std::string wanted;       // Plan::engine_library; a file or a folder
+  std::string environment;  // RIDGE_ONNXRUNTIME; likewise
   std::string executable_folder;
   std::string current_folder;
-  std::vector<std::string> path;   // PATH, split
+  std::vector<std::string> path;  // PATH, split
   std::string virtual_environment;
   std::string home;
 };

@@ -27,7 +27,8 @@ class TemporaryFolder {
     std::error_code error;
     std::string path = (fs::temp_directory_path(error) / "ridge-profile-XXXXXX").string();
     if (error || mkdtemp(path.data()) == nullptr)
-      return Error{Code::kFailed, "make a temporary folder " + path + " for the engine's profile: set TMPDIR to a writable folder"};
+      return Error{Code::kFailed,
+                   "make a temporary folder " + path + " for the engine's profile: set TMPDIR to a writable folder"};
     return TemporaryFolder(path);
   }
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
@@ -71,8 +72,12 @@ class OnnxRuntimeSession final : public Session {
  public:
   OnnxRuntimeSession(const Library& library, SessionHandle session, Signature signature, Info info,
                      std::optional<TemporaryFolder> profile)
-      : library_(library), api_(*library.api), session_(std::move(session)), signature_(std::move(signature)),
-        info_(std::move(info)), profile_(std::move(profile)) {}
+      : library_(library),
+        api_(*library.api),
+        session_(std::move(session)),
+        signature_(std::move(signature)),
+        info_(std::move(info)),
+        profile_(std::move(profile)) {}
 
   const Signature& signature() const override { return signature_; }
   const Info& info() const override { return info_; }
@@ -84,7 +89,8 @@ class OnnxRuntimeSession final : public Session {
   Status add_input(const TensorSpec& spec, const TensorView& tensor, OrtValue*& value) const;
   Status add_output(const TensorSpec& spec, const Output& output, OrtValue*& value) const;
   Status take_output(OrtValue*& value, Output& output) const;
-  Status place(const TensorSpec& spec, DataType type, const Shape& shape, std::span<const std::byte> data, OrtValue*& value) const;
+  Status place(const TensorSpec& spec, DataType type, const Shape& shape, std::span<const std::byte> data,
+               OrtValue*& value) const;
 
   const Library& library_;
   const OrtApi& api_;
@@ -94,8 +100,8 @@ class OnnxRuntimeSession final : public Session {
   std::optional<TemporaryFolder> profile_;  // there until the profile is taken
 };
 
-Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
-                               RunTimes* times) {
+Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<const int> wanted,
+                               std::span<Output> outputs, RunTimes* times) {
   assert(inputs.size() == signature_.inputs.size() && wanted.size() == outputs.size());
   const TimePoint begin = times ? Clock::now() : TimePoint();
   Values in(api_), out(api_);
@@ -137,14 +143,15 @@ Status OnnxRuntimeSession::add_input(const TensorSpec& spec, const TensorView& t
 Status OnnxRuntimeSession::add_output(const TensorSpec& spec, const Output& output, OrtValue*& value) const {
   if (output.data.empty()) return {};  // the engine allocates
   if (spec.type == DataType::kBytes)
-    return Error{Code::kUnsupported, "output '" + spec.name + "' holds strings: its size is not known before the run, so it " +
+    return Error{Code::kUnsupported, "output '" + spec.name +
+                                         "' holds strings: its size is not known before the run, so it " +
                                          "cannot be written into given memory"};
   return place(spec, output.type, output.shape, output.data, value);
 }
 
 // A tensor over memory that is not ours.
-Status OnnxRuntimeSession::place(const TensorSpec& spec, DataType type, const Shape& shape, std::span<const std::byte> data,
-                                 OrtValue*& value) const {
+Status OnnxRuntimeSession::place(const TensorSpec& spec, DataType type, const Shape& shape,
+                                 std::span<const std::byte> data, OrtValue*& value) const {
   if (type != spec.type)
     return Error{Code::kInvalid, "tensor '" + spec.name + "' is " + std::string(data_type_name(type)) +
                                      ", the model's is " + std::string(data_type_name(spec.type))};
@@ -156,8 +163,8 @@ Status OnnxRuntimeSession::place(const TensorSpec& spec, DataType type, const Sh
   // ONNX Runtime only reads inputs; its API has no const. A tensor without elements still needs an address.
   static std::byte nowhere[64];
   void* memory = data.empty() ? nowhere : const_cast<std::byte*>(data.data());
-  return take(api_, api_.CreateTensorWithDataAsOrtValue(library_.cpu_memory, memory, data.size(), shape.data(), shape.size(),
-                                                        to_element_type(type), &value));
+  return take(api_, api_.CreateTensorWithDataAsOrtValue(library_.cpu_memory, memory, data.size(), shape.data(),
+                                                        shape.size(), to_element_type(type), &value));
 }
 
 Status OnnxRuntimeSession::take_output(OrtValue*& value, Output& output) const {
@@ -187,7 +194,8 @@ Status OnnxRuntimeSession::take_output(OrtValue*& value, Output& output) const {
 }
 
 Result<std::vector<NodeTime>> OnnxRuntimeSession::take_profile(int skip_runs) {
-  if (!profile_) return Error{Code::kInvalid, "this session has no profile: it was not asked for, or it was taken already"};
+  if (!profile_)
+    return Error{Code::kInvalid, "this session has no profile: it was not asked for, or it was taken already"};
   TemporaryFolder folder = std::move(*profile_);
   profile_.reset();
   char* raw_path = nullptr;
@@ -208,7 +216,8 @@ std::string what_to_do(const Error& error) {
   switch (error.code) {
     case Code::kNotFound: return "Check the path, and that its external data lies beside it.";
     case Code::kInvalid: return "The file is damaged, incomplete or not an ONNX model; export it again.";
-    case Code::kUnsupported: return "The CPU has no kernel for this operator and type; export the model in FP32 or with other operators.";
+    case Code::kUnsupported:
+      return "The CPU has no kernel for this operator and type; export the model in FP32 or with other operators.";
     case Code::kExhausted: return "There is not enough memory; use fewer instances or a smaller model.";
     default: return "See the message above; RIDGE_LOG=debug shows what the engine did.";
   }
@@ -218,7 +227,8 @@ Status check_device(const Library& library, const plan::Plan& plan) {
   if (plan.device == "cpu") return {};
   std::string has;
   for (const std::string& provider : library.providers) has += (has.empty() ? "" : ", ") + provider;
-  return Error{Code::kUnsupported, "device '" + plan.device + "' is not supported, only cpu is (" + library.path + " has " + has + ")"};
+  return Error{Code::kUnsupported,
+               "device '" + plan.device + "' is not supported, only cpu is (" + library.path + " has " + has + ")"};
 }
 
 }  // namespace
@@ -246,10 +256,11 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
 
   Result<Signature> signature = read_signature(*library, session.get());
   if (!signature) return wrap(signature.error(), plan.model);
-  Info info{"onnxruntime", library->version, library->path, "cpu", load_time,
-            plan.threads > 0 ? plan.threads : std::max(1, 1 + threads_started - threads_between)};
-  return std::unique_ptr<Session>(std::make_unique<OnnxRuntimeSession>(*library, std::move(session), std::move(*signature),
-                                                                       std::move(info), std::move(profile)));
+  Info info{"onnxruntime", library->version,
+            library->path, "cpu",
+            load_time,     plan.threads > 0 ? plan.threads : std::max(1, 1 + threads_started - threads_between)};
+  return std::unique_ptr<Session>(std::make_unique<OnnxRuntimeSession>(
+      *library, std::move(session), std::move(*signature), std::move(info), std::move(profile)));
 }
 
 }  // namespace ridge::engine::onnxruntime

@@ -36,7 +36,8 @@ Status set_memory(const OrtApi& api, OrtSessionOptions* options, const plan::Pla
 // Weights go to a file beside the graph: readers of the graph do not want them, and protobuf ends at 2 GB.
 Status set_optimised_model(const OrtApi& api, OrtSessionOptions* options, const std::string& path) {
   RIDGE_TRY(take(api, api.SetOptimizedModelFilePath(options, path.c_str())));
-  RIDGE_TRY(take(api, api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_ERROR)));  // warns of every written graph
+  RIDGE_TRY(
+      take(api, api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_ERROR)));  // warns of every written graph
   std::string weights = std::filesystem::path(path).filename().string() + ".weights";
   return take(api, api.AddSessionConfigEntry(options, kOrtSessionOptionsOptimizedModelExternalInitializersFileName,
                                              weights.c_str()));

@@ -10,6 +10,7 @@
 namespace ridge::engine::onnxruntime {
 
 // `profile_prefix`: where the profile goes if the plan asks for one.
-Result<SessionOptionsHandle> session_options(const Library& library, const plan::Plan& plan, const std::string& profile_prefix);
+Result<SessionOptionsHandle> session_options(const Library& library, const plan::Plan& plan,
+                                             const std::string& profile_prefix);
 
 }  // namespace ridge::engine::onnxruntime
