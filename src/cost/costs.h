@@ -21,17 +21,17 @@ std::string_view limiter_name(Limiter limiter);  // "compute", "memory", "unknow
 struct NodeCost {
   std::string name;
   std::string op;
-  double flops = 0;         // as published counts have it: multiply-adds count 2, elementary functions 1; stated per rule
-  double macs = 0;          // the multiply-adds among them
+  double flops = 0;  // as published counts have it: multiply-adds count 2, elementary functions 1; stated per rule
+  double macs = 0;   // the multiply-adds among them
   double needed_flops = 0;  // ≤ flops: multiply-adds that no engine can leave out; what a bound may count
   double bytes_read = 0;    // activations and weights
   double bytes_written = 0;
   double weight_bytes = 0;  // the weights among bytes_read
   int64_t parameters = 0;
   Precision precision = Precision::kFp32;  // of the arithmetic
-  bool has_rule = true;      // false: no rule for this operator; bytes counted, FLOPs unknown (0)
-  bool shapes_known = true;  // false: an input or output shape is unknown; the figures are a lower bound
-  bool runs = true;          // false: computed once when the model is loaded, or its result is not used; all figures 0
+  bool has_rule = true;                    // false: no rule for this operator; bytes counted, FLOPs unknown (0)
+  bool shapes_known = true;                // false: an input or output shape is unknown; the figures are a lower bound
+  bool runs = true;  // false: computed once when the model is loaded, or its result is not used; all figures 0
   double intensity() const { return bytes_read + bytes_written > 0 ? flops / (bytes_read + bytes_written) : 0; }
 };
 

@@ -12,7 +12,8 @@
 namespace ridge::cost {
 namespace {
 
-std::vector<Operand> operands_of(const std::vector<int>& tensors, const Residency& residency, const model::Graph& graph) {
+std::vector<Operand> operands_of(const std::vector<int>& tensors, const Residency& residency,
+                                 const model::Graph& graph) {
   std::vector<Operand> operands;
   operands.reserve(tensors.size());
   for (int index : tensors) {
@@ -33,9 +34,8 @@ std::vector<Operand> operands_of(const std::vector<int>& tensors, const Residenc
 // Multiply-adds between two dequantised operands run as integers once the engine has fused the dequantisation.
 bool is_quantised(const model::Node& node, const Residency& residency) {
   if (node.inputs.size() < 2) return false;
-  return std::all_of(node.inputs.begin(), node.inputs.begin() + 2, [&](int index) {
-    return index >= 0 && residency.dequantised[static_cast<size_t>(index)];
-  });
+  return std::all_of(node.inputs.begin(), node.inputs.begin() + 2,
+                     [&](int index) { return index >= 0 && residency.dequantised[static_cast<size_t>(index)]; });
 }
 
 NodeWork idle(const model::Node& node) {
@@ -98,7 +98,8 @@ void add_compulsory(const model::Graph& graph, const Residency& residency, const
       size_t index = static_cast<size_t>(node.inputs[i]);
       double wanted = i == 0 && work.sparse ? 0 : work.read[i];
       if (work.view)
-        wanted = i == 0 && !node.outputs.empty() && node.outputs[0] >= 0 ? need[static_cast<size_t>(node.outputs[0])] : 0;
+        wanted =
+            i == 0 && !node.outputs.empty() && node.outputs[0] >= 0 ? need[static_cast<size_t>(node.outputs[0])] : 0;
       if (residency.constant[index] && work.cost.needed_flops == 0) wanted = 0;
       need[index] = std::max(need[index], wanted);
     }

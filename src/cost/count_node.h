@@ -17,10 +17,10 @@ namespace ridge::cost {
 
 // An input or output of a node.
 struct Operand {
-  bool present = true;         // false: an optional operand that was left out
+  bool present = true;  // false: an optional operand that was left out
   DataType type = DataType::kInvalid;
-  std::optional<Shape> shape;  // absent: rank unknown; -1: dimension unknown
-  bool weight = false;         // constant: part of the model, not of a request
+  std::optional<Shape> shape;                  // absent: rank unknown; -1: dimension unknown
+  bool weight = false;                         // constant: part of the model, not of a request
   std::optional<std::vector<int64_t>> values;  // of a small integer constant
 };
 

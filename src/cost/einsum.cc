@@ -105,8 +105,9 @@ EinsumWork einsum_work(std::string_view equation, std::span<const Shape> shapes)
       extent = std::max(extent, static_cast<double>(shapes[i][j]));
     }
   }
-  std::set<int> output = arrow == std::string::npos ? implicit_output(inputs)
-                                                    : explicit_output(std::string_view(text).substr(arrow + 2), extents);
+  std::set<int> output = arrow == std::string::npos
+                             ? implicit_output(inputs)
+                             : explicit_output(std::string_view(text).substr(arrow + 2), extents);
   for (int label : output)
     if (!extents.contains(label)) return {};
 

@@ -6,8 +6,8 @@ namespace ridge::cost {
 namespace {
 
 struct Lives {
-  std::vector<int> root;       // per tensor: the tensor whose memory it shows
-  std::vector<size_t> end;     // per root: the last node that needs it
+  std::vector<int> root;    // per tensor: the tensor whose memory it shows
+  std::vector<size_t> end;  // per root: the last node that needs it
 };
 
 Lives lives_of(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works) {

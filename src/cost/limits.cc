@@ -54,8 +54,8 @@ std::vector<DeviceLimits::Level> levels_of(const hw::Machine& machine, int threa
     double rate = highest_rate(samples_of(machine.bandwidths, name), threads);
     if (capacity > 0 || rate > 0) levels.push_back({name, rate, capacity});
   }
-  levels.push_back({"DRAM", highest_rate(samples_of(machine.bandwidths, "DRAM"), threads),
-                    std::numeric_limits<double>::infinity()});
+  levels.push_back(
+      {"DRAM", highest_rate(samples_of(machine.bandwidths, "DRAM"), threads), std::numeric_limits<double>::infinity()});
   return levels;
 }
 
@@ -93,7 +93,8 @@ double compute_seconds(double flops, Precision precision, const DeviceLimits& li
 Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads) {
   if (machine.peaks.empty() || machine.bandwidths.empty())
     return Error{Code::kUnavailable, fmt::format("the limits of this machine ({}) were not measured; run 'ridge bench "
-                                                 "device' to measure and store them", machine.cpu.model)};
+                                                 "device' to measure and store them",
+                                                 machine.cpu.model)};
   if (threads < 1)
     return Error{Code::kInvalid, fmt::format("limits for {} threads were asked for; at least 1 is needed", threads)};
   DeviceLimits limits;
@@ -147,8 +148,10 @@ std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits) {
   for (const std::string& op : costs.without_rule)
     sentences.push_back(fmt::format("no rule for {}: counted by its bytes, its FLOPs are not known", op));
   if (!costs.unknown_shapes.empty())
-    sentences.push_back(fmt::format("{} of {} nodes have a shape that is not known (first: {}); the figures are a lower "
-                                    "bound", costs.unknown_shapes.size(), costs.nodes.size(), costs.unknown_shapes.front()));
+    sentences.push_back(
+        fmt::format("{} of {} nodes have a shape that is not known (first: {}); the figures are a lower "
+                    "bound",
+                    costs.unknown_shapes.size(), costs.nodes.size(), costs.unknown_shapes.front()));
   return sentences;
 }
 

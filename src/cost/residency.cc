@@ -17,9 +17,7 @@ bool has_body(const model::Node& node) {
                      [](const auto& entry) { return std::holds_alternative<GraphPointer>(entry.second); });
 }
 
-bool is_random(std::string_view op) {
-  return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial";
-}
+bool is_random(std::string_view op) { return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial"; }
 
 bool passes_storage(const model::Node& node) {
   static const std::unordered_set<std::string_view> kOps = {"DequantizeLinear", "Cast",      "Transpose", "Reshape",
@@ -82,7 +80,8 @@ void find_constants(const model::Graph& graph, Residency& residency) {
       size_t t = static_cast<size_t>(index);
       if (folded) residency.constant[t] = true;
       if (node.op == "DequantizeLinear") residency.dequantised[t] = true;
-      if (source >= 0 && is_plain_view(node)) residency.dequantised[t] = residency.dequantised[static_cast<size_t>(source)];
+      if (source >= 0 && is_plain_view(node))
+        residency.dequantised[t] = residency.dequantised[static_cast<size_t>(source)];
       if (folded && source >= 0 && passes_storage(node))
         residency.stored_type[t] = residency.stored_type[static_cast<size_t>(source)];
     }

@@ -15,7 +15,7 @@ struct Residency {
   std::vector<bool> dequantised;      // made by DequantizeLinear
   std::vector<DataType> stored_type;  // of a weight that was dequantised or converted: the type in the file
   // Per node
-  std::vector<bool> runs;  // not constant, and its result is used
+  std::vector<bool> runs;                  // not constant, and its result is used
   std::vector<std::vector<int>> captured;  // tensors that its bodies use by name
 };
 

@@ -16,10 +16,9 @@ struct Domain {
 
 std::array<Domain, 4> build() {
   std::array<Domain, 4> domains = {Domain{kOnnx, {}}, {kOnnxMl, {}}, {kMicrosoft, {}}, {kBlocked, {}}};
-  for (std::span<const Rule> rules :
-       {elementwise_rules(), matmul_rules(), convolution_rules(), pooling_rules(), recurrent_rules(), attention_rules(),
-        normalisation_rules(), reduction_rules(), movement_rules(), sampling_rules(), quantisation_rules(),
-        control_rules()})
+  for (std::span<const Rule> rules : {elementwise_rules(), matmul_rules(), convolution_rules(), pooling_rules(),
+                                      recurrent_rules(), attention_rules(), normalisation_rules(), reduction_rules(),
+                                      movement_rules(), sampling_rules(), quantisation_rules(), control_rules()})
     for (const Rule& rule : rules)
       for (Domain& domain : domains)
         if (domain.name == rule.domain) domain.rules.emplace(rule.op, &rule);

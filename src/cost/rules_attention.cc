@@ -139,9 +139,11 @@ void linear_attention(Context& context, double) {
 }
 
 constexpr Rule kRules[] = {
-    {kOnnx, "Attention", onnx_attention}, {kOnnx, "LinearAttention", linear_attention},
+    {kOnnx, "Attention", onnx_attention},
+    {kOnnx, "LinearAttention", linear_attention},
     {kOnnx, "RotaryEmbedding", per_input_element, 3},  // x·cos − y·sin
-    {kMicrosoft, "Attention", microsoft_attention}, {kMicrosoft, "QAttention", quantised_attention},
+    {kMicrosoft, "Attention", microsoft_attention},
+    {kMicrosoft, "QAttention", quantised_attention},
     {kMicrosoft, "MultiHeadAttention", multi_head_attention},
     {kMicrosoft, "GroupQueryAttention", group_query_attention},
 };

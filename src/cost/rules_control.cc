@@ -102,7 +102,10 @@ void sequence_map(Context& context, double) {
 }
 
 constexpr Rule kRules[] = {
-    {kOnnx, "If", branch}, {kOnnx, "Loop", loop}, {kOnnx, "Scan", scan}, {kOnnx, "SequenceMap", sequence_map},
+    {kOnnx, "If", branch},
+    {kOnnx, "Loop", loop},
+    {kOnnx, "Scan", scan},
+    {kOnnx, "SequenceMap", sequence_map},
 };
 
 }  // namespace

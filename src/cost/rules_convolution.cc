@@ -26,15 +26,12 @@ void convolve(Context& context, const Layout& layout) {
   std::vector<Window> windows = windows_of(context, *x, *y, spatial(*w));
   double taps = static_cast<double>((*y)[0]) * static_cast<double>((*y)[1]) * static_cast<double>((*w)[1]);
   context.multiply_adds(macs, taps * valid_taps(windows));
-  if (double whole = product(spatial(*x)); whole > 0)
-    context.work.read[layout.x] *= touched_elements(windows) / whole;
+  if (double whole = product(spatial(*x)); whole > 0) context.work.read[layout.x] *= touched_elements(windows) / whole;
   if (context.has_input(layout.bias)) per_output_element(context, 1);
   per_output_element(context, layout.extra);
 }
 
-void conv(Context& context, double) {
-  convolve(context, {.extra = activation_flops(context.text("activation"))});
-}
+void conv(Context& context, double) { convolve(context, {.extra = activation_flops(context.text("activation"))}); }
 
 // Conv, plus another tensor (input 3) that is added before the activation.
 void conv_and_sum(Context& context, double) {
@@ -93,10 +90,14 @@ void causal_conv(Context& context, double) {
 }
 
 constexpr Rule kRules[] = {
-    {kOnnx, "Conv", conv}, {kOnnx, "ConvInteger", conv_integer}, {kOnnx, "QLinearConv", qlinear_conv},
-    {kOnnx, "ConvTranspose", conv_transpose}, {kOnnx, "DeformConv", deform_conv},
+    {kOnnx, "Conv", conv},
+    {kOnnx, "ConvInteger", conv_integer},
+    {kOnnx, "QLinearConv", qlinear_conv},
+    {kOnnx, "ConvTranspose", conv_transpose},
+    {kOnnx, "DeformConv", deform_conv},
     {kOnnx, "CausalConvWithState", causal_conv},
-    {kMicrosoft, "FusedConv", conv_and_sum}, {kMicrosoft, "ConvTransposeWithDynamicPads", conv_transpose},
+    {kMicrosoft, "FusedConv", conv_and_sum},
+    {kMicrosoft, "ConvTransposeWithDynamicPads", conv_transpose},
     {kBlocked, "Conv", conv_and_sum},
 };
 

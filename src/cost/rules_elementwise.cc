@@ -55,29 +55,58 @@ constexpr double kSigmoid = 4;  // 1 / (1 + exp(−x))
 
 constexpr Rule kRules[] = {
     // Arithmetic
-    {kOnnx, "Add", per_output_element, 1}, {kOnnx, "Sub", per_output_element, 1}, {kOnnx, "Mul", per_output_element, 1},
-    {kOnnx, "Div", per_output_element, 1}, {kOnnx, "Mod", per_output_element, 1}, {kOnnx, "Pow", per_output_element, 1},
-    {kOnnx, "Neg", per_output_element, 1}, {kOnnx, "Abs", per_output_element, 1}, {kOnnx, "Sign", per_output_element, 1},
-    {kOnnx, "Reciprocal", per_output_element, 1}, {kOnnx, "Sum", variadic, 0}, {kOnnx, "Max", variadic, 0},
-    {kOnnx, "Min", variadic, 0}, {kOnnx, "Mean", variadic, 1},
+    {kOnnx, "Add", per_output_element, 1},
+    {kOnnx, "Sub", per_output_element, 1},
+    {kOnnx, "Mul", per_output_element, 1},
+    {kOnnx, "Div", per_output_element, 1},
+    {kOnnx, "Mod", per_output_element, 1},
+    {kOnnx, "Pow", per_output_element, 1},
+    {kOnnx, "Neg", per_output_element, 1},
+    {kOnnx, "Abs", per_output_element, 1},
+    {kOnnx, "Sign", per_output_element, 1},
+    {kOnnx, "Reciprocal", per_output_element, 1},
+    {kOnnx, "Sum", variadic, 0},
+    {kOnnx, "Max", variadic, 0},
+    {kOnnx, "Min", variadic, 0},
+    {kOnnx, "Mean", variadic, 1},
     // Rounding, comparison, logic, bits
-    {kOnnx, "Floor", per_output_element, 1}, {kOnnx, "Ceil", per_output_element, 1},
-    {kOnnx, "Round", per_output_element, 1}, {kOnnx, "Equal", per_output_element, 1},
-    {kOnnx, "Greater", per_output_element, 1}, {kOnnx, "GreaterOrEqual", per_output_element, 1},
-    {kOnnx, "Less", per_output_element, 1}, {kOnnx, "LessOrEqual", per_output_element, 1},
-    {kOnnx, "IsInf", per_output_element, 1}, {kOnnx, "IsNaN", per_output_element, 1},
-    {kOnnx, "And", per_output_element, 1}, {kOnnx, "Or", per_output_element, 1}, {kOnnx, "Xor", per_output_element, 1},
-    {kOnnx, "Not", per_output_element, 1}, {kOnnx, "BitShift", per_output_element, 1},
-    {kOnnx, "BitwiseAnd", per_output_element, 1}, {kOnnx, "BitwiseOr", per_output_element, 1},
-    {kOnnx, "BitwiseXor", per_output_element, 1}, {kOnnx, "BitwiseNot", per_output_element, 1},
-    {kOnnx, "Where", per_output_element, 1}, {kOnnx, "Clip", clip},
+    {kOnnx, "Floor", per_output_element, 1},
+    {kOnnx, "Ceil", per_output_element, 1},
+    {kOnnx, "Round", per_output_element, 1},
+    {kOnnx, "Equal", per_output_element, 1},
+    {kOnnx, "Greater", per_output_element, 1},
+    {kOnnx, "GreaterOrEqual", per_output_element, 1},
+    {kOnnx, "Less", per_output_element, 1},
+    {kOnnx, "LessOrEqual", per_output_element, 1},
+    {kOnnx, "IsInf", per_output_element, 1},
+    {kOnnx, "IsNaN", per_output_element, 1},
+    {kOnnx, "And", per_output_element, 1},
+    {kOnnx, "Or", per_output_element, 1},
+    {kOnnx, "Xor", per_output_element, 1},
+    {kOnnx, "Not", per_output_element, 1},
+    {kOnnx, "BitShift", per_output_element, 1},
+    {kOnnx, "BitwiseAnd", per_output_element, 1},
+    {kOnnx, "BitwiseOr", per_output_element, 1},
+    {kOnnx, "BitwiseXor", per_output_element, 1},
+    {kOnnx, "BitwiseNot", per_output_element, 1},
+    {kOnnx, "Where", per_output_element, 1},
+    {kOnnx, "Clip", clip},
     // Elementary functions
-    {kOnnx, "Exp", per_output_element, 1}, {kOnnx, "Log", per_output_element, 1}, {kOnnx, "Sqrt", per_output_element, 1},
-    {kOnnx, "Erf", per_output_element, 1}, {kOnnx, "Sin", per_output_element, 1}, {kOnnx, "Cos", per_output_element, 1},
-    {kOnnx, "Tan", per_output_element, 1}, {kOnnx, "Asin", per_output_element, 1}, {kOnnx, "Acos", per_output_element, 1},
-    {kOnnx, "Atan", per_output_element, 1}, {kOnnx, "Sinh", per_output_element, 1},
-    {kOnnx, "Cosh", per_output_element, 1}, {kOnnx, "Tanh", per_output_element, 1},
-    {kOnnx, "Asinh", per_output_element, 1}, {kOnnx, "Acosh", per_output_element, 1},
+    {kOnnx, "Exp", per_output_element, 1},
+    {kOnnx, "Log", per_output_element, 1},
+    {kOnnx, "Sqrt", per_output_element, 1},
+    {kOnnx, "Erf", per_output_element, 1},
+    {kOnnx, "Sin", per_output_element, 1},
+    {kOnnx, "Cos", per_output_element, 1},
+    {kOnnx, "Tan", per_output_element, 1},
+    {kOnnx, "Asin", per_output_element, 1},
+    {kOnnx, "Acos", per_output_element, 1},
+    {kOnnx, "Atan", per_output_element, 1},
+    {kOnnx, "Sinh", per_output_element, 1},
+    {kOnnx, "Cosh", per_output_element, 1},
+    {kOnnx, "Tanh", per_output_element, 1},
+    {kOnnx, "Asinh", per_output_element, 1},
+    {kOnnx, "Acosh", per_output_element, 1},
     {kOnnx, "Atanh", per_output_element, 1},
     // Activations
     {kOnnx, "Relu", per_output_element, 1},             // max(x, 0)
@@ -88,27 +117,30 @@ constexpr Rule kRules[] = {
     {kOnnx, "Celu", per_output_element, 7},             // max(x, 0) + min(0, α·(exp(x/α) − 1))
     {kOnnx, "Selu", per_output_element, 5},             // γ·elu(x)
     {kOnnx, "Sigmoid", per_output_element, kSigmoid},
-    {kOnnx, "HardSigmoid", per_output_element, 4},      // max(0, min(1, α·x + β))
-    {kOnnx, "HardSwish", per_output_element, 5},        // x · hardsigmoid(x)
-    {kOnnx, "Swish", per_output_element, 6},            // x · sigmoid(α·x)
-    {kOnnx, "SwiGLU", per_output_element, 7},           // swish(a) · b
-    {kOnnx, "Mish", per_output_element, 5},             // x · tanh(log(1 + exp(x)))
-    {kOnnx, "Softplus", per_output_element, 3},         // log(1 + exp(x))
-    {kOnnx, "Softsign", per_output_element, 3},         // x / (1 + |x|)
-    {kOnnx, "Shrink", per_output_element, 3},           // two comparisons, one shift
+    {kOnnx, "HardSigmoid", per_output_element, 4},  // max(0, min(1, α·x + β))
+    {kOnnx, "HardSwish", per_output_element, 5},    // x · hardsigmoid(x)
+    {kOnnx, "Swish", per_output_element, 6},        // x · sigmoid(α·x)
+    {kOnnx, "SwiGLU", per_output_element, 7},       // swish(a) · b
+    {kOnnx, "Mish", per_output_element, 5},         // x · tanh(log(1 + exp(x)))
+    {kOnnx, "Softplus", per_output_element, 3},     // log(1 + exp(x))
+    {kOnnx, "Softsign", per_output_element, 3},     // x / (1 + |x|)
+    {kOnnx, "Shrink", per_output_element, 3},       // two comparisons, one shift
     {kOnnx, "Gelu", gelu, kGelu},
     {kMicrosoft, "Gelu", gelu, kGelu},
     {kMicrosoft, "BiasGelu", biased, kGelu},
     {kMicrosoft, "FastGelu", biased, kGeluTanh},
-    {kMicrosoft, "QuickGelu", per_output_element, 6},   // x · sigmoid(α·x)
+    {kMicrosoft, "QuickGelu", per_output_element, 6},  // x · sigmoid(α·x)
     {kMicrosoft, "BiasSplitGelu", bias_split, kGelu + 1},
-    {kMicrosoft, "BiasAdd", per_output_element, 2},     // x + bias + skip
+    {kMicrosoft, "BiasAdd", per_output_element, 2},  // x + bias + skip
     {kMicrosoft, "BiasDropout", biased, 1},
     // Conversion
-    {kOnnx, "Cast", cast, 1}, {kOnnx, "CastLike", cast, 1},
+    {kOnnx, "Cast", cast, 1},
+    {kOnnx, "CastLike", cast, 1},
     // Training operators that exports leave behind, and small classical ones
-    {kOnnxMl, "Scaler", per_output_element, 2}, {kOnnxMl, "Binarizer", per_output_element, 1},
-    {kOnnxMl, "Imputer", per_output_element, 1}, {kOnnxMl, "Normalizer", per_output_element, 3},
+    {kOnnxMl, "Scaler", per_output_element, 2},
+    {kOnnxMl, "Binarizer", per_output_element, 1},
+    {kOnnxMl, "Imputer", per_output_element, 1},
+    {kOnnxMl, "Normalizer", per_output_element, 3},
 };
 
 }  // namespace

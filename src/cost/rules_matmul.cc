@@ -101,15 +101,25 @@ void linear_model(Context& context, double) {
 }
 
 constexpr Rule kRules[] = {
-    {kOnnx, "MatMul", matmul}, {kOnnx, "Gemm", gemm}, {kOnnx, "Einsum", einsum}, {kOnnx, "Det", determinant},
+    {kOnnx, "MatMul", matmul},
+    {kOnnx, "Gemm", gemm},
+    {kOnnx, "Einsum", einsum},
+    {kOnnx, "Det", determinant},
     {kOnnx, "MatMulInteger", integer_matmul, 0},
     {kOnnx, "QLinearMatMul", integer_matmul, 3},  // scale, round, zero point
-    {kMicrosoft, "FusedMatMul", fused_matmul}, {kMicrosoft, "FusedMatMulActivation", fused_matmul},
-    {kMicrosoft, "TransposeMatMul", fused_matmul}, {kMicrosoft, "FusedGemm", gemm}, {kMicrosoft, "GemmFloat8", gemm},
-    {kMicrosoft, "GemmFastGelu", fused_matmul}, {kMicrosoft, "QGemm", qgemm},
-    {kMicrosoft, "MatMulInteger16", matmul}, {kMicrosoft, "MatMulIntegerToFloat", integer_matmul_to_float},
-    {kMicrosoft, "DynamicQuantizeMatMul", dynamic_matmul}, {kMicrosoft, "MatMulNBits", matmul_nbits},
-    {kOnnxMl, "LinearRegressor", linear_model}, {kOnnxMl, "LinearClassifier", linear_model},
+    {kMicrosoft, "FusedMatMul", fused_matmul},
+    {kMicrosoft, "FusedMatMulActivation", fused_matmul},
+    {kMicrosoft, "TransposeMatMul", fused_matmul},
+    {kMicrosoft, "FusedGemm", gemm},
+    {kMicrosoft, "GemmFloat8", gemm},
+    {kMicrosoft, "GemmFastGelu", fused_matmul},
+    {kMicrosoft, "QGemm", qgemm},
+    {kMicrosoft, "MatMulInteger16", matmul},
+    {kMicrosoft, "MatMulIntegerToFloat", integer_matmul_to_float},
+    {kMicrosoft, "DynamicQuantizeMatMul", dynamic_matmul},
+    {kMicrosoft, "MatMulNBits", matmul_nbits},
+    {kOnnxMl, "LinearRegressor", linear_model},
+    {kOnnxMl, "LinearClassifier", linear_model},
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ void gathers(Context& context, double) {
 }
 
 void concatenates(Context& context, double) {
-  auto present = std::count_if(context.inputs.begin(), context.inputs.end(), [](const Operand& o) { return o.present; });
+  auto present =
+      std::count_if(context.inputs.begin(), context.inputs.end(), [](const Operand& o) { return o.present; });
   if (present == 1) context.make_view();
 }
 
@@ -71,35 +72,74 @@ void constant(Context& context, double) { std::fill(context.work.written.begin()
 
 constexpr Rule kRules[] = {
     // Views
-    {kOnnx, "Reshape", view}, {kOnnx, "Flatten", view}, {kOnnx, "Squeeze", view}, {kOnnx, "Unsqueeze", view},
-    {kOnnx, "Identity", view}, {kOnnx, "Dropout", view}, {kOnnx, "BitCast", view}, {kOnnx, "Optional", view},
-    {kOnnx, "OptionalGetElement", view}, {kOnnx, "OptionalHasElement", view}, {kOnnx, "SequenceConstruct", view},
-    {kOnnx, "SequenceAt", view}, {kOnnx, "SequenceEmpty", view}, {kOnnx, "SequenceErase", view},
-    {kOnnx, "SequenceInsert", view}, {kOnnx, "SequenceLength", view},
+    {kOnnx, "Reshape", view},
+    {kOnnx, "Flatten", view},
+    {kOnnx, "Squeeze", view},
+    {kOnnx, "Unsqueeze", view},
+    {kOnnx, "Identity", view},
+    {kOnnx, "Dropout", view},
+    {kOnnx, "BitCast", view},
+    {kOnnx, "Optional", view},
+    {kOnnx, "OptionalGetElement", view},
+    {kOnnx, "OptionalHasElement", view},
+    {kOnnx, "SequenceConstruct", view},
+    {kOnnx, "SequenceAt", view},
+    {kOnnx, "SequenceEmpty", view},
+    {kOnnx, "SequenceErase", view},
+    {kOnnx, "SequenceInsert", view},
+    {kOnnx, "SequenceLength", view},
     // Shapes and constants
-    {kOnnx, "Shape", shape_only}, {kOnnx, "Size", shape_only}, {kOnnx, "Constant", constant},
-    {kOnnx, "ConstantOfShape", moves}, {kOnnx, "EyeLike", shape_only}, {kOnnx, "Range", per_output_element, 1},
-    {kOnnx, "HannWindow", per_output_element, 4}, {kOnnx, "HammingWindow", per_output_element, 4},
-    {kOnnx, "BlackmanWindow", per_output_element, 7}, {kOnnx, "MelWeightMatrix", per_output_element, 4},
-    {kOnnx, "RandomNormal", per_output_element, 1}, {kOnnx, "RandomUniform", per_output_element, 1},
-    {kOnnx, "RandomNormalLike", per_output_element, 1}, {kOnnx, "RandomUniformLike", per_output_element, 1},
-    {kOnnx, "Bernoulli", per_output_element, 2}, {kOnnx, "Multinomial", per_input_element, 3},
+    {kOnnx, "Shape", shape_only},
+    {kOnnx, "Size", shape_only},
+    {kOnnx, "Constant", constant},
+    {kOnnx, "ConstantOfShape", moves},
+    {kOnnx, "EyeLike", shape_only},
+    {kOnnx, "Range", per_output_element, 1},
+    {kOnnx, "HannWindow", per_output_element, 4},
+    {kOnnx, "HammingWindow", per_output_element, 4},
+    {kOnnx, "BlackmanWindow", per_output_element, 7},
+    {kOnnx, "MelWeightMatrix", per_output_element, 4},
+    {kOnnx, "RandomNormal", per_output_element, 1},
+    {kOnnx, "RandomUniform", per_output_element, 1},
+    {kOnnx, "RandomNormalLike", per_output_element, 1},
+    {kOnnx, "RandomUniformLike", per_output_element, 1},
+    {kOnnx, "Bernoulli", per_output_element, 2},
+    {kOnnx, "Multinomial", per_input_element, 3},
     // Copies
-    {kOnnx, "Transpose", transpose}, {kOnnx, "Concat", concatenates}, {kOnnx, "Split", moves_unless_same},
-    {kOnnx, "Slice", selects}, {kOnnx, "Pad", moves_unless_same}, {kOnnx, "Expand", moves_unless_same},
-    {kOnnx, "Tile", moves_unless_same}, {kOnnx, "DepthToSpace", moves}, {kOnnx, "SpaceToDepth", moves},
-    {kOnnx, "ReverseSequence", moves}, {kOnnx, "Trilu", moves}, {kOnnx, "OneHot", moves},
-    {kOnnx, "CenterCropPad", selects}, {kOnnx, "SplitToSequence", moves}, {kOnnx, "ConcatFromSequence", moves},
+    {kOnnx, "Transpose", transpose},
+    {kOnnx, "Concat", concatenates},
+    {kOnnx, "Split", moves_unless_same},
+    {kOnnx, "Slice", selects},
+    {kOnnx, "Pad", moves_unless_same},
+    {kOnnx, "Expand", moves_unless_same},
+    {kOnnx, "Tile", moves_unless_same},
+    {kOnnx, "DepthToSpace", moves},
+    {kOnnx, "SpaceToDepth", moves},
+    {kOnnx, "ReverseSequence", moves},
+    {kOnnx, "Trilu", moves},
+    {kOnnx, "OneHot", moves},
+    {kOnnx, "CenterCropPad", selects},
+    {kOnnx, "SplitToSequence", moves},
+    {kOnnx, "ConcatFromSequence", moves},
     // By index
-    {kOnnx, "Gather", gathers}, {kOnnx, "GatherElements", gathers}, {kOnnx, "GatherND", gathers},
-    {kOnnx, "Compress", gathers}, {kOnnx, "Scatter", scatters}, {kOnnx, "ScatterElements", scatters},
-    {kOnnx, "ScatterND", scatters}, {kOnnx, "TensorScatter", scatters},
-    {kOnnxMl, "ArrayFeatureExtractor", gathers}, {kOnnxMl, "LabelEncoder", moves}, {kOnnxMl, "OneHotEncoder", moves},
+    {kOnnx, "Gather", gathers},
+    {kOnnx, "GatherElements", gathers},
+    {kOnnx, "GatherND", gathers},
+    {kOnnx, "Compress", gathers},
+    {kOnnx, "Scatter", scatters},
+    {kOnnx, "ScatterElements", scatters},
+    {kOnnx, "ScatterND", scatters},
+    {kOnnx, "TensorScatter", scatters},
+    {kOnnxMl, "ArrayFeatureExtractor", gathers},
+    {kOnnxMl, "LabelEncoder", moves},
+    {kOnnxMl, "OneHotEncoder", moves},
     {kOnnxMl, "FeatureVectorizer", moves},
     // Blocked layout of ONNX Runtime
-    {kBlocked, "ReorderInput", moves}, {kBlocked, "ReorderOutput", moves},
+    {kBlocked, "ReorderInput", moves},
+    {kBlocked, "ReorderOutput", moves},
     // Copies between devices, inserted by ONNX Runtime
-    {kOnnx, "MemcpyFromHost", moves}, {kOnnx, "MemcpyToHost", moves},
+    {kOnnx, "MemcpyFromHost", moves},
+    {kOnnx, "MemcpyToHost", moves},
 };
 
 }  // namespace

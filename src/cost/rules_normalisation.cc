@@ -15,9 +15,7 @@ void batch_normalisation(Context& context, double per_element) {
   per_output_element(context, training ? 7 : per_element);
 }
 
-void lrn(Context& context, double) {
-  per_output_element(context, static_cast<double>(context.integer("size", 1)) + 4);
-}
+void lrn(Context& context, double) { per_output_element(context, static_cast<double>(context.integer("size", 1)) + 4); }
 
 // x + skip (+ bias), then the normalisation.
 void skip_normalisation(Context& context, double per_element) {
@@ -39,20 +37,25 @@ void embedding(Context& context, double per_element) {
 }
 
 constexpr Rule kRules[] = {
-    {kOnnx, "BatchNormalization", batch_normalisation, 2}, {kOnnx, "InstanceNormalization", per_output_element, 7},
-    {kOnnx, "LayerNormalization", per_output_element, 7}, {kOnnx, "GroupNormalization", per_output_element, 7},
-    {kOnnx, "RMSNormalization", per_output_element, 4}, {kOnnx, "LRN", lrn},
-    {kOnnx, "LpNormalization", per_output_element, 3},             // |x|^p, sum, division
-    {kOnnx, "MeanVarianceNormalization", per_output_element, 5},   // as Instance without scale and bias
+    {kOnnx, "BatchNormalization", batch_normalisation, 2},
+    {kOnnx, "InstanceNormalization", per_output_element, 7},
+    {kOnnx, "LayerNormalization", per_output_element, 7},
+    {kOnnx, "GroupNormalization", per_output_element, 7},
+    {kOnnx, "RMSNormalization", per_output_element, 4},
+    {kOnnx, "LRN", lrn},
+    {kOnnx, "LpNormalization", per_output_element, 3},            // |x|^p, sum, division
+    {kOnnx, "MeanVarianceNormalization", per_output_element, 5},  // as Instance without scale and bias
     {kOnnx, "SimplifiedLayerNormalization", per_output_element, 4},
-    {kOnnx, "Softmax", per_output_element, 5}, {kOnnx, "LogSoftmax", per_output_element, 5},
+    {kOnnx, "Softmax", per_output_element, 5},
+    {kOnnx, "LogSoftmax", per_output_element, 5},
     {kOnnx, "Hardmax", per_output_element, 1},
     {kOnnx, "NegativeLogLikelihoodLoss", per_input_element, 1},
     {kOnnx, "SoftmaxCrossEntropyLoss", per_input_element, 6},
     {kMicrosoft, "SkipLayerNormalization", skip_normalisation, 7},
     {kMicrosoft, "SkipSimplifiedLayerNormalization", skip_normalisation, 4},
     {kMicrosoft, "EmbedLayerNormalization", embedding, 7},
-    {kMicrosoft, "GroupNorm", group_normalisation, 7}, {kMicrosoft, "SkipGroupNorm", group_normalisation, 8},
+    {kMicrosoft, "GroupNorm", group_normalisation, 7},
+    {kMicrosoft, "SkipGroupNorm", group_normalisation, 8},
     {kMicrosoft, "BiasSoftmax", per_output_element, 6},
     {kMicrosoft, "QOrderedLayerNormalization", per_output_element, 7},
 };

@@ -18,13 +18,19 @@ void quantised_reduce(Context& context, double per_input) {
 }
 
 constexpr Rule kRules[] = {
-    {kOnnx, "QuantizeLinear", per_output_element, 3}, {kOnnx, "DequantizeLinear", per_output_element, 2},
+    {kOnnx, "QuantizeLinear", per_output_element, 3},
+    {kOnnx, "DequantizeLinear", per_output_element, 2},
     {kOnnx, "DynamicQuantizeLinear", per_input_element, 5},  // minimum, maximum, then quantise
-    {kMicrosoft, "QuantizeLinear", per_output_element, 3}, {kMicrosoft, "DequantizeLinear", per_output_element, 2},
-    {kMicrosoft, "QLinearAdd", quantised, 8}, {kMicrosoft, "QLinearMul", quantised, 8},
-    {kMicrosoft, "QLinearSigmoid", quantised, 9}, {kMicrosoft, "QLinearLeakyRelu", quantised, 7},
-    {kMicrosoft, "QLinearSoftmax", quantised, 10}, {kMicrosoft, "QLinearConcat", quantised, 5},
-    {kMicrosoft, "QLinearWhere", quantised, 6}, {kMicrosoft, "QLinearReduceMean", quantised_reduce, 3},
+    {kMicrosoft, "QuantizeLinear", per_output_element, 3},
+    {kMicrosoft, "DequantizeLinear", per_output_element, 2},
+    {kMicrosoft, "QLinearAdd", quantised, 8},
+    {kMicrosoft, "QLinearMul", quantised, 8},
+    {kMicrosoft, "QLinearSigmoid", quantised, 9},
+    {kMicrosoft, "QLinearLeakyRelu", quantised, 7},
+    {kMicrosoft, "QLinearSoftmax", quantised, 10},
+    {kMicrosoft, "QLinearConcat", quantised, 5},
+    {kMicrosoft, "QLinearWhere", quantised, 6},
+    {kMicrosoft, "QLinearReduceMean", quantised_reduce, 3},
 };
 
 }  // namespace

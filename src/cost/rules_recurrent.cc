@@ -30,7 +30,9 @@ void gru(Context& context, double per_unit) { recurrent(context, 3, per_unit); }
 void lstm(Context& context, double per_unit) { recurrent(context, 4, per_unit); }
 
 constexpr Rule kRules[] = {
-    {kOnnx, "RNN", rnn, 1}, {kOnnx, "GRU", gru, 14}, {kOnnx, "LSTM", lstm, 18},
+    {kOnnx, "RNN", rnn, 1},
+    {kOnnx, "GRU", gru, 14},
+    {kOnnx, "LSTM", lstm, 18},
     {kMicrosoft, "DynamicQuantizeLSTM", lstm, 18},
 };
 

@@ -68,10 +68,15 @@ void non_max_suppression(Context& context, double) {
 }
 
 constexpr Rule kRules[] = {
-    {kOnnx, "Resize", resize}, {kOnnx, "Upsample", resize}, {kOnnx, "GridSample", grid_sample},
-    {kOnnx, "AffineGrid", affine_grid}, {kOnnx, "RoiAlign", roi_align},
-    {kOnnx, "NonMaxSuppression", non_max_suppression}, {kOnnx, "Col2Im", per_input_element, 1},
-    {kMicrosoft, "GridSample", grid_sample}, {kBlocked, "Upsample", resize},
+    {kOnnx, "Resize", resize},
+    {kOnnx, "Upsample", resize},
+    {kOnnx, "GridSample", grid_sample},
+    {kOnnx, "AffineGrid", affine_grid},
+    {kOnnx, "RoiAlign", roi_align},
+    {kOnnx, "NonMaxSuppression", non_max_suppression},
+    {kOnnx, "Col2Im", per_input_element, 1},
+    {kMicrosoft, "GridSample", grid_sample},
+    {kBlocked, "Upsample", resize},
 };
 
 }  // namespace
