@@ -82,7 +82,8 @@ std::vector<std::string> folders(const std::string& root, const Place& place) {
   if (place.mounted_group != "/" && below.starts_with(place.mounted_group)) below.erase(0, place.mounted_group.size());
   // A group outside of the mount ("/../x") or not shown by it leaves the mount's own.
   std::error_code failure;
-  if (below.find("..") != std::string::npos || !std::filesystem::is_directory(root + place.mount + below, failure)) below = "";
+  if (below.find("..") != std::string::npos || !std::filesystem::is_directory(root + place.mount + below, failure))
+    below = "";
   std::vector<std::string> result;
   while (!below.empty() && below != "/") {
     result.push_back(root + place.mount + below);
@@ -149,9 +150,11 @@ CgroupLimits cgroup_limits(const std::string& root) {
   Result<std::string> mounts = read_file(root + "/proc/self/mountinfo");
   if (!groups || !mounts) return limits;
   for (const Place& place : places(*groups, *mounts, "cpu"))
-    for (const std::string& folder : folders(root, place)) keep_smallest(limits.processors, processors_of(folder, place.v2));
+    for (const std::string& folder : folders(root, place))
+      keep_smallest(limits.processors, processors_of(folder, place.v2));
   for (const Place& place : places(*groups, *mounts, "memory"))
-    for (const std::string& folder : folders(root, place)) keep_smallest(limits.memory_bytes, memory_of(folder, place.v2));
+    for (const std::string& folder : folders(root, place))
+      keep_smallest(limits.memory_bytes, memory_of(folder, place.v2));
   return limits;
 }
 

@@ -12,7 +12,7 @@
 namespace ridge::hw {
 
 struct CgroupLimits {
-  std::optional<double> processors;      // may be a fraction: 0.5 is half of one; absent = no limit
+  std::optional<double> processors;  // may be a fraction: 0.5 is half of one; absent = no limit
   std::optional<int64_t> memory_bytes;
 };
 

@@ -39,7 +39,8 @@ class Crew {
   using Job = std::function<void(Member&)>;
 
   // One member per processor; member i gets memory_bytes[i]. Fails if a thread cannot be pinned or memory is short.
-  static Result<std::unique_ptr<Crew>> gather(const std::vector<int>& processors, const std::vector<size_t>& memory_bytes);
+  static Result<std::unique_ptr<Crew>> gather(const std::vector<int>& processors,
+                                              const std::vector<size_t>& memory_bytes);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
@@ -55,12 +56,12 @@ class Crew {
   std::vector<Member> members_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  const Job* job_ = nullptr;         // guarded by mutex_, as the next three
+  const Job* job_ = nullptr;  // guarded by mutex_, as the next three
   uint64_t job_number_ = 0;
   int job_members_ = 0;
   int unfinished_ = 0;
   std::atomic<uint64_t> arrivals_ = 0;  // at start_together, of this job
-  std::vector<std::jthread> threads_;  // last: joined before anything above is destroyed
+  std::vector<std::jthread> threads_;   // last: joined before anything above is destroyed
 };
 
 }  // namespace ridge::hw

@@ -1,7 +1,7 @@
 #include "hw/identity.h"
 
-#include <cctype>
 #include <fmt/format.h>
+#include <cctype>
 
 namespace ridge::hw {
 namespace {
@@ -31,11 +31,13 @@ std::string slug(const std::string& text) {
 
 std::string machine_id(const Machine& machine) {
   const Cpu& cpu = machine.cpu;
-  std::string facts = fmt::format("{}|{}|{} cores|{} processors|{} allowed on {} cores|", cpu.model, cpu.vendor,
-                                  cpu.physical_cores, cpu.logical_processors, cpu.allowed_processors, cpu.allowed_cores);
+  std::string facts =
+      fmt::format("{}|{}|{} cores|{} processors|{} allowed on {} cores|", cpu.model, cpu.vendor, cpu.physical_cores,
+                  cpu.logical_processors, cpu.allowed_processors, cpu.allowed_cores);
   facts += cpu.quota ? fmt::format("quota {:.3f}|", *cpu.quota) : "no quota|";
   for (const std::string& name : cpu.isa) facts += name + ' ';
-  for (const Cache& cache : cpu.caches) facts += fmt::format("|L{} {} x {}", cache.level, cache.instances, cache.size_bytes);
+  for (const Cache& cache : cpu.caches)
+    facts += fmt::format("|L{} {} x {}", cache.level, cache.instances, cache.size_bytes);
   facts += fmt::format("|{}|limits {}", machine.system, kLimitsVersion);
   return fmt::format("{}-{}c-{:016x}", slug(cpu.model), cpu.allowed_cores, fnv1a(facts));
 }

@@ -18,7 +18,7 @@ constexpr int kBurstsPerVisit = 3;
 constexpr int64_t kClockAdditions = 64 * 1024;  // about 20 µs
 constexpr double kStillGrowing = 1.003;         // a figure that grew by more asks for further rounds
 constexpr int kQuietRounds = 3;
-constexpr double kHopeless = 0.85;              // of the best, after kTrialRounds: the kernel is dropped
+constexpr double kHopeless = 0.85;  // of the best, after kTrialRounds: the kernel is dropped
 constexpr int kTrialRounds = 2;
 
 // One kernel that may be the answer to a question.
@@ -31,7 +31,7 @@ struct Candidate {
   int64_t repeats = 0;          // of one burst; 0 = not calibrated yet
   std::vector<double> rates;    // of every burst [units/s], all threads
   double best_rate = 0;
-  double clock_hz = 0;          // during the best burst, mean of the threads
+  double clock_hz = 0;  // during the best burst, mean of the threads
   bool dropped = false;
 };
 
@@ -55,7 +55,8 @@ std::vector<Question> peak_questions(const Machine& machine, int threads) {
   for (const PeakKernel* kernel : peak_kernels_for(machine.cpu.isa)) {
     if (questions.empty() || questions.back().precision != kernel->precision) {
       Question question;
-      question.name = fmt::format("{}, {} thread{}", precision_name(kernel->precision), threads, threads == 1 ? "" : "s");
+      question.name =
+          fmt::format("{}, {} thread{}", precision_name(kernel->precision), threads, threads == 1 ? "" : "s");
       question.threads = threads;
       question.is_peak = true;
       question.precision = kernel->precision;
@@ -141,7 +142,8 @@ void record(Candidate& candidate, const std::vector<std::vector<Burst>>& threads
     end = std::max(end, bursts[number].end);
     clock_hz += bursts[number].clock_hz / static_cast<double>(threads.size());
   }
-  double units = candidate.units_per_repeat * static_cast<double>(candidate.repeats) * static_cast<double>(threads.size());
+  double units =
+      candidate.units_per_repeat * static_cast<double>(candidate.repeats) * static_cast<double>(threads.size());
   double rate = units / to_seconds(end - start);
   candidate.rates.push_back(rate);
   if (rate <= candidate.best_rate) return;
@@ -176,7 +178,8 @@ void drop_hopeless(Question& question) {
 }
 
 // Visits every question once. True if one of them found a clearly better answer than before.
-bool ask_all(Crew& crew, std::vector<Question>& questions, const std::function<void(const std::string&, size_t)>& step) {
+bool ask_all(Crew& crew, std::vector<Question>& questions,
+             const std::function<void(const std::string&, size_t)>& step) {
   bool grew = false;
   for (size_t i = 0; i < questions.size(); ++i) {
     step(questions[i].name, i);
@@ -188,9 +191,11 @@ bool ask_all(Crew& crew, std::vector<Question>& questions, const std::function<v
   return grew;
 }
 
+// Half of the interquartile range over the median: single bursts that lost the processor do not count.
 double spread_percent(std::vector<double> rates) {
   std::sort(rates.begin(), rates.end());
-  return 100 * (rates.back() - rates.front()) / rates[rates.size() / 2] / 2;
+  size_t count = rates.size();
+  return 100 * (rates[count * 3 / 4] - rates[count / 4]) / rates[count / 2] / 2;
 }
 
 const Candidate* best_of(const Question& question, bool reads_only) {
@@ -202,8 +207,8 @@ const Candidate* best_of(const Question& question, bool reads_only) {
 
 Peak answer_peak(const Question& question) {
   const Candidate& best = *best_of(question, false);
-  return {question.precision, question.threads, best.best_rate, best.kernel, Origin::kMeasured, spread_percent(best.rates),
-          best.clock_hz};
+  return {question.precision, question.threads,           best.best_rate, best.kernel,
+          Origin::kMeasured,  spread_percent(best.rates), best.clock_hz};
 }
 
 Bandwidth answer_bandwidth(const Question& question) {
@@ -246,8 +251,9 @@ std::vector<size_t> memory_needs(const std::vector<Question>& questions, int mem
 
 Result<Limits> measure_limits(const Machine& machine, const MeasureOptions& options) {
   if (peak_kernels_for(machine.cpu.isa).empty())
-    return Error{Code::kUnsupported, "measure " + machine.cpu.model +
-                                         ": this build of ridge has no measuring kernels for its architecture (x86-64 only)"};
+    return Error{Code::kUnsupported,
+                 "measure " + machine.cpu.model +
+                     ": this build of ridge has no measuring kernels for its architecture (x86-64 only)"};
   int all = usable_threads(machine);
   std::vector<int> thread_counts = all == 1 ? std::vector{1} : std::vector{1, all};
   std::vector<int> processors(machine.cpu.core_processors.begin(), machine.cpu.core_processors.begin() + all);

@@ -19,7 +19,8 @@ Json cpu_json(const Cpu& cpu) {
                {"caches", Json::array()},
                {"numa", Json::array()}};
   for (const Cache& cache : cpu.caches)
-    json["caches"].push_back({{"level", cache.level}, {"size_bytes", cache.size_bytes}, {"instances", cache.instances}});
+    json["caches"].push_back(
+        {{"level", cache.level}, {"size_bytes", cache.size_bytes}, {"instances", cache.instances}});
   for (const NumaNode& node : cpu.numa)
     json["numa"].push_back({{"id", node.id}, {"memory_bytes", node.memory_bytes}, {"processors", node.processors}});
   return json;

@@ -8,7 +8,7 @@ namespace {
 
 #if defined(__x86_64__)
 
-#define RIDGE_XMM_0_15 \
+#define RIDGE_XMM_0_15                                                                                                \
   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
       "xmm14", "xmm15"
 
@@ -22,23 +22,25 @@ namespace {
 #define RIDGE_256_B_BY_16 "0,16,32,48,64,80,96,112,128,144,160,176,192,208,224,240"
 
 // Loads front to back. `offsets` step through `block` bytes in vectors of register file `reg`.
-#define RIDGE_LOAD(function, instruction, reg, offsets, block)                                            \
-  void function(std::byte* data, size_t size, int64_t passes) {                                           \
-    for (; passes > 0; --passes) {                                                                        \
-      const std::byte* at = data;                                                                         \
-      const std::byte* end = data + size;                                                                 \
-      asm volatile(                                                                                       \
-          ".p2align 6\n"                                                                                  \
-          "1:\n\t"                                                                                        \
-          ".irp offset," offsets "\n\t" instruction " \\offset(%[at]), %%" #reg "0\n\t"                    \
-          ".endr\n\t"                                                                                     \
-          "add $" block ", %[at]\n\t"                                                                     \
-          "cmp %[end], %[at]\n\t"                                                                         \
-          "jb 1b\n\t" RIDGE_END_##reg                                                                                     \
-          : [at] "+r"(at)                                                                                 \
-          : [end] "r"(end)                                                                                \
-          : "cc", "memory", RIDGE_XMM_0_15);                                                              \
-    }                                                                                                     \
+#define RIDGE_LOAD(function, instruction, reg, offsets, block)                  \
+  void function(std::byte* data, size_t size, int64_t passes) {                 \
+    for (; passes > 0; --passes) {                                              \
+      const std::byte* at = data;                                               \
+      const std::byte* end = data + size;                                       \
+      asm volatile(                                                             \
+          ".p2align 6\n"                                                        \
+          "1:\n\t"                                                              \
+          ".irp offset," offsets "\n\t" instruction " \\offset(%[at]), %%" #reg \
+          "0\n\t"                                                               \
+          ".endr\n\t"                                                           \
+          "add $" block                                                         \
+          ", %[at]\n\t"                                                         \
+          "cmp %[end], %[at]\n\t"                                               \
+          "jb 1b\n\t" RIDGE_END_##reg                                           \
+          : [at] "+r"(at)                                                       \
+          : [end] "r"(end)                                                      \
+          : "cc", "memory", RIDGE_XMM_0_15);                                    \
+    }                                                                           \
   }
 
 RIDGE_LOAD(load_sse2, "movaps", xmm, RIDGE_256_B_BY_16, "256")
@@ -46,59 +48,62 @@ RIDGE_LOAD(load_avx, "vmovaps", ymm, RIDGE_512_B_BY_32, "512")
 RIDGE_LOAD(load_avx512, "vmovaps", zmm, RIDGE_1_KIB_BY_64, "1024")
 
 // Loads from the four quarters of the working set in turn: more streams for the prefetchers of one core.
-#define RIDGE_LOAD_4_STREAMS(function, instruction, reg, offsets, block)                                        \
-  void function(std::byte* data, size_t size, int64_t passes) {                                                 \
-    const size_t quarter = size / 4;                                                                            \
-    for (; passes > 0; --passes) {                                                                              \
-      const std::byte* at = data;                                                                               \
-      const std::byte* third = data + 2 * quarter;                                                              \
-      const std::byte* end = data + quarter;                                                                    \
-      asm volatile(                                                                                             \
-          ".p2align 6\n"                                                                                        \
-          "1:\n\t"                                                                                              \
-          ".irp offset," offsets "\n\t" instruction " \\offset(%[at]), %%" #reg "0\n\t" instruction              \
-          " \\offset(%[at],%[quarter]), %%" #reg "1\n\t" instruction " \\offset(%[third]), %%" #reg               \
-          "2\n\t" instruction " \\offset(%[third],%[quarter]), %%" #reg                                          \
-          "3\n\t"                                                                                               \
-          ".endr\n\t"                                                                                           \
-          "add $" block ", %[at]\n\t"                                                                           \
-          "add $" block ", %[third]\n\t"                                                                        \
-          "cmp %[end], %[at]\n\t"                                                                               \
-          "jb 1b\n\t" RIDGE_END_##reg                                                                                           \
-          : [at] "+r"(at), [third] "+r"(third)                                                                  \
-          : [end] "r"(end), [quarter] "r"(quarter)                                                              \
-          : "cc", "memory", RIDGE_XMM_0_15);                                                                    \
-    }                                                                                                           \
+#define RIDGE_LOAD_4_STREAMS(function, instruction, reg, offsets, block)                            \
+  void function(std::byte* data, size_t size, int64_t passes) {                                     \
+    const size_t quarter = size / 4;                                                                \
+    for (; passes > 0; --passes) {                                                                  \
+      const std::byte* at = data;                                                                   \
+      const std::byte* third = data + 2 * quarter;                                                  \
+      const std::byte* end = data + quarter;                                                        \
+      asm volatile(                                                                                 \
+          ".p2align 6\n"                                                                            \
+          "1:\n\t"                                                                                  \
+          ".irp offset," offsets "\n\t" instruction " \\offset(%[at]), %%" #reg "0\n\t" instruction \
+          " \\offset(%[at],%[quarter]), %%" #reg "1\n\t" instruction " \\offset(%[third]), %%" #reg \
+          "2\n\t" instruction " \\offset(%[third],%[quarter]), %%" #reg                             \
+          "3\n\t"                                                                                   \
+          ".endr\n\t"                                                                               \
+          "add $" block                                                                             \
+          ", %[at]\n\t"                                                                             \
+          "add $" block                                                                             \
+          ", %[third]\n\t"                                                                          \
+          "cmp %[end], %[at]\n\t"                                                                   \
+          "jb 1b\n\t" RIDGE_END_##reg                                                               \
+          : [at] "+r"(at), [third] "+r"(third)                                                      \
+          : [end] "r"(end), [quarter] "r"(quarter)                                                  \
+          : "cc", "memory", RIDGE_XMM_0_15);                                                        \
+    }                                                                                               \
   }
 
 RIDGE_LOAD_4_STREAMS(load_avx_4, "vmovaps", ymm, "0,32,64,96", "128")
 RIDGE_LOAD_4_STREAMS(load_avx512_4, "vmovaps", zmm, "0,64,128,192", "256")
 
 // a = b · s + c over three arrays that follow each other.
-#define RIDGE_TRIAD(function, load, store, zero, compute, reg, offsets, block)                                        \
-  void function(std::byte* data, size_t size, int64_t passes) {                                                 \
-    const size_t third = size / 3;                                                                              \
-    for (; passes > 0; --passes) {                                                                              \
-      std::byte* at = data;                                                                                     \
-      const std::byte* end = data + third;                                                                      \
-      const std::byte* c = data + 2 * third;                                                                    \
-      asm volatile(                                                                                             \
-          zero                                                                          \
-          ".p2align 6\n"                                                                                        \
-          "1:\n\t"                                                                                              \
-          ".irp offset," offsets "\n\t" load " \\offset(%[at],%[third]), %%" #reg "0\n\t" compute store          \
-          " %%" #reg                                                                                             \
-          "0, \\offset(%[at])\n\t"                                                                              \
-          ".endr\n\t"                                                                                           \
-          "add $" block ", %[at]\n\t"                                                                           \
-          "add $" block ", %[c]\n\t"                                                                            \
-          "cmp %[end], %[at]\n\t"                                                                               \
-          "jb 1b\n\t" RIDGE_END_##reg                                                                                           \
-          : [at] "+r"(at), [c] "+r"(c)                                                                          \
-          : [end] "r"(end), [third] "r"(third)                                                                  \
-          : "cc", "memory", RIDGE_XMM_0_15);                                                                    \
-    }                                                                                                           \
-    asm volatile("sfence" ::: "memory");                                                                        \
+#define RIDGE_TRIAD(function, load, store, zero, compute, reg, offsets, block)                                   \
+  void function(std::byte* data, size_t size, int64_t passes) {                                                  \
+    const size_t third = size / 3;                                                                               \
+    for (; passes > 0; --passes) {                                                                               \
+      std::byte* at = data;                                                                                      \
+      const std::byte* end = data + third;                                                                       \
+      const std::byte* c = data + 2 * third;                                                                     \
+      asm volatile(zero                                                                                          \
+                   ".p2align 6\n"                                                                                \
+                   "1:\n\t"                                                                                      \
+                   ".irp offset," offsets "\n\t" load " \\offset(%[at],%[third]), %%" #reg "0\n\t" compute store \
+                   " %%" #reg                                                                                    \
+                   "0, \\offset(%[at])\n\t"                                                                      \
+                   ".endr\n\t"                                                                                   \
+                   "add $" block                                                                                 \
+                   ", %[at]\n\t"                                                                                 \
+                   "add $" block                                                                                 \
+                   ", %[c]\n\t"                                                                                  \
+                   "cmp %[end], %[at]\n\t"                                                                       \
+                   "jb 1b\n\t" RIDGE_END_##reg                                                                   \
+                   : [at] "+r"(at), [c] "+r"(c)                                                                  \
+                   : [end] "r"(end), [third] "r"(third)                                                          \
+                   : "cc", "memory", RIDGE_XMM_0_15);                                                            \
+    }                                                                                                            \
+    asm volatile("sfence" ::: "memory");                                                                         \
   }
 
 #define RIDGE_SSE_ZERO "xorps %%xmm15, %%xmm15\n\t"
@@ -109,10 +114,12 @@ RIDGE_LOAD_4_STREAMS(load_avx512_4, "vmovaps", zmm, "0,64,128,192", "256")
 
 RIDGE_TRIAD(triad_sse2, "movaps", "movaps", RIDGE_SSE_ZERO, RIDGE_SSE_MULTIPLY_ADD, xmm, RIDGE_256_B_BY_16, "256")
 RIDGE_TRIAD(triad_avx, "vmovaps", "vmovaps", RIDGE_AVX_ZERO, RIDGE_AVX_MULTIPLY_ADD, ymm, RIDGE_512_B_BY_32, "512")
-RIDGE_TRIAD(triad_avx512, "vmovaps", "vmovaps", RIDGE_AVX_ZERO, RIDGE_AVX512_MULTIPLY_ADD, zmm, RIDGE_1_KIB_BY_64, "1024")
+RIDGE_TRIAD(triad_avx512, "vmovaps", "vmovaps", RIDGE_AVX_ZERO, RIDGE_AVX512_MULTIPLY_ADD, zmm, RIDGE_1_KIB_BY_64,
+            "1024")
 RIDGE_TRIAD(triad_nt_sse2, "movaps", "movntps", RIDGE_SSE_ZERO, RIDGE_SSE_MULTIPLY_ADD, xmm, RIDGE_256_B_BY_16, "256")
 RIDGE_TRIAD(triad_nt_avx, "vmovaps", "vmovntps", RIDGE_AVX_ZERO, RIDGE_AVX_MULTIPLY_ADD, ymm, RIDGE_512_B_BY_32, "512")
-RIDGE_TRIAD(triad_nt_avx512, "vmovaps", "vmovntps", RIDGE_AVX_ZERO, RIDGE_AVX512_MULTIPLY_ADD, zmm, RIDGE_1_KIB_BY_64, "1024")
+RIDGE_TRIAD(triad_nt_avx512, "vmovaps", "vmovntps", RIDGE_AVX_ZERO, RIDGE_AVX512_MULTIPLY_ADD, zmm, RIDGE_1_KIB_BY_64,
+            "1024")
 
 const std::vector<MemoryKernel>& x86_kernels() {
   using enum Traffic;

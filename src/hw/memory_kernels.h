@@ -16,8 +16,8 @@ enum class Traffic { kRead, kTriad, kTriadNonTemporal };
 
 struct MemoryKernel {
   Traffic traffic;
-  const char* name;                         // "avx512 load"
-  std::vector<const char*> needs;           // as of PeakKernel
+  const char* name;                // "avx512 load"
+  std::vector<const char*> needs;  // as of PeakKernel
   std::vector<const char*> pointless_with;
   // One pass over `size` bytes from `data`, `passes` times. `data` is aligned to 64 bytes; `size` a positive multiple of
   // kWorkingSetStep. Triad overwrites the first third.

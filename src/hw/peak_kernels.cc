@@ -20,12 +20,12 @@ constexpr uint32_t kHalfBf16 = 0x3f003f00;  // 0.5, 0.5
 constexpr uint32_t kHalfFp16 = 0x38003800;  // 0.5, 0.5
 constexpr uint32_t kOnesInt8 = 0x01010101;  // 1, 1, 1, 1
 
-#define RIDGE_XMM_0_15 \
+#define RIDGE_XMM_0_15                                                                                                \
   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
       "xmm14", "xmm15"
 // Without AVX-512 in its target the compiler never uses the upper sixteen, and clang refuses their names.
 #if defined(__AVX512F__)
-#define RIDGE_XMM_ALL \
+#define RIDGE_XMM_ALL                                                                                                \
   RIDGE_XMM_0_15, "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", \
       "xmm27", "xmm28", "xmm29", "xmm30", "xmm31"
 #else
@@ -40,51 +40,55 @@ constexpr uint32_t kOnesInt8 = 0x01010101;  // 1, 1, 1, 1
 
 // acc_r += b · c for every accumulator r of `list`, four times per iteration. `reg` is the register file ("zmm"); its
 // registers `b` and `c` hold the pattern.
-#define RIDGE_MULTIPLY_ADD(function, instruction, reg, list, b, c, pattern)                    \
-  void function(int64_t iterations) {                                                          \
-    const uint32_t value = pattern;                                                            \
-    asm volatile(                                                                              \
-        ".irp r," list "\n\t"                                                                  \
-        "vpxor %%xmm\\r, %%xmm\\r, %%xmm\\r\n\t"                                               \
-        ".endr\n\t"                                                                            \
-        "vbroadcastss %[value], %%" reg b "\n\t"                                               \
-        "vbroadcastss %[value], %%" reg c "\n\t"                                               \
-        ".p2align 6\n"                                                                         \
-        "1:\n\t"                                                                               \
-        ".rept 4\n\t"                                                                          \
-        ".irp r," list "\n\t" instruction " %%" reg b ", %%" reg c ", %%" reg "\\r\n\t"        \
-        ".endr\n\t"                                                                            \
-        ".endr\n\t"                                                                            \
-        "dec %[iterations]\n\t"                                                                \
-        "jnz 1b\n\t"                                                                           \
-        "vzeroupper\n\t"                                                                       \
-        : [iterations] "+r"(iterations)                                                        \
-        : [value] "m"(value)                                                                   \
-        : "cc", RIDGE_XMM_ALL);                                                                \
+#define RIDGE_MULTIPLY_ADD(function, instruction, reg, list, b, c, pattern)            \
+  void function(int64_t iterations) {                                                  \
+    const uint32_t value = pattern;                                                    \
+    asm volatile(".irp r," list                                                        \
+                 "\n\t"                                                                \
+                 "vpxor %%xmm\\r, %%xmm\\r, %%xmm\\r\n\t"                              \
+                 ".endr\n\t"                                                           \
+                 "vbroadcastss %[value], %%" reg b                                     \
+                 "\n\t"                                                                \
+                 "vbroadcastss %[value], %%" reg c                                     \
+                 "\n\t"                                                                \
+                 ".p2align 6\n"                                                        \
+                 "1:\n\t"                                                              \
+                 ".rept 4\n\t"                                                         \
+                 ".irp r," list "\n\t" instruction " %%" reg b ", %%" reg c ", %%" reg \
+                 "\\r\n\t"                                                             \
+                 ".endr\n\t"                                                           \
+                 ".endr\n\t"                                                           \
+                 "dec %[iterations]\n\t"                                               \
+                 "jnz 1b\n\t"                                                          \
+                 "vzeroupper\n\t"                                                      \
+                 : [iterations] "+r"(iterations)                                       \
+                 : [value] "m"(value)                                                  \
+                 : "cc", RIDGE_XMM_ALL);                                               \
   }
 
 // As above for accumulators beyond 15, which vpxor without AVX-512 encoding cannot clear.
-#define RIDGE_MULTIPLY_ADD_512(function, instruction, list, pattern)                                     \
-  void function(int64_t iterations) {                                                                    \
-    const uint32_t value = pattern;                                                                      \
-    asm volatile(                                                                                        \
-        ".irp r," list "\n\t"                                                                            \
-        "vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r\n\t"                                                        \
-        ".endr\n\t"                                                                                      \
-        "vbroadcastss %[value], %%zmm30\n\t"                                                             \
-        "vbroadcastss %[value], %%zmm31\n\t"                                                             \
-        ".p2align 6\n"                                                                                   \
-        "1:\n\t"                                                                                         \
-        ".rept 4\n\t"                                                                                    \
-        ".irp r," list "\n\t" instruction " %%zmm30, %%zmm31, %%zmm\\r\n\t"                              \
-        ".endr\n\t"                                                                                      \
-        ".endr\n\t"                                                                                      \
-        "dec %[iterations]\n\t"                                                                          \
-        "jnz 1b\n\t"                                                                                     \
-        "vzeroupper\n\t"                                                                                 \
-        : [iterations] "+r"(iterations)                                                                  \
-        : [value] "m"(value)                                                                             \
-        : "cc", RIDGE_XMM_ALL);                                                                          \
+#define RIDGE_MULTIPLY_ADD_512(function, instruction, list, pattern) \
+  void function(int64_t iterations) {                                \
+    const uint32_t value = pattern;                                  \
+    asm volatile(".irp r," list                                      \
+                 "\n\t"                                              \
+                 "vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r\n\t"           \
+                 ".endr\n\t"                                         \
+                 "vbroadcastss %[value], %%zmm30\n\t"                \
+                 "vbroadcastss %[value], %%zmm31\n\t"                \
+                 ".p2align 6\n"                                      \
+                 "1:\n\t"                                            \
+                 ".rept 4\n\t"                                       \
+                 ".irp r," list "\n\t" instruction                   \
+                 " %%zmm30, %%zmm31, %%zmm\\r\n\t"                   \
+                 ".endr\n\t"                                         \
+                 ".endr\n\t"                                         \
+                 "dec %[iterations]\n\t"                             \
+                 "jnz 1b\n\t"                                        \
+                 "vzeroupper\n\t"                                    \
+                 : [iterations] "+r"(iterations)                     \
+                 : [value] "m"(value)                                \
+                 : "cc", RIDGE_XMM_ALL);                             \
   }
 
 RIDGE_MULTIPLY_ADD_512(fp32_avx512_8, "vfmadd231ps", RIDGE_8, kHalfFp32)
@@ -104,27 +108,28 @@ RIDGE_MULTIPLY_ADD(fp64_fma_10, "vfmadd231pd", "ymm", RIDGE_10, "14", "15", kHal
 RIDGE_MULTIPLY_ADD(int8_avx_vnni_12, "%{vex%} vpdpbusd", "ymm", RIDGE_12, "14", "15", kOnesInt8)
 
 // Separate multiplications and additions, six chains of each, for processors without a fused one.
-#define RIDGE_MULTIPLY_AND_ADD(function, multiply, add)                                                             \
-  void function(int64_t iterations) {                                                                               \
-    const uint32_t value = kHalfFp32;                                                                               \
-    asm volatile(                                                                                                   \
-        ".irp r," RIDGE_12 "\n\t"                                                                                   \
-        "xorps %%xmm\\r, %%xmm\\r\n\t"                                                                              \
-        ".endr\n\t"                                                                                                 \
-        "movss %[value], %%xmm15\n\t"                                                                               \
-        "shufps $0, %%xmm15, %%xmm15\n\t"                                                                           \
-        ".p2align 6\n"                                                                                              \
-        "1:\n\t"                                                                                                    \
-        ".rept 4\n\t" multiply " %%xmm15, %%xmm0\n\t" add " %%xmm15, %%xmm6\n\t" multiply " %%xmm15, %%xmm1\n\t" add \
-        " %%xmm15, %%xmm7\n\t" multiply " %%xmm15, %%xmm2\n\t" add " %%xmm15, %%xmm8\n\t" multiply                   \
-        " %%xmm15, %%xmm3\n\t" add " %%xmm15, %%xmm9\n\t" multiply " %%xmm15, %%xmm4\n\t" add                        \
-        " %%xmm15, %%xmm10\n\t" multiply " %%xmm15, %%xmm5\n\t" add " %%xmm15, %%xmm11\n\t"                         \
-        ".endr\n\t"                                                                                                 \
-        "dec %[iterations]\n\t"                                                                                     \
-        "jnz 1b\n\t"                                                                                                \
-        : [iterations] "+r"(iterations)                                                                             \
-        : [value] "m"(value)                                                                                        \
-        : "cc", RIDGE_XMM_0_15);                                                                                    \
+#define RIDGE_MULTIPLY_AND_ADD(function, multiply, add)                                                     \
+  void function(int64_t iterations) {                                                                       \
+    const uint32_t value = kHalfFp32;                                                                       \
+    asm volatile(".irp r," RIDGE_12                                                                         \
+                 "\n\t"                                                                                     \
+                 "xorps %%xmm\\r, %%xmm\\r\n\t"                                                             \
+                 ".endr\n\t"                                                                                \
+                 "movss %[value], %%xmm15\n\t"                                                              \
+                 "shufps $0, %%xmm15, %%xmm15\n\t"                                                          \
+                 ".p2align 6\n"                                                                             \
+                 "1:\n\t"                                                                                   \
+                 ".rept 4\n\t" multiply " %%xmm15, %%xmm0\n\t" add " %%xmm15, %%xmm6\n\t" multiply          \
+                 " %%xmm15, %%xmm1\n\t" add " %%xmm15, %%xmm7\n\t" multiply " %%xmm15, %%xmm2\n\t" add      \
+                 " %%xmm15, %%xmm8\n\t" multiply " %%xmm15, %%xmm3\n\t" add " %%xmm15, %%xmm9\n\t" multiply \
+                 " %%xmm15, %%xmm4\n\t" add " %%xmm15, %%xmm10\n\t" multiply " %%xmm15, %%xmm5\n\t" add     \
+                 " %%xmm15, %%xmm11\n\t"                                                                    \
+                 ".endr\n\t"                                                                                \
+                 "dec %[iterations]\n\t"                                                                    \
+                 "jnz 1b\n\t"                                                                               \
+                 : [iterations] "+r"(iterations)                                                            \
+                 : [value] "m"(value)                                                                       \
+                 : "cc", RIDGE_XMM_0_15);                                                                   \
   }
 
 RIDGE_MULTIPLY_AND_ADD(fp32_sse2, "mulps", "addps")
@@ -134,31 +139,30 @@ RIDGE_MULTIPLY_AND_ADD(fp64_sse2, "mulpd", "addpd")
 void int8_avx2(int64_t iterations) {
   const uint32_t bytes = kOnesInt8;
   const uint32_t words = 0x00010001;
-  asm volatile(
-      ".irp r," RIDGE_8
-      "\n\t"
-      "vpxor %%ymm\\r, %%ymm\\r, %%ymm\\r\n\t"
-      ".endr\n\t"
-      "vbroadcastss %[bytes], %%ymm15\n\t"
-      "vbroadcastss %[words], %%ymm14\n\t"
-      ".p2align 6\n"
-      "1:\n\t"
-      ".rept 4\n\t"
-      ".irp r,0,2,4,6\n\t"
-      "vpmaddubsw %%ymm15, %%ymm15, %%ymm8\n\t"
-      "vpmaddubsw %%ymm15, %%ymm15, %%ymm9\n\t"
-      "vpmaddwd %%ymm14, %%ymm8, %%ymm10\n\t"
-      "vpmaddwd %%ymm14, %%ymm9, %%ymm11\n\t"
-      "vpaddd %%ymm10, %%ymm\\r, %%ymm\\r\n\t"
-      "vpaddd %%ymm11, %%ymm\\r, %%ymm\\r\n\t"
-      ".endr\n\t"
-      ".endr\n\t"
-      "dec %[iterations]\n\t"
-      "jnz 1b\n\t"
-      "vzeroupper\n\t"
-      : [iterations] "+r"(iterations)
-      : [bytes] "m"(bytes), [words] "m"(words)
-      : "cc", RIDGE_XMM_0_15);
+  asm volatile(".irp r," RIDGE_8
+               "\n\t"
+               "vpxor %%ymm\\r, %%ymm\\r, %%ymm\\r\n\t"
+               ".endr\n\t"
+               "vbroadcastss %[bytes], %%ymm15\n\t"
+               "vbroadcastss %[words], %%ymm14\n\t"
+               ".p2align 6\n"
+               "1:\n\t"
+               ".rept 4\n\t"
+               ".irp r,0,2,4,6\n\t"
+               "vpmaddubsw %%ymm15, %%ymm15, %%ymm8\n\t"
+               "vpmaddubsw %%ymm15, %%ymm15, %%ymm9\n\t"
+               "vpmaddwd %%ymm14, %%ymm8, %%ymm10\n\t"
+               "vpmaddwd %%ymm14, %%ymm9, %%ymm11\n\t"
+               "vpaddd %%ymm10, %%ymm\\r, %%ymm\\r\n\t"
+               "vpaddd %%ymm11, %%ymm\\r, %%ymm\\r\n\t"
+               ".endr\n\t"
+               ".endr\n\t"
+               "dec %[iterations]\n\t"
+               "jnz 1b\n\t"
+               "vzeroupper\n\t"
+               : [iterations] "+r"(iterations)
+               : [bytes] "m"(bytes), [words] "m"(words)
+               : "cc", RIDGE_XMM_0_15);
 }
 
 // Palette 1: eight tiles of 16 rows of 64 bytes (SDM volume 1, 18.2).
@@ -172,29 +176,30 @@ struct alignas(64) TileConfig {
 static_assert(sizeof(TileConfig) == 64);
 
 // Six accumulator tiles; one instruction occupies the unit for 16 cycles and takes 52 (Intel optimisation manual, 20.1).
-#define RIDGE_TILE_DOT(function, instruction, pattern)                                                  \
-  void function(int64_t iterations) {                                                                   \
-    const TileConfig config;                                                                            \
-    alignas(64) std::array<uint32_t, 256> tile;                                                         \
-    tile.fill(pattern);                                                                                 \
-    const int64_t row_stride = 64;                                                                      \
-    asm volatile(                                                                                       \
-        "ldtilecfg %[config]\n\t"                                                                       \
-        "tileloadd (%[tile], %[stride], 1), %%tmm6\n\t"                                                 \
-        "tileloadd (%[tile], %[stride], 1), %%tmm7\n\t"                                                 \
-        ".irp r,0,1,2,3,4,5\n\t"                                                                        \
-        "tilezero %%tmm\\r\n\t"                                                                         \
-        ".endr\n\t"                                                                                     \
-        ".p2align 6\n"                                                                                  \
-        "1:\n\t"                                                                                        \
-        ".irp r,0,1,2,3,4,5\n\t" instruction " %%tmm7, %%tmm6, %%tmm\\r\n\t"                            \
-        ".endr\n\t"                                                                                     \
-        "dec %[iterations]\n\t"                                                                         \
-        "jnz 1b\n\t"                                                                                    \
-        "tilerelease\n\t"                                                                               \
-        : [iterations] "+r"(iterations)                                                                 \
-        : [config] "m"(config), [tile] "r"(tile.data()), [stride] "r"(row_stride), "m"(tile)            \
-        : "cc");                                                                                        \
+#define RIDGE_TILE_DOT(function, instruction, pattern)                                       \
+  void function(int64_t iterations) {                                                        \
+    const TileConfig config;                                                                 \
+    alignas(64) std::array<uint32_t, 256> tile;                                              \
+    tile.fill(pattern);                                                                      \
+    const int64_t row_stride = 64;                                                           \
+    asm volatile(                                                                            \
+        "ldtilecfg %[config]\n\t"                                                            \
+        "tileloadd (%[tile], %[stride], 1), %%tmm6\n\t"                                      \
+        "tileloadd (%[tile], %[stride], 1), %%tmm7\n\t"                                      \
+        ".irp r,0,1,2,3,4,5\n\t"                                                             \
+        "tilezero %%tmm\\r\n\t"                                                              \
+        ".endr\n\t"                                                                          \
+        ".p2align 6\n"                                                                       \
+        "1:\n\t"                                                                             \
+        ".irp r,0,1,2,3,4,5\n\t" instruction                                                 \
+        " %%tmm7, %%tmm6, %%tmm\\r\n\t"                                                      \
+        ".endr\n\t"                                                                          \
+        "dec %[iterations]\n\t"                                                              \
+        "jnz 1b\n\t"                                                                         \
+        "tilerelease\n\t"                                                                    \
+        : [iterations] "+r"(iterations)                                                      \
+        : [config] "m"(config), [tile] "r"(tile.data()), [stride] "r"(row_stride), "m"(tile) \
+        : "cc");                                                                             \
   }
 
 RIDGE_TILE_DOT(bf16_amx, "tdpbf16ps", kHalfBf16)
@@ -218,16 +223,51 @@ const std::vector<PeakKernel>& x86_kernels() {
       {kFp32, "avx512f vfmadd231ps, 8 zmm", {"avx512f"}, {}, vector_flops(8, 16), fp32_avx512_8},
       {kFp32, "avx512f vfmadd231ps, 12 zmm", {"avx512f"}, {}, vector_flops(12, 16), fp32_avx512_12},
       {kFp32, "avx512f vfmadd231ps, 24 zmm", {"avx512f"}, {}, vector_flops(24, 16), fp32_avx512_24},
-      {kFp16, "avx512_fp16 vfmadd231ph, 12 zmm", {"avx512f", "avx512_fp16"}, {"amx_fp16"}, vector_flops(12, 32), fp16_avx512_12},
-      {kFp16, "avx512_fp16 vfmadd231ph, 24 zmm", {"avx512f", "avx512_fp16"}, {"amx_fp16"}, vector_flops(24, 32), fp16_avx512_24},
+      {kFp16,
+       "avx512_fp16 vfmadd231ph, 12 zmm",
+       {"avx512f", "avx512_fp16"},
+       {"amx_fp16"},
+       vector_flops(12, 32),
+       fp16_avx512_12},
+      {kFp16,
+       "avx512_fp16 vfmadd231ph, 24 zmm",
+       {"avx512f", "avx512_fp16"},
+       {"amx_fp16"},
+       vector_flops(24, 32),
+       fp16_avx512_24},
       {kFp16, "amx_fp16 tdpfp16ps, 6 tiles", {"amx_tile", "amx_fp16"}, {}, tile_flops(32), fp16_amx},
-      {kBf16, "avx512_bf16 vdpbf16ps, 12 zmm", {"avx512f", "avx512_bf16"}, {"amx_bf16"}, vector_flops(12, 32), bf16_avx512_12},
-      {kBf16, "avx512_bf16 vdpbf16ps, 24 zmm", {"avx512f", "avx512_bf16"}, {"amx_bf16"}, vector_flops(24, 32), bf16_avx512_24},
+      {kBf16,
+       "avx512_bf16 vdpbf16ps, 12 zmm",
+       {"avx512f", "avx512_bf16"},
+       {"amx_bf16"},
+       vector_flops(12, 32),
+       bf16_avx512_12},
+      {kBf16,
+       "avx512_bf16 vdpbf16ps, 24 zmm",
+       {"avx512f", "avx512_bf16"},
+       {"amx_bf16"},
+       vector_flops(24, 32),
+       bf16_avx512_24},
       {kBf16, "amx_bf16 tdpbf16ps, 6 tiles", {"amx_tile", "amx_bf16"}, {}, tile_flops(32), bf16_amx},
       {kInt8, "avx2 vpmaddubsw + vpmaddwd", {"avx2"}, {"avx_vnni", "avx512_vnni"}, 4 * 4 * 2 * 32 * 2, int8_avx2},
-      {kInt8, "avx_vnni vpdpbusd, 12 ymm", {"avx2", "avx_vnni"}, {"avx512_vnni"}, vector_flops(12, 32), int8_avx_vnni_12},
-      {kInt8, "avx512_vnni vpdpbusd, 12 zmm", {"avx512f", "avx512_vnni"}, {"amx_int8"}, vector_flops(12, 64), int8_avx512_12},
-      {kInt8, "avx512_vnni vpdpbusd, 24 zmm", {"avx512f", "avx512_vnni"}, {"amx_int8"}, vector_flops(24, 64), int8_avx512_24},
+      {kInt8,
+       "avx_vnni vpdpbusd, 12 ymm",
+       {"avx2", "avx_vnni"},
+       {"avx512_vnni"},
+       vector_flops(12, 32),
+       int8_avx_vnni_12},
+      {kInt8,
+       "avx512_vnni vpdpbusd, 12 zmm",
+       {"avx512f", "avx512_vnni"},
+       {"amx_int8"},
+       vector_flops(12, 64),
+       int8_avx512_12},
+      {kInt8,
+       "avx512_vnni vpdpbusd, 24 zmm",
+       {"avx512f", "avx512_vnni"},
+       {"amx_int8"},
+       vector_flops(24, 64),
+       int8_avx512_24},
       {kInt8, "amx_int8 tdpbssd, 6 tiles", {"amx_tile", "amx_int8"}, {}, tile_flops(64), int8_amx},
   };
   return kernels;

@@ -16,11 +16,11 @@ namespace ridge::hw {
 
 struct PeakKernel {
   Precision precision;
-  const char* name;                          // "avx512f vfmadd231ps, 12 zmm accumulators"
-  std::vector<const char*> needs;            // all of these ISA names must be present
-  std::vector<const char*> pointless_with;   // any of these makes the kernel a certain loser
+  const char* name;                         // "avx512f vfmadd231ps, 12 zmm accumulators"
+  std::vector<const char*> needs;           // all of these ISA names must be present
+  std::vector<const char*> pointless_with;  // any of these makes the kernel a certain loser
   double flops_per_iteration;
-  void (*run)(int64_t iterations);           // iterations ≥ 1
+  void (*run)(int64_t iterations);  // iterations ≥ 1
 };
 
 // All that this program knows for the architecture it was built for; empty where it knows none.

@@ -87,7 +87,8 @@ std::vector<Cache> summarise_caches(const Topology& topology, const std::set<int
 std::vector<NumaNode> summarise_nodes(const Topology& topology, const std::set<int>& allowed) {
   std::vector<NumaNode> nodes;
   for (const auto& node : topology.nodes) {
-    auto usable = std::count_if(node.processors.begin(), node.processors.end(), [&](int id) { return allowed.contains(id); });
+    auto usable =
+        std::count_if(node.processors.begin(), node.processors.end(), [&](int id) { return allowed.contains(id); });
     nodes.push_back({node.id, node.memory_bytes, static_cast<int>(usable)});
   }
   return nodes;

@@ -119,7 +119,8 @@ std::string core_name(const std::string& folder, int id) {
   return "processor " + std::to_string(id);
 }
 
-void add_caches(const std::string& folder, int id, std::set<std::pair<int, std::vector<int>>>& seen, Topology& topology) {
+void add_caches(const std::string& folder, int id, std::set<std::pair<int, std::vector<int>>>& seen,
+                Topology& topology) {
   std::string caches = folder + "/cpu" + std::to_string(id) + "/cache/";
   for (int index : numbered_folders(caches, "index")) {
     std::string cache = caches + "index" + std::to_string(index) + "/";

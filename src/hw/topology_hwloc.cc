@@ -33,7 +33,8 @@ std::vector<int> numbers(hwloc_const_cpuset_t set) {
 // Calls `use` for every object of `type`.
 template <typename Use>
 void for_each(hwloc_topology_t topology, hwloc_obj_type_t type, const Use& use) {
-  for (hwloc_obj_t object = nullptr; (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;) use(*object);
+  for (hwloc_obj_t object = nullptr; (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;)
+    use(*object);
 }
 
 }  // namespace
@@ -50,8 +51,8 @@ Result<Topology> topology_by_hwloc() {
   }
   for (hwloc_obj_type_t type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE})
     for_each(handle.get(), type, [&](const hwloc_obj& cache) {
-      topology.caches.push_back({static_cast<int>(cache.attr->cache.depth), static_cast<int64_t>(cache.attr->cache.size),
-                                 numbers(cache.cpuset)});
+      topology.caches.push_back({static_cast<int>(cache.attr->cache.depth),
+                                 static_cast<int64_t>(cache.attr->cache.size), numbers(cache.cpuset)});
     });
   for_each(handle.get(), HWLOC_OBJ_NUMANODE, [&](const hwloc_obj& node) {
     topology.nodes.push_back({static_cast<int>(node.os_index), static_cast<int64_t>(node.attr->numanode.local_memory),

@@ -14,7 +14,9 @@ constexpr auto kStep = static_cast<int64_t>(kWorkingSetStep);
 int64_t round_down(int64_t bytes) { return std::max(kStep, bytes / kStep * kStep); }
 
 // Of the caches that `threads` threads use together, for each of them.
-int64_t share(const Machine& machine, int level, int threads) { return cache_capacity(machine, level, threads) / threads; }
+int64_t share(const Machine& machine, int level, int threads) {
+  return cache_capacity(machine, level, threads) / threads;
+}
 
 // Four times the last cache and more: little of it can still lie there when it is read again.
 int64_t dram_bytes(const Machine& machine, int threads) {

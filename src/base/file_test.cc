@@ -1,0 +1,57 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/dynlib.h"
+
+namespace ridge {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  FileTest() : folder_(std::filesystem::temp_directory_path() / ("ridge_file_test_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~FileTest() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_;
+};
+
+TEST_F(FileTest, WritesReplaceWholeFilesAndCreateParents) {
+  std::string path = folder_ / "a" / "b.txt";
+  ASSERT_TRUE(write_file_atomically(path, "one").ok());
+  ASSERT_TRUE(write_file_atomically(path, "two").ok());
+  EXPECT_EQ(*read_file(path), "two");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "a"), {}), 1) << "a temporary file was left";
+}
+
+TEST_F(FileTest, MissingFileIsNotFoundAndNamed) {
+  auto content = read_file(folder_ / "none");
+  ASSERT_FALSE(content.ok());
+  EXPECT_EQ(content.error().code, Code::kNotFound);
+  EXPECT_NE(content.error().message.find("none"), std::string::npos);
+}
+
+TEST_F(FileTest, ReadingAFolderIsAnError) { EXPECT_FALSE(read_file(folder_).ok()); }
+
+TEST_F(FileTest, AFileInPlaceOfAFolderIsAnErrorAndStaysAsItWas) {
+  std::string path = folder_ / "plain";
+  ASSERT_TRUE(write_file_atomically(path, "kept").ok());
+  EXPECT_FALSE(write_file_atomically(path + "/below", "x").ok());
+  EXPECT_EQ(*read_file(path), "kept");
+}
+
+TEST(DynamicLibrary, AbsentLibraryAndSymbolAreReasons) {
+  auto absent = DynamicLibrary::open("libridge-does-not-exist.so");
+  ASSERT_FALSE(absent.ok());
+  EXPECT_NE(absent.error().message.find("libridge-does-not-exist.so"), std::string::npos);
+  auto libc = DynamicLibrary::open("libc.so.6");
+  ASSERT_TRUE(libc.ok());
+  EXPECT_TRUE(libc->symbol<int()>("getpid").ok());
+  EXPECT_FALSE(libc->symbol<int()>("no_such_symbol_here").ok());
+}
+
+}  // namespace
+}  // namespace ridge

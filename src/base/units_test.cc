@@ -1,0 +1,54 @@
+#include "base/units.h"
+
+#include <gtest/gtest.h>
+
+namespace ridge {
+namespace {
+
+TEST(Format, UsesThreeSignificantDigitsAndAPrefix) {
+  EXPECT_EQ(format_count(25557032), "25.6 M");
+  EXPECT_EQ(format_count(12), "12");
+  EXPECT_EQ(format_flops(8.178e9), "8.18 GFLOP");
+  EXPECT_EQ(format_flops_rate(1.2e11), "120 GFLOP/s");
+  EXPECT_EQ(format_bytes(102400), "100 KiB");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bandwidth(2.5e10), "25.0 GB/s");
+  EXPECT_EQ(format_hertz(3.712e9), "3.71 GHz");
+}
+
+TEST(Format, RoundingNeverShowsAThousandOfTheSmallerUnit) {
+  EXPECT_EQ(format_flops(999.9e6), "1.00 GFLOP");
+  EXPECT_EQ(format_count(0), "0");
+}
+
+TEST(FormatMs, PicksTheUnitThatReads) {
+  EXPECT_EQ(format_ms(38.61), "38.6 ms");
+  EXPECT_EQ(format_ms(0.4123), "412 µs");
+  EXPECT_EQ(format_ms(1240), "1.24 s");
+  EXPECT_EQ(format_ms(0.00005), "50.0 ns");
+}
+
+TEST(ParseBytes, ReadsDecimalAndBinaryUnits) {
+  EXPECT_EQ(*parse_bytes("4096"), 4096);
+  EXPECT_EQ(*parse_bytes("64MiB"), 64 << 20);
+  EXPECT_EQ(*parse_bytes("1.5 GB"), 1500000000);
+}
+
+TEST(ParseBytes, RefusesWhatIsNotASizeAndSaysWhatToWrite) {
+  for (const char* wrong : {"", "MiB", "-1", "5 parsecs", "1e30"}) {
+    auto parsed = parse_bytes(wrong);
+    ASSERT_FALSE(parsed.ok()) << wrong;
+    EXPECT_NE(parsed.error().message.find("64MiB"), std::string::npos);
+  }
+}
+
+TEST(Names, PrecisionAndOriginRoundTripAndUnknownListsTheKnown) {
+  EXPECT_EQ(*precision_from_name(precision_name(Precision::kBf16)), Precision::kBf16);
+  EXPECT_EQ(*origin_from_name(origin_name(Origin::kDerived)), Origin::kDerived);
+  auto unknown = precision_from_name("fp31");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().message.find("bf16"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ridge

@@ -1,0 +1,107 @@
+// The program: finds the verb and hands it the rest of the command line.
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "cli/help.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+
+namespace ridge::cli {
+namespace {
+
+struct Row {
+  std::string_view name;
+  std::string_view summary;
+  Verb run;
+};
+
+// In the order in which a user meets them. One row per verb.
+const std::vector<Row> kVerbs = {};
+
+// Levenshtein distance: least number of inserted, deleted or replaced characters.
+size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < from.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < to.size(); ++j) {
+      size_t above = row[j + 1];
+      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (from[i] == to[j] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+void print_overview() {
+  print(cli_help("ridge"));
+  std::vector<std::vector<std::string>> rows;
+  for (const Row& verb : kVerbs) rows.push_back({"  " + std::string(verb.name), std::string(verb.summary)});
+  print(table({}, rows, "ll"));
+  print("ridge VERB --help explains a verb. Exit status: 0 done, 1 the answer is no, 2 wrong usage, 3 failed.");
+}
+
+int unknown_verb(const std::string& given) {
+  auto nearer = [&](const Row& a, const Row& b) { return edit_distance(given, a.name) < edit_distance(given, b.name); };
+  auto nearest = std::min_element(kVerbs.begin(), kVerbs.end(), nearer);
+  std::string message = "ridge: there is no verb '" + given + "'";
+  if (nearest != kVerbs.end() && edit_distance(given, nearest->name) <= 2)
+    message += "; did you mean '" + std::string(nearest->name) + "'?";
+  say(message);
+  say("ridge --help lists the verbs.");
+  return kUsage;
+}
+
+// RIDGE_LOG = debug, info, warning, error or off.
+void set_log_level_from_environment() {
+  const char* wanted = std::getenv("RIDGE_LOG");
+  if (wanted == nullptr) return;
+  constexpr std::string_view kNames[] = {"debug", "info", "warning", "error", "off"};
+  auto found = std::find(std::begin(kNames), std::end(kNames), std::string_view(wanted));
+  if (found == std::end(kNames)) {
+    log::warning("RIDGE_LOG={} is ignored: the levels are debug, info, warning, error and off", wanted);
+  } else {
+    log::set_level(static_cast<log::Level>(found - std::begin(kNames)));
+  }
+}
+
+int run(std::span<const std::string> arguments) {
+  set_log_level_from_environment();
+  if (arguments.empty()) {
+    say("usage: ridge VERB [OPTION...]; ridge --help lists the verbs.");
+    return kUsage;
+  }
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    print_overview();
+    return kDone;
+  }
+  if (first == "--version") {
+    print("ridge " RIDGE_VERSION);
+    return kDone;
+  }
+  for (const Row& verb : kVerbs)
+    if (verb.name == first) return verb.run(arguments.subspan(1));
+  return unknown_verb(first);
+}
+
+}  // namespace
+}  // namespace ridge::cli
+
+int main(int argc, char** argv) {
+  try {
+    const std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
+    return ridge::cli::run(arguments);
+  } catch (const std::exception& e) {  // memory ran out; everything else is a value
+    ridge::cli::say(std::string("ridge: ") + e.what());
+    return ridge::cli::kFailed;
+  }
+}

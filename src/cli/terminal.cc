@@ -1,0 +1,115 @@
+#include "cli/terminal.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/help.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr int kBarCells = 30;
+
+void put(std::FILE* file, std::string_view text) { std::fwrite(text.data(), 1, text.size(), file); }
+
+void put_line(std::FILE* file, std::string_view text) {
+  put(file, text);
+  if (text.empty() || text.back() != '\n') put(file, "\n");
+  std::fflush(file);
+}
+
+// Columns on a terminal: UTF-8 continuation bytes take none.
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string padded(std::string_view text, size_t width, bool right) {
+  std::string space(width - std::min(width, width_of(text)), ' ');
+  return right ? space + std::string(text) : std::string(text) + space;
+}
+
+std::string table_row(const std::vector<std::string>& cells, const std::vector<size_t>& widths,
+                      std::string_view alignment) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line += "  ";
+    line += padded(cells[i], widths[i], i < alignment.size() && alignment[i] == 'r');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+}  // namespace
+
+Parsed parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments) {
+  try {
+    // CLI11 takes a vector from its end.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return {true, kDone};
+  } catch (const CLI::CallForHelp&) {
+    std::string_view text = cli_help(verb);
+    print(text.empty() ? std::string_view(app.help()) : text);
+    return {false, kDone};
+  } catch (const CLI::ExtrasError&) {  // its own message has the arguments in reverse
+    say("ridge " + std::string(verb) + ": not understood: " + CLI::detail::join(app.remaining(), " "));
+    say("ridge " + std::string(verb) + " --help lists the options.");
+    return {false, kUsage};
+  } catch (const CLI::Error& e) {
+    say("ridge " + std::string(verb) + ": " + e.what());
+    say("ridge " + std::string(verb) + " --help lists the options.");
+    return {false, kUsage};
+  }
+}
+
+int fail(std::string_view verb, const Error& error) {
+  say("ridge " + std::string(verb) + ": " + error.message);
+  return kFailed;
+}
+
+void print(std::string_view text) { put_line(stdout, text); }
+void print_json(const Json& json) { put_line(stdout, dump_json(json, true)); }
+void say(std::string_view text) { put_line(stderr, text); }
+
+std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
+                  std::string_view alignment) {
+  std::vector<size_t> widths;
+  auto widen = [&](const std::vector<std::string>& cells) {
+    widths.resize(std::max(widths.size(), cells.size()));
+    for (size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i]));
+  };
+  widen(header);
+  for (const auto& row : rows) widen(row);
+  std::string text = header.empty() ? "" : table_row(header, widths, alignment);
+  for (const auto& row : rows) text += table_row(row, widths, alignment);
+  return text;
+}
+
+Progress::Progress(std::string_view what) : what_(what), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() { finish(); }
+
+void Progress::update(std::string_view step, double share_done) {
+  int percent = static_cast<int>(std::lround(100 * std::clamp(share_done, 0.0, 1.0)));
+  bool new_step = step != last_step_;
+  if (!new_step && (!terminal_ || percent == last_percent_)) return;
+  last_step_ = step;
+  last_percent_ = percent;
+  if (!terminal_) return say(what_ + ": " + last_step_);
+  int full = kBarCells * percent / 100;
+  std::string bar =
+      std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kBarCells - full), '.');
+  put(stderr, "\r\x1b[K" + what_ + " [" + bar + "] " + padded(std::to_string(percent), 3, true) + " % " + last_step_);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::finish() {
+  if (drawn_) put(stderr, "\r\x1b[K");
+  drawn_ = false;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,45 @@
+#include "cli/terminal.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace ridge::cli {
+namespace {
+
+TEST(Table, AlignsColumnsByCharactersNotBytes) {
+  std::string text = table({"stage", "time"}, {{"load", "41.0 ms"}, {"input", "3.10 µs"}}, "lr");
+  EXPECT_EQ(text, "stage     time\nload   41.0 ms\ninput  3.10 µs\n");
+}
+
+TEST(Table, LeavesNoBlanksAtTheEndOfALine) { EXPECT_EQ(table({}, {{"a", ""}, {"bb", "c"}}, "ll"), "a\nbb  c\n"); }
+
+TEST(Parse, FillsOptionsAndGoesOn) {
+  CLI::App app;
+  int threads = 0;
+  app.add_option("--threads", threads);
+  std::vector<std::string> arguments = {"--threads", "3"};
+  EXPECT_TRUE(parse(app, "bench", arguments).go_on);
+  EXPECT_EQ(threads, 3);
+}
+
+TEST(Parse, AnUnknownOptionIsWrongUsage) {
+  CLI::App app;
+  std::vector<std::string> arguments = {"--thread-count", "3"};
+  Parsed parsed = parse(app, "bench", arguments);
+  EXPECT_FALSE(parsed.go_on);
+  EXPECT_EQ(parsed.exit, kUsage);
+}
+
+TEST(Parse, HelpIsNotAnError) {
+  CLI::App app;
+  std::vector<std::string> arguments = {"--help"};
+  Parsed parsed = parse(app, "bench", arguments);
+  EXPECT_FALSE(parsed.go_on);
+  EXPECT_EQ(parsed.exit, kDone);
+}
+
+}  // namespace
+}  // namespace ridge::cli
