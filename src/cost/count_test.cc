@@ -198,6 +198,7 @@ TEST(Count, KeepsWhatABodyUsesByName) {
   g.node("Relu", {x}, {1, 4});
   int y = g.node("If", {condition}, {1, 4}, {{"then_branch", body()}, {"else_branch", body()}});
   model::Graph graph = g.finish({y});
+  graph.tensors[2].name = "elsewhere";
   EXPECT_FALSE(count(graph).nodes[0].runs);
   graph.tensors[2].name = "inside";  // the output of Relu, now used inside the branches
   EXPECT_TRUE(count(graph).nodes[0].runs);

@@ -12,7 +12,9 @@ DeviceLimits device() {
   DeviceLimits limits;
   limits.device = "test";
   limits.flops_per_s = {{Precision::kFp32, 100e9}};
-  limits.levels = {{"L1", 1000e9, 32e3}, {"L2", 200e9, 1e6}, {"L3", 100e9, 10e6},
+  limits.levels = {{"L1", 1000e9, 32e3},
+                   {"L2", 200e9, 1e6},
+                   {"L3", 100e9, 10e6},
                    {"DRAM", 20e9, std::numeric_limits<double>::infinity()}};
   return limits;
 }
@@ -88,7 +90,8 @@ hw::Machine machine() {
     peak.flops_per_s = rate;
     m.peaks.push_back(peak);
   }
-  for (auto [level, threads, rate] : {std::tuple{"L1", 1, 400e9}, std::tuple{"DRAM", 1, 20e9}, std::tuple{"DRAM", 8, 50e9}}) {
+  for (auto [level, threads, rate] :
+       {std::tuple{"L1", 1, 400e9}, std::tuple{"DRAM", 1, 20e9}, std::tuple{"DRAM", 8, 50e9}}) {
     hw::Bandwidth bandwidth;
     bandwidth.level = level;
     bandwidth.threads = threads;

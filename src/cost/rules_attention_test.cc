@@ -15,7 +15,8 @@ TEST(Attention, CountsScoresValuesAndSoftmax) {
 
 TEST(Attention, TakesPackedHeadsAndFewerKeyHeads) {
   Attributes heads = {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}};
-  NodeCost c = cost("Attention", {tensor({2, 6, 32}), tensor({2, 10, 16}), tensor({2, 10, 16})}, {tensor({2, 6, 32})}, heads);
+  NodeCost c =
+      cost("Attention", {tensor({2, 6, 32}), tensor({2, 10, 16}), tensor({2, 10, 16})}, {tensor({2, 6, 32})}, heads);
   EXPECT_DOUBLE_EQ(c.macs, 2 * (2 * 4 * 6 * 10 * 8));
 }
 
@@ -42,11 +43,14 @@ TEST(Attention, OfOnnxRuntimeProjectsFirst) {
 TEST(Attention, MultiHeadTakesSeparateOrPackedKeys) {
   Attributes heads = {{"num_heads", int64_t{2}}};
   Operand q = tensor({1, 5, 16}), y = tensor({1, 5, 16});
-  EXPECT_DOUBLE_EQ(cost("MultiHeadAttention", {q, tensor({1, 7, 16}), tensor({1, 7, 16})}, {y}, heads, "com.microsoft").macs,
-                   2 * 5 * 7 * 16);
-  EXPECT_DOUBLE_EQ(cost("MultiHeadAttention", {tensor({1, 5, 2, 3, 8})}, {y}, heads, "com.microsoft").macs, 2 * 5 * 5 * 16);
-  EXPECT_DOUBLE_EQ(cost("MultiHeadAttention", {q, tensor({1, 2, 9, 8}), tensor({1, 2, 9, 8})}, {y}, heads,
-                        "com.microsoft").macs, 2 * 5 * 9 * 16);
+  EXPECT_DOUBLE_EQ(
+      cost("MultiHeadAttention", {q, tensor({1, 7, 16}), tensor({1, 7, 16})}, {y}, heads, "com.microsoft").macs,
+      2 * 5 * 7 * 16);
+  EXPECT_DOUBLE_EQ(cost("MultiHeadAttention", {tensor({1, 5, 2, 3, 8})}, {y}, heads, "com.microsoft").macs,
+                   2 * 5 * 5 * 16);
+  EXPECT_DOUBLE_EQ(
+      cost("MultiHeadAttention", {q, tensor({1, 2, 9, 8}), tensor({1, 2, 9, 8})}, {y}, heads, "com.microsoft").macs,
+      2 * 5 * 9 * 16);
 }
 
 TEST(Attention, GroupQueryIsCausalOverItsCache) {

@@ -41,8 +41,8 @@ TEST(Convolution, DividesInputChannelsByGroups) {
 
 TEST(Convolution, ReadsOnlyTheInputThatItsWindowTouches) {
   // 1 × 1 with stride 2 looks at every second row and column: 4·4 of 8·8.
-  NodeCost c = cost("Conv", {tensor({1, 2, 8, 8}), weight({2, 2, 1, 1})}, {tensor({1, 2, 4, 4})},
-                    {{"strides", ints({2, 2})}});
+  NodeCost c =
+      cost("Conv", {tensor({1, 2, 8, 8}), weight({2, 2, 1, 1})}, {tensor({1, 2, 4, 4})}, {{"strides", ints({2, 2})}});
   EXPECT_DOUBLE_EQ(c.bytes_read, 4.0 * (2 * 4 * 4 + 2 * 2));
 }
 
@@ -78,8 +78,8 @@ TEST(Convolution, IntegerFormsComputeInInt8) {
   EXPECT_DOUBLE_EQ(integer.bytes_read, 64 + 8);
 
   Operand scale = weight({}), zero = weight({}, DataType::kUint8);
-  NodeCost linear = cost("QLinearConv", {x, scale, zero, w, scale, zero, scale, zero},
-                         {tensor({1, 2, 4, 4}, DataType::kUint8)});
+  NodeCost linear =
+      cost("QLinearConv", {x, scale, zero, w, scale, zero, scale, zero}, {tensor({1, 2, 4, 4}, DataType::kUint8)});
   EXPECT_EQ(linear.precision, Precision::kInt8);
   EXPECT_DOUBLE_EQ(linear.macs, 2 * 16 * 4);
   EXPECT_DOUBLE_EQ(linear.flops, 2 * linear.macs + 3 * 32);  // scale, round, shift

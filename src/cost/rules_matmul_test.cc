@@ -36,18 +36,23 @@ TEST(Product, OfIntegersComputesInInt8) {
   EXPECT_EQ(c.precision, Precision::kInt8);
   EXPECT_DOUBLE_EQ(c.macs, 30);
   EXPECT_DOUBLE_EQ(c.bytes_read, 25);
-  NodeCost q = cost("QLinearMatMul", {a, weight({}), weight({}, DataType::kUint8), b, weight({}), weight({}, DataType::kInt8),
-                                      weight({}), weight({}, DataType::kUint8)}, {tensor({2, 3}, DataType::kUint8)});
+  NodeCost q = cost("QLinearMatMul",
+                    {a, weight({}), weight({}, DataType::kUint8), b, weight({}), weight({}, DataType::kInt8),
+                     weight({}), weight({}, DataType::kUint8)},
+                    {tensor({2, 3}, DataType::kUint8)});
   EXPECT_DOUBLE_EQ(q.flops, 60 + 3 * 6);
 }
 
 TEST(Product, FusedFormsOfOnnxRuntime) {
   Attributes transposed = {{"transA", int64_t{1}}, {"alpha", 0.125}};
-  EXPECT_DOUBLE_EQ(cost("FusedMatMul", {tensor({7, 5, 2}), tensor({7, 5, 3})}, {tensor({7, 2, 3})}, transposed,
-                        "com.microsoft").flops, 7 * (60 + 6));
+  EXPECT_DOUBLE_EQ(
+      cost("FusedMatMul", {tensor({7, 5, 2}), tensor({7, 5, 3})}, {tensor({7, 2, 3})}, transposed, "com.microsoft")
+          .flops,
+      7 * (60 + 6));
   Attributes relu = {{"activation", std::string("Relu")}};
-  EXPECT_DOUBLE_EQ(cost("FusedGemm", {tensor({2, 5}), weight({5, 3}), weight({3})}, {tensor({2, 3})}, relu,
-                        "com.microsoft").flops, 60 + 6 + 6);
+  EXPECT_DOUBLE_EQ(
+      cost("FusedGemm", {tensor({2, 5}), weight({5, 3}), weight({3})}, {tensor({2, 3})}, relu, "com.microsoft").flops,
+      60 + 6 + 6);
   NodeCost dynamic = cost("DynamicQuantizeMatMul", {tensor({2, 5}), weight({5, 3}, DataType::kInt8), weight({})},
                           {tensor({2, 3})}, {}, "com.microsoft");
   EXPECT_EQ(dynamic.precision, Precision::kInt8);
@@ -68,8 +73,8 @@ TEST(Einsum, ContractsOverSharedLabels) {
   EXPECT_DOUBLE_EQ(einsum_macs("bhqd, bhkd -> bhqk", {{2, 3, 4, 5}, {2, 3, 6, 5}}), 2 * 3 * 4 * 6 * 5);
   EXPECT_DOUBLE_EQ(einsum_macs("...ij,...jk->...ik", {{7, 2, 5}, {7, 5, 3}}), 7 * 30);
   EXPECT_DOUBLE_EQ(einsum_macs("ij,jk", {{2, 5}, {5, 3}}), 30);
-  NodeCost c = cost("Einsum", {tensor({2, 5}), tensor({5, 3})}, {tensor({2, 3})},
-                    {{"equation", std::string("ij,jk->ik")}});
+  NodeCost c =
+      cost("Einsum", {tensor({2, 5}), tensor({5, 3})}, {tensor({2, 3})}, {{"equation", std::string("ij,jk->ik")}});
   EXPECT_DOUBLE_EQ(c.flops, 60);
   EXPECT_DOUBLE_EQ(c.needed_flops, 60);
 }

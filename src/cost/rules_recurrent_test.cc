@@ -7,9 +7,9 @@ namespace {
 
 // 10 steps, batch 2, 3 inputs, 4 units.
 NodeCost layer(const std::string& op, int64_t gates, int64_t directions, bool bias, bool lengths = false) {
-  std::vector<Operand> inputs = {tensor({10, 2, 3}), weight({directions, gates * 4, 3}), weight({directions, gates * 4, 4}),
-                                 bias ? weight({directions, 2 * gates * 4}) : absent(),
-                                 lengths ? tensor({2}, DataType::kInt32) : absent()};
+  std::vector<Operand> inputs = {
+      tensor({10, 2, 3}), weight({directions, gates * 4, 3}), weight({directions, gates * 4, 4}),
+      bias ? weight({directions, 2 * gates * 4}) : absent(), lengths ? tensor({2}, DataType::kInt32) : absent()};
   return cost(op, inputs, {tensor({10, directions, 2, 4})});
 }
 

@@ -167,10 +167,16 @@ TEST(Sampling, InterpolatesOnlyResizedDimensions) {
 }
 
 TEST(Sampling, RegionsAndBoxes) {
-  check({{"RoiAlign", {tensor({1, 2, 9, 9}), tensor({3, 4}), tensor({3}, DataType::kInt64)}, tensor({3, 2, 7, 7}),
-          {{"sampling_ratio", int64_t{2}}}, 3 * 2 * 49 * 32},
-         {"NonMaxSuppression", {tensor({1, 100, 4}), tensor({1, 2, 100}), constant({10})}, tensor({5, 3}, DataType::kInt64),
-          {}, 2 * (100 + 10 * 100 * 14)}});
+  check({{"RoiAlign",
+          {tensor({1, 2, 9, 9}), tensor({3, 4}), tensor({3}, DataType::kInt64)},
+          tensor({3, 2, 7, 7}),
+          {{"sampling_ratio", int64_t{2}}},
+          3 * 2 * 49 * 32},
+         {"NonMaxSuppression",
+          {tensor({1, 100, 4}), tensor({1, 2, 100}), constant({10})},
+          tensor({5, 3}, DataType::kInt64),
+          {},
+          2 * (100 + 10 * 100 * 14)}});
 }
 
 TEST(Quantisation, CountsConversionsBesideTheArithmetic) {
@@ -195,9 +201,14 @@ TEST(Rules, StandardOperatorsAreKnownUnderBothNamesOfTheirDomain) {
 }
 
 TEST(Rules, NoOperatorFailsOnOperandsThatMakeNoSense) {
-  std::vector<std::vector<Operand>> nonsense = {
-      {}, {tensor({})}, {absent()}, {tensor({-1})}, {tensor({0}), tensor({0})}, {tensor({1, 2, 3, 4, 5, 6})},
-      {tensor({2}, DataType::kBytes), constant({})}, {tensor({1, 1, 1}), tensor({1}), tensor({1, 1})}};
+  std::vector<std::vector<Operand>> nonsense = {{},
+                                                {tensor({})},
+                                                {absent()},
+                                                {tensor({-1})},
+                                                {tensor({0}), tensor({0})},
+                                                {tensor({1, 2, 3, 4, 5, 6})},
+                                                {tensor({2}, DataType::kBytes), constant({})},
+                                                {tensor({1, 1, 1}), tensor({1}), tensor({1, 1})}};
   for (auto rules : {elementwise_rules(), matmul_rules(), convolution_rules(), pooling_rules(), recurrent_rules(),
                      attention_rules(), normalisation_rules(), reduction_rules(), movement_rules(), sampling_rules(),
                      quantisation_rules(), control_rules()})

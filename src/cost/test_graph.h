@@ -12,7 +12,9 @@ namespace ridge::cost::testing {
 
 using Attributes = std::map<std::string, model::Attribute>;
 
-inline Operand tensor(Shape shape, DataType type = DataType::kFp32) { return {true, type, std::move(shape), false, {}}; }
+inline Operand tensor(Shape shape, DataType type = DataType::kFp32) {
+  return {true, type, std::move(shape), false, {}};
+}
 inline Operand weight(Shape shape, DataType type = DataType::kFp32) { return {true, type, std::move(shape), true, {}}; }
 inline Operand absent() { return {false, DataType::kInvalid, {}, false, {}}; }
 inline Operand constant(std::vector<int64_t> values) {
@@ -55,8 +57,8 @@ class GraphBuilder {
   int node(const std::string& op, std::vector<int> inputs, Shape shape, Attributes attributes = {},
            DataType type = DataType::kFp32) {
     int output = activation("t" + std::to_string(graph_.tensors.size()), std::move(shape), type);
-    graph_.nodes.push_back({op + std::to_string(graph_.nodes.size()), op, "", std::move(inputs), {output},
-                            std::move(attributes)});
+    graph_.nodes.push_back(
+        {op + std::to_string(graph_.nodes.size()), op, "", std::move(inputs), {output}, std::move(attributes)});
     return output;
   }
   model::Graph finish(std::vector<int> outputs) {
