@@ -70,7 +70,8 @@ Status BatchOutputs::check(int64_t rows) const {
     };
     if (output.type != tensor.type) return failed(fmt::format("expected {}", data_type_name(tensor.type)));
     if (settings_.batching() && (output.shape.empty() || output.shape[0] != rows))
-      return failed(fmt::format("whose first dimension is not the batch size {}; set max_batch_size: 0 for this model", rows));
+      return failed(
+          fmt::format("whose first dimension is not the batch size {}; set max_batch_size: 0 for this model", rows));
     auto dims = std::span(output.shape).subspan(settings_.batching() ? 1 : 0);
     if (tensor.reshape && !matches(*tensor.reshape, dims))
       return failed(fmt::format("its configuration reshapes from {}", shape_text(*tensor.reshape)));
@@ -120,7 +121,8 @@ Shape BatchOutputs::client_shape(const TensorSettings& tensor, const Shape& shap
   return result;
 }
 
-ResponseOutput BatchOutputs::classes(const TensorSettings& tensor, ResponseOutput scores, int64_t k, int64_t rows) const {
+ResponseOutput BatchOutputs::classes(const TensorSettings& tensor, ResponseOutput scores, int64_t k,
+                                     int64_t rows) const {
   auto block = std::make_shared<std::vector<std::byte>>();
   size_t row_size = scores.data.size() / static_cast<size_t>(rows);
   size_t found = 0;

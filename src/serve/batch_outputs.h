@@ -35,11 +35,12 @@ class BatchOutputs {
   Shape client_shape(const TensorSettings& tensor, const Shape& shape, int64_t rows) const;
 
   const ModelSettings& settings_;
-  std::vector<int> slot_of_;        // of each configured output: its place in wanted_, or -1
-  std::vector<int> configured_;     // parallel to wanted_: index into settings_.outputs
-  std::vector<int> wanted_;         // indices into the model's signature
+  std::vector<int> slot_of_;             // of each configured output: its place in wanted_, or -1
+  std::vector<int> configured_;          // parallel to wanted_: index into settings_.outputs
+  std::vector<int> wanted_;              // indices into the model's signature
   std::vector<engine::Output> outputs_;  // parallel to wanted_
-  std::vector<std::vector<size_t>> row_offsets_;  // parallel to wanted_; for BYTES: where each row starts, and the end [bytes]
+  std::vector<std::vector<size_t>>
+      row_offsets_;  // parallel to wanted_; for BYTES: where each row starts, and the end [bytes]
 };
 
 }  // namespace ridge::serve

@@ -49,12 +49,13 @@ size_t append(std::span<const std::byte> row, size_t k, const std::vector<std::s
   std::vector<size_t> order(row.size() / sizeof(T));
   std::iota(order.begin(), order.end(), size_t{0});
   k = std::min(k, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(), [&](size_t a, size_t b) {
-    T left = value_at<T>(row, a), right = value_at<T>(row, b);
-    if (comes_before(left, right)) return true;
-    if (comes_before(right, left)) return false;
-    return a < b;
-  });
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
+                    [&](size_t a, size_t b) {
+                      T left = value_at<T>(row, a), right = value_at<T>(row, b);
+                      if (comes_before(left, right)) return true;
+                      if (comes_before(right, left)) return false;
+                      return a < b;
+                    });
   for (size_t i = 0; i < k; ++i) {
     std::string text = value_text(value_at<T>(row, order[i])) + ":" + std::to_string(order[i]);
     if (order[i] < labels.size() && !labels[order[i]].empty()) text += ":" + labels[order[i]];
@@ -67,17 +68,22 @@ size_t append(std::span<const std::byte> row, size_t k, const std::vector<std::s
 
 bool can_classify(DataType type) {
   switch (type) {
-    case DataType::kUint8: case DataType::kUint16: case DataType::kUint32: case DataType::kUint64:
-    case DataType::kInt8: case DataType::kInt16: case DataType::kInt32: case DataType::kInt64:
-    case DataType::kFp32: case DataType::kFp64:
-      return true;
-    default:
-      return false;
+    case DataType::kUint8:
+    case DataType::kUint16:
+    case DataType::kUint32:
+    case DataType::kUint64:
+    case DataType::kInt8:
+    case DataType::kInt16:
+    case DataType::kInt32:
+    case DataType::kInt64:
+    case DataType::kFp32:
+    case DataType::kFp64: return true;
+    default: return false;
   }
 }
 
-size_t append_top_classes(DataType type, std::span<const std::byte> row, size_t k, const std::vector<std::string>& labels,
-                          std::vector<std::byte>& block) {
+size_t append_top_classes(DataType type, std::span<const std::byte> row, size_t k,
+                          const std::vector<std::string>& labels, std::vector<std::byte>& block) {
   switch (type) {
     case DataType::kUint8: return append<uint8_t>(row, k, labels, block);
     case DataType::kUint16: return append<uint16_t>(row, k, labels, block);

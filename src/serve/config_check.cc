@@ -24,16 +24,21 @@ Error unsupported(std::string_view what, std::string_view instead) {
 
 Status check_identity(const ModelConfig& config, const std::string& directory_name) {
   if (!config.name().empty() && config.name() != directory_name)
-    return invalid(fmt::format("the configuration's name '{}' differs from the model's directory '{}'; remove it or make "
-                               "them equal", config.name(), directory_name));
+    return invalid(
+        fmt::format("the configuration's name '{}' differs from the model's directory '{}'; remove it or make "
+                    "them equal",
+                    config.name(), directory_name));
   constexpr std::array<std::string_view, 3> kBackends = {"", "onnxruntime", "fake"};
   constexpr std::array<std::string_view, 2> kPlatforms = {"", "onnxruntime_onnx"};
   if (config.platform() == "ensemble" || config.has_ensemble_scheduling())
     return unsupported("an ensemble", "serve the models one by one");
   if (std::find(kBackends.begin(), kBackends.end(), config.backend()) == kBackends.end())
-    return unsupported(fmt::format("backend '{}'", config.backend()), "use backend: \"onnxruntime\" with an ONNX model");
-  if (config.backend().empty() && std::find(kPlatforms.begin(), kPlatforms.end(), config.platform()) == kPlatforms.end())
-    return unsupported(fmt::format("platform '{}'", config.platform()), "use platform: \"onnxruntime_onnx\" with an ONNX model");
+    return unsupported(fmt::format("backend '{}'", config.backend()),
+                       "use backend: \"onnxruntime\" with an ONNX model");
+  if (config.backend().empty() &&
+      std::find(kPlatforms.begin(), kPlatforms.end(), config.platform()) == kPlatforms.end())
+    return unsupported(fmt::format("platform '{}'", config.platform()),
+                       "use platform: \"onnxruntime_onnx\" with an ONNX model");
   return {};
 }
 
@@ -45,11 +50,14 @@ Status check_features(const ModelConfig& config) {
     return unsupported("batch_input or batch_output", "remove it");
   if (config.has_model_repository_agents()) return unsupported("model_repository_agents", "remove it");
   for (const auto& input : config.input()) {
-    if (input.allow_ragged_batch()) return unsupported(fmt::format("allow_ragged_batch of input '{}'", input.name()), "remove it");
-    if (input.is_shape_tensor()) return unsupported(fmt::format("is_shape_tensor of input '{}'", input.name()), "remove it");
+    if (input.allow_ragged_batch())
+      return unsupported(fmt::format("allow_ragged_batch of input '{}'", input.name()), "remove it");
+    if (input.is_shape_tensor())
+      return unsupported(fmt::format("is_shape_tensor of input '{}'", input.name()), "remove it");
   }
   for (const auto& output : config.output())
-    if (output.is_shape_tensor()) return unsupported(fmt::format("is_shape_tensor of output '{}'", output.name()), "remove it");
+    if (output.is_shape_tensor())
+      return unsupported(fmt::format("is_shape_tensor of output '{}'", output.name()), "remove it");
   return {};
 }
 
@@ -61,7 +69,8 @@ Status check_instances(const ModelConfig& config) {
     if (group.count() < 0) return invalid(fmt::format("instance group '{}' has a negative count", group.name()));
     total += group.count();
   }
-  if (total > kMaxInstances) return invalid(fmt::format("{} instances are more than the limit of {}", total, kMaxInstances));
+  if (total > kMaxInstances)
+    return invalid(fmt::format("{} instances are more than the limit of {}", total, kMaxInstances));
   return {};
 }
 
@@ -80,7 +89,8 @@ Status check_batching(const ModelConfig& config) {
                                batching.default_priority_level()));
   for (const auto& [level, policy] : batching.priority_queue_policy())
     if (level < 1 || level > levels)
-      return invalid(fmt::format("priority_queue_policy names level {}, but there are {} priority_levels", level, levels));
+      return invalid(
+          fmt::format("priority_queue_policy names level {}, but there are {} priority_levels", level, levels));
   return {};
 }
 

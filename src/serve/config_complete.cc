@@ -45,7 +45,8 @@ void complete_identity(ModelConfig& config, const std::string& directory_name) {
   for (int i = 0; i < config.instance_group_size(); ++i) {
     auto& group = *config.mutable_instance_group(i);
     if (group.name().empty()) group.set_name(fmt::format("{}_{}", directory_name, i));
-    if (group.kind() == inference::ModelInstanceGroup::KIND_AUTO) group.set_kind(inference::ModelInstanceGroup::KIND_CPU);
+    if (group.kind() == inference::ModelInstanceGroup::KIND_AUTO)
+      group.set_kind(inference::ModelInstanceGroup::KIND_CPU);
     if (group.count() == 0) group.set_count(1);
   }
 }
@@ -105,9 +106,11 @@ std::string model_shape_text(const TensorSpec& spec) {
 template <typename Tensor>
 Status check_shape(const Tensor& tensor, const TensorSpec& spec, bool batching, const std::string& which) {
   Shape dims(tensor.dims().begin(), tensor.dims().end());
-  if (dims.empty()) return invalid(fmt::format("{} needs dims; a scalar is dims: [ 1 ] with reshape {{ shape: [ ] }}", which));
+  if (dims.empty())
+    return invalid(fmt::format("{} needs dims; a scalar is dims: [ 1 ] with reshape {{ shape: [ ] }}", which));
   if (std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim == 0 || dim < -1; }))
-    return invalid(fmt::format("{} has dims {}; a dimension is at least 1, or -1 if it may vary", which, shape_text(dims)));
+    return invalid(
+        fmt::format("{} has dims {}; a dimension is at least 1, or -1 if it may vary", which, shape_text(dims)));
   Shape expected = dims;
   if (tensor.has_reshape()) {
     expected.assign(tensor.reshape().shape().begin(), tensor.reshape().shape().end());
@@ -115,8 +118,10 @@ Status check_shape(const Tensor& tensor, const TensorSpec& spec, bool batching, 
   }
   if (batching) {
     if (spec.shape.empty() || spec.shape[0] != -1)
-      return invalid(fmt::format("max_batch_size is above 0, but the model's {} is {}: its first dimension is not open; set "
-                                 "max_batch_size: 0 and give all dims", which, model_shape_text(spec)));
+      return invalid(
+          fmt::format("max_batch_size is above 0, but the model's {} is {}: its first dimension is not open; set "
+                      "max_batch_size: 0 and give all dims",
+                      which, model_shape_text(spec)));
     expected.insert(expected.begin(), -1);
   }
   // A model states no rank, or a scalar, as []: then the configuration knows better.
@@ -136,7 +141,8 @@ Status check_tensors(const Tensors& tensors, const std::vector<TensorSpec>& spec
       return invalid(fmt::format("unexpected {}: the model does not have it, it has {}", which, names_of(specs)));
     if (!seen.insert(tensor.name()).second) return invalid(fmt::format("{} is configured twice", which));
     if (spec->type == DataType::kInvalid)
-      return Error{Code::kUnsupported, fmt::format("the model's {} has a type that cannot be sent over the wire", which)};
+      return Error{Code::kUnsupported,
+                   fmt::format("the model's {} has a type that cannot be sent over the wire", which)};
     if (static_cast<int>(tensor.data_type()) != static_cast<int>(spec->type))
       return invalid(fmt::format("{} is configured as {}, but the model has {}", which,
                                  inference::DataType_Name(tensor.data_type()), data_type_name(spec->type)));

@@ -77,32 +77,37 @@ struct Parameter {
 // Triton's ONNX Runtime backend's names first; ridge's own begin with "ridge.".
 const std::array kParameters = {
     Parameter{"intra_op_thread_count", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
-    Parameter{"inter_op_thread_count", [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
+    Parameter{"inter_op_thread_count",
+              [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
     Parameter{"execution_mode", read_execution_mode},
     Parameter{"enable_mem_arena", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_arena); }},
     Parameter{"enable_mem_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
     Parameter{"intra_op_allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
     Parameter{"session.intra_op.allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
     Parameter{"ridge.threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
-    Parameter{"ridge.inter_op_threads", [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
+    Parameter{"ridge.inter_op_threads",
+              [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
     Parameter{"ridge.spin", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
     Parameter{"ridge.memory_arena", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_arena); }},
     Parameter{"ridge.memory_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
     Parameter{"ridge.graph_level", [](const std::string& v, Plan& p) { return read_graph_level(v, p.graph_level); }},
     Parameter{"ridge.precision", read_precision},
     // Read where the model is warmed up (settings_from_config.cc).
-    Parameter{"ridge.warmup", [](const std::string& v, Plan&) { return v == "on" || v == "off" ? ok_status() : wrong(v, "on or off"); }},
+    Parameter{"ridge.warmup", [](const std::string& v,
+                                 Plan&) { return v == "on" || v == "off" ? ok_status() : wrong(v, "on or off"); }},
 };
 
 // Session options of the engine, handed on as they are.
 constexpr std::array<std::string_view, 5> kEngineOptions = {"session.", "optimization.", "memory.", "mlas.", "ep."};
 
 bool is_engine_option(std::string_view key) {
-  return std::any_of(kEngineOptions.begin(), kEngineOptions.end(), [&](std::string_view start) { return key.starts_with(start); });
+  return std::any_of(kEngineOptions.begin(), kEngineOptions.end(),
+                     [&](std::string_view start) { return key.starts_with(start); });
 }
 
 Status read_parameter(const std::string& key, const std::string& value, Plan& plan) {
-  auto known = std::find_if(kParameters.begin(), kParameters.end(), [&](const Parameter& row) { return row.key == key; });
+  auto known =
+      std::find_if(kParameters.begin(), kParameters.end(), [&](const Parameter& row) { return row.key == key; });
   if (known != kParameters.end()) {
     Status read = known->read(value, plan);
     return read ? ok_status() : wrap(std::move(read).error(), fmt::format("parameter '{}'", key));
@@ -122,7 +127,9 @@ Status read_graph_optimisation(const inference::ModelConfig& config, Plan& plan)
     case 0: return {};
     case 1: plan.graph_level = GraphLevel::kExtended; return {};
     case 2: plan.graph_level = GraphLevel::kOff; return {};
-    default: return wrong(std::to_string(config.optimization().graph().level()), "a level of optimization.graph: -1, 0, 1 or 2");
+    default:
+      return wrong(std::to_string(config.optimization().graph().level()),
+                   "a level of optimization.graph: -1, 0, 1 or 2");
   }
 }
 
@@ -138,7 +145,8 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
   plan.instances = instances_of(config);
   if (cores > 0) plan.threads = std::max(1, cores / plan.instances);
   RIDGE_TRY(read_graph_optimisation(config, plan));
-  for (const auto& [key, parameter] : config.parameters()) RIDGE_TRY(read_parameter(key, parameter.string_value(), plan));
+  for (const auto& [key, parameter] : config.parameters())
+    RIDGE_TRY(read_parameter(key, parameter.string_value(), plan));
   return plan;
 }
 

@@ -60,7 +60,8 @@ Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::str
     }
   }
   std::sort(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  auto twice = std::adjacent_find(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
+  auto twice =
+      std::adjacent_find(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
   if (twice != models.end())
     return Error{Code::kInvalid, "model '" + twice->name + "' is in two repositories: " + twice->path + " and " +
                                      std::next(twice)->path + "; remove one"};
@@ -135,8 +136,8 @@ std::string fingerprint(const std::string& path) {
   };
   fs::directory_entry entry(path, error);
   if (!error && entry.is_directory(error)) {
-    for (fs::recursive_directory_iterator files_in(path, error); !error && files_in != fs::recursive_directory_iterator();
-         files_in.increment(error))
+    for (fs::recursive_directory_iterator files_in(path, error);
+         !error && files_in != fs::recursive_directory_iterator(); files_in.increment(error))
       add(*files_in);
   } else if (!error) {
     add(entry);

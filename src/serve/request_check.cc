@@ -81,13 +81,14 @@ Status check_size(const RequestInput& input, const std::string& model) {
   }
   std::optional<size_t> bytes = byte_size(input.type, input.shape);
   if (bytes && *bytes == input.data.size()) return {};
-  return invalid(fmt::format("unexpected byte size for input '{}' of model '{}': {} {} needs {} bytes, got {}", input.name,
-                             model, data_type_name(input.type), shape_text(input.shape),
+  return invalid(fmt::format("unexpected byte size for input '{}' of model '{}': {} {} needs {} bytes, got {}",
+                             input.name, model, data_type_name(input.type), shape_text(input.shape),
                              bytes ? std::to_string(*bytes) : std::string("more than 2^63"), input.data.size()));
 }
 
 // One present input: type, shape, batch size (the same as `rows` unless that is 0 = not known yet), bytes.
-Status check_input(const ModelSettings& settings, const TensorSettings& tensor, const RequestInput& input, int64_t& rows) {
+Status check_input(const ModelSettings& settings, const TensorSettings& tensor, const RequestInput& input,
+                   int64_t& rows) {
   if (input.type != tensor.type)
     return invalid(fmt::format("inference input '{}' data-type is '{}', but model '{}' expects '{}'", input.name,
                                data_type_name(input.type), settings.name, data_type_name(tensor.type)));

@@ -26,7 +26,8 @@ Status RequestQueue::add(JobPtr& job, TimePoint now) {
   uint64_t priority = job->request.priority;
   if (priority > levels_.size())
     return Error{Code::kInvalid, "priority " + std::to_string(priority) + " is not one of the " +
-                                     std::to_string(levels_.size()) + " level(s) of model '" + job->request.model + "'"};
+                                     std::to_string(levels_.size()) + " level(s) of model '" + job->request.model +
+                                     "'"};
   size_t index = priority == 0 ? settings_.default_level : static_cast<size_t>(priority - 1);
   Level& level = levels_[index];
   const QueuePolicy& policy = settings_.levels[index];

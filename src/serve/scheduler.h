@@ -43,9 +43,9 @@ class Scheduler {
   // Guarded by mutex_:
   RequestQueue queue_;
   uint64_t next_ticket_ = 0;
-  int idle_ = 0;   // workers that sleep, woken ones included until they run
-  int woken_ = 0;  // of these, workers that were notified and have not run yet
-  int timed_ = 0;  // of these, workers that sleep until a batch is due
+  int idle_ = 0;                            // workers that sleep, woken ones included until they run
+  int woken_ = 0;                           // of these, workers that were notified and have not run yet
+  int timed_ = 0;                           // of these, workers that sleep until a batch is due
   TimePoint announced_ = TimePoint::max();  // the earliest deadline that submit() or expire() has said
   bool closed_ = false;
 };

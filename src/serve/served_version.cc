@@ -61,12 +61,14 @@ void ServedVersion::work(engine::Session& session) {
     if (answers)
       statistics_.record_execution(batch.jobs, times, now_ms_since_epoch());
     else
-      statistics_.record_failures(FailureReason::kBackend, batch.jobs.size(), time_in_server(batch.jobs, times.outputs_ready));
+      statistics_.record_failures(FailureReason::kBackend, batch.jobs.size(),
+                                  time_in_server(batch.jobs, times.outputs_ready));
     if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
       answer(std::exchange(batch.jobs, {}), std::move(answers));
       continue;
     }
-    auto later = std::make_shared<std::pair<Jobs, Result<std::vector<InferResponse>>>>(std::exchange(batch.jobs, {}), std::move(answers));
+    auto later = std::make_shared<std::pair<Jobs, Result<std::vector<InferResponse>>>>(std::exchange(batch.jobs, {}),
+                                                                                       std::move(answers));
     delivery_.bring(batch.ticket, [this, later] { answer(std::move(later->first), std::move(later->second)); });
   }
 }

@@ -27,8 +27,8 @@ struct LoadedModel {
   std::shared_ptr<const Json> config;                      // completed, as the wire has it
   std::vector<std::unique_ptr<engine::Session>> sessions;  // one per instance
   Nanoseconds load_time{};
-  std::string fingerprint;                     // of everything it was loaded from: equal = need not be loaded again
-  std::shared_ptr<const void> files;           // keeps temporary files alive; may be empty
+  std::string fingerprint;            // of everything it was loaded from: equal = need not be loaded again
+  std::shared_ptr<const void> files;  // keeps temporary files alive; may be empty
 };
 
 class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {

@@ -103,7 +103,8 @@ Status add_outputs(const ModelConfig& config, const engine::Signature& signature
                    ModelSettings& settings) {
   for (const auto& output : config.output()) {
     TensorSettings tensor = tensor_of(output, signature.outputs);
-    tensor.fixed_shape = fixed_shape(signature.outputs[static_cast<size_t>(tensor.signature_index)], settings.batching());
+    tensor.fixed_shape =
+        fixed_shape(signature.outputs[static_cast<size_t>(tensor.signature_index)], settings.batching());
     if (!output.label_filename().empty()) {
       RIDGE_ASSIGN(tensor.labels, read_labels(directory, output.label_filename()));
     }

@@ -17,7 +17,7 @@ std::string model_filename_of(const inference::ModelConfig& config);
 int instances_of(const inference::ModelConfig& config);
 
 // Of a checked and completed configuration. `directory` is the model's: where label files and warm-up data lie.
-Result<ModelSettings> settings_of(const inference::ModelConfig& completed, const engine::Signature& signature, int64_t version,
-                                  const std::string& directory, size_t queue_limit);
+Result<ModelSettings> settings_of(const inference::ModelConfig& completed, const engine::Signature& signature,
+                                  int64_t version, const std::string& directory, size_t queue_limit);
 
 }  // namespace ridge::serve

@@ -7,9 +7,9 @@ namespace ridge::serve {
 namespace {
 
 // Upper bounds of the latency histogram [s]: 1, 2.5, 5 per decade from 100 µs to 10 s, finer where services live.
-const std::vector<double> kLatencyBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03,
-                                            0.05,   0.075,   0.1,    0.15,  0.25,   0.5,   1,    2.5,  5,
-                                            10,     std::numeric_limits<double>::infinity()};
+const std::vector<double> kLatencyBounds = {
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05,
+    0.075,  0.1,     0.15,   0.25,  0.5,    1,     2.5,  5,    10,   std::numeric_limits<double>::infinity()};
 
 uint64_t count_ns(Nanoseconds duration) { return static_cast<uint64_t>(std::max<int64_t>(0, duration.count())); }
 

@@ -21,10 +21,10 @@ enum class FailureReason { kRejected, kCancelled, kBackend, kOther };
 
 // Of one execution.
 struct BatchTimes {
-  TimePoint started;       // taken from the queue
-  TimePoint inputs_ready;  // inputs assembled
-  TimePoint computed;      // engine done
-  TimePoint outputs_ready; // answers made
+  TimePoint started;        // taken from the queue
+  TimePoint inputs_ready;   // inputs assembled
+  TimePoint computed;       // engine done
+  TimePoint outputs_ready;  // answers made
 };
 
 class Statistics {

@@ -20,8 +20,9 @@ Result<std::vector<int64_t>> choose_versions(const VersionPolicy& policy, std::v
     if (surplus > 0) available.erase(available.begin(), available.begin() + surplus);
   }
   if (available.empty())
-    return Error{Code::kNotFound, "at least one version must be available under the version policy of model; version "
-                                  "directories are named by numbers without a leading zero"};
+    return Error{Code::kNotFound,
+                 "at least one version must be available under the version policy of model; version "
+                 "directories are named by numbers without a leading zero"};
   return available;
 }
 

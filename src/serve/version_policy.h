@@ -11,8 +11,8 @@ namespace ridge::serve {
 struct VersionPolicy {
   enum class Kind { kLatest, kAll, kSpecific };
   Kind kind = Kind::kLatest;
-  int64_t latest = 1;                // kLatest: how many of the highest
-  std::vector<int64_t> specific;     // kSpecific
+  int64_t latest = 1;             // kLatest: how many of the highest
+  std::vector<int64_t> specific;  // kSpecific
 };
 
 // The versions to serve, ascending. kNotFound if there is none, or a specific one is missing.

@@ -82,7 +82,8 @@ Status run_sample(const ModelSettings& settings, const WarmupSample& sample, Bat
   for (const WarmupTensor& tensor : sample.inputs) {
     RIDGE_ASSIGN(std::string values, values_of(tensor, sample.batch));
     blocks.push_back(std::move(values));
-    request.inputs.push_back({tensor.name, tensor.type, with_batch(tensor.dims, sample.batch), std::as_bytes(std::span(blocks.back()))});
+    request.inputs.push_back(
+        {tensor.name, tensor.type, with_batch(tensor.dims, sample.batch), std::as_bytes(std::span(blocks.back()))});
   }
   Jobs jobs(1);
   RIDGE_ASSIGN(jobs[0], check_request(settings, std::move(request)));
