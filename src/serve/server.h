@@ -27,16 +27,16 @@ enum class ControlMode {
 using OpenFunction = std::function<Result<std::unique_ptr<engine::Session>>(const plan::Plan&)>;
 
 struct ServerOptions {
-  std::vector<std::string> repositories;    // folders of models; at least one; a name found twice is an error
+  std::vector<std::string> repositories;  // folders of models; at least one; a name found twice is an error
   ControlMode control = ControlMode::kNone;
   std::vector<std::string> startup_models;  // kExplicit: names, or one "*" for all
   std::chrono::milliseconds poll_period{15000};
-  bool strict_readiness = true;             // ready() asks that every model which should be served is READY
-  int cores = 0;                            // shared among the instances of a model that sets no threads; 0 = engine's default
-  int load_threads = 0;                     // models loaded at the same time at start; 0 = up to 4, at most the cores
-  size_t queue_limit = 100'000;             // waiting requests per model version where the configuration sets no limit
-  std::string engine_library;               // path of the engine's library; empty = search order of engine/
-  OpenFunction open;                        // empty = engine::open; tests inject sessions
+  bool strict_readiness = true;  // ready() asks that every model which should be served is READY
+  int cores = 0;                 // shared among the instances of a model that sets no threads; 0 = engine's default
+  int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
+  size_t queue_limit = 100'000;  // waiting requests per model version where the configuration sets no limit
+  std::string engine_library;    // path of the engine's library; empty = search order of engine/
+  OpenFunction open;             // empty = engine::open; tests inject sessions
 };
 
 class Server : public Service {
