@@ -103,7 +103,8 @@ Result<dom::object> read_parameters(const dom::element& value) {
 Result<Shape> read_shape(const dom::element& value) {
   if (!value.is_array()) return wrong_type("'shape'", "a list of integers", value);
   Shape shape;
-  for (dom::element dim : value.get_array().value_unsafe()) {
+  dom::array dims = value.get_array().value_unsafe();  // by value: a range-for would not keep simdjson's temporary
+  for (dom::element dim : dims) {
     RIDGE_ASSIGN(int64_t number, read_unsigned(dim, "each dimension of 'shape'"));
     shape.push_back(number);
   }
@@ -206,7 +207,8 @@ Status read_output(const dom::object& object, OutputAsked& asked) {
 Status read_outputs(const dom::element& list, DecodedRequest& decoded) {
   if (!list.is_array()) return wrong_type("'outputs'", "a list", list);
   size_t number = 0;
-  for (dom::element element : list.get_array().value_unsafe()) {
+  dom::array elements = list.get_array().value_unsafe();
+  for (dom::element element : elements) {
     ++number;
     if (!element.is_object()) return wrong_type("each member of 'outputs'", "an object", element);
     OutputAsked asked;

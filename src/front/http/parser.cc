@@ -6,6 +6,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 #include <cstring>
+#include <limits>
 
 namespace ridge::front::http {
 namespace {
@@ -27,7 +28,7 @@ void join(std::optional<std::string>& list, string_view value) {
 class Collector final : public beast::http::basic_parser<true> {
  public:
   explicit Collector(Head& head) : head_(head) {
-    body_limit(boost::none);
+    body_limit(std::numeric_limits<uint64_t>::max());  // boost::none, "no limit", refuses every body in Boost 1.74
     eager(false);
   }
 
