@@ -4,7 +4,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -35,6 +38,15 @@ class MeasuringLock {
  private:
   int descriptor_ = -1;
 };
+
+std::string now_in_utc() {
+  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
 
 // The file's content; an empty store if there is none; an error if it is not a store.
 Result<Json> read_store(const std::string& file) {
@@ -68,6 +80,7 @@ bool recall(Machine& machine, const std::string& file) {
   }
   std::optional<Machine> known = find(*store, file, machine.id);
   if (!known) return false;
+  machine.measured_at = std::move(known->measured_at);
   machine.peaks = std::move(known->peaks);
   machine.bandwidths = std::move(known->bandwidths);
   return true;
@@ -101,6 +114,7 @@ Result<Machine> recall_or_measure(Machine machine, const LimitOptions& options, 
     if (!options.fresh && known && recall(machine, file)) return machine;
   }
   RIDGE_ASSIGN(Limits limits, measure(machine));
+  machine.measured_at = now_in_utc();
   machine.peaks = std::move(limits.peaks);
   machine.bandwidths = std::move(limits.bandwidths);
   if (!file.empty()) remember(machine, file);
