@@ -53,8 +53,6 @@ std::vector<Question> peak_questions(const Machine& machine, int threads) {
   for (const PeakKernel* kernel : peak_kernels_for(machine.cpu.isa)) {
     if (questions.empty() || questions.back().precision != kernel->precision) {
       Question question;
-      question.name =
-          fmt::format("{}, {} thread{}", precision_name(kernel->precision), threads, threads == 1 ? "" : "s");
       question.threads = threads;
       question.is_peak = true;
       question.precision = kernel->precision;
