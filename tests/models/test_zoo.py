@@ -112,7 +112,7 @@ def test_identity_copies_every_type(tmp_path, kind):
     assert (session.run(None, {"x": x})[0] == x).all()
 
 
-@pytest.mark.parametrize("opset", [17, 18, 20, 21, 22, 23])
+@pytest.mark.parametrize("opset", [18, 21, 23])
 def test_opsets_load(tmp_path, opset):
     make("sd-unet", tmp_path / "unet.onnx", "--channels", "32", "--image-size", "64", "--opset", str(opset))
     onnx.checker.check_model(str(tmp_path / "unet.onnx"), full_check=True)
