@@ -15,7 +15,8 @@ namespace {
 
 Error system_error(const char* doing, const std::string& path) {
   int number = errno;
-  return {number == ENOENT ? Code::kNotFound : Code::kFailed, std::string(doing) + " " + path + ": " + std::strerror(number)};
+  return {number == ENOENT ? Code::kNotFound : Code::kFailed,
+          std::string(doing) + " " + path + ": " + std::strerror(number)};
 }
 
 struct Descriptor {

@@ -38,21 +38,39 @@ Error wrap(Error error, const std::string& doing);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}               // NOLINT: implicit by design
-  Result(Error error) : value_(std::move(error)) {}           // NOLINT
+  Result(T value) : value_(std::move(value)) {}      // NOLINT: implicit by design
+  Result(Error error) : value_(std::move(error)) {}  // NOLINT
   bool ok() const { return value_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& value() & { assert(ok()); return std::get<0>(value_); }
-  const T& value() const& { assert(ok()); return std::get<0>(value_); }
-  T&& value() && { assert(ok()); return std::get<0>(std::move(value_)); }
+  T& value() & {
+    assert(ok());
+    return std::get<0>(value_);
+  }
+  const T& value() const& {
+    assert(ok());
+    return std::get<0>(value_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::get<0>(std::move(value_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  Error& error() & { assert(!ok()); return std::get<1>(value_); }
-  const Error& error() const& { assert(!ok()); return std::get<1>(value_); }
-  Error&& error() && { assert(!ok()); return std::get<1>(std::move(value_)); }
+  Error& error() & {
+    assert(!ok());
+    return std::get<1>(value_);
+  }
+  const Error& error() const& {
+    assert(!ok());
+    return std::get<1>(value_);
+  }
+  Error&& error() && {
+    assert(!ok());
+    return std::get<1>(std::move(value_));
+  }
 
  private:
   std::variant<T, Error> value_;
@@ -66,9 +84,18 @@ class [[nodiscard]] Result<void> {
   Result(Error error) : error_(std::move(error)), ok_(false) {}  // NOLINT
   bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
-  Error& error() & { assert(!ok_); return error_; }
-  const Error& error() const& { assert(!ok_); return error_; }
-  Error&& error() && { assert(!ok_); return std::move(error_); }
+  Error& error() & {
+    assert(!ok_);
+    return error_;
+  }
+  const Error& error() const& {
+    assert(!ok_);
+    return error_;
+  }
+  Error&& error() && {
+    assert(!ok_);
+    return std::move(error_);
+  }
 
  private:
   Error error_;
@@ -84,8 +111,8 @@ inline Status ok_status() { return {}; }
 #define RIDGE_CONCAT(a, b) RIDGE_CONCAT_(a, b)
 
 // Returns the error of `expression` (a Status or Result) from the enclosing function, if it has one.
-#define RIDGE_TRY(expression)                                                              \
-  do {                                                                                     \
+#define RIDGE_TRY(expression)                                                                    \
+  do {                                                                                           \
     if (auto ridge_status = (expression); !ridge_status) return std::move(ridge_status).error(); \
   } while (false)
 

@@ -15,8 +15,21 @@ struct TypeRow {
 
 // Indexed by DataType. Names and sizes: Open Inference Protocol, "Tensor Data Types".
 constexpr std::array<TypeRow, 15> kTypes = {{
-    {"INVALID", 0}, {"BOOL", 1}, {"UINT8", 1}, {"UINT16", 2}, {"UINT32", 4}, {"UINT64", 8}, {"INT8", 1}, {"INT16", 2},
-    {"INT32", 4}, {"INT64", 8}, {"FP16", 2}, {"FP32", 4}, {"FP64", 8}, {"BYTES", 0}, {"BF16", 2},
+    {"INVALID", 0},
+    {"BOOL", 1},
+    {"UINT8", 1},
+    {"UINT16", 2},
+    {"UINT32", 4},
+    {"UINT64", 8},
+    {"INT8", 1},
+    {"INT16", 2},
+    {"INT32", 4},
+    {"INT64", 8},
+    {"FP16", 2},
+    {"FP32", 4},
+    {"FP64", 8},
+    {"BYTES", 0},
+    {"BF16", 2},
 }};
 
 constexpr size_t kAlignment = 64;

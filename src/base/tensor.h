@@ -19,8 +19,21 @@
 namespace ridge {
 
 enum class DataType : uint8_t {
-  kInvalid, kBool, kUint8, kUint16, kUint32, kUint64, kInt8, kInt16, kInt32, kInt64,
-  kFp16, kFp32, kFp64, kBytes, kBf16,
+  kInvalid,
+  kBool,
+  kUint8,
+  kUint16,
+  kUint32,
+  kUint64,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kFp16,
+  kFp32,
+  kFp64,
+  kBytes,
+  kBf16,
 };
 
 // "FP32", "BYTES", … as on the wire; "INVALID" for kInvalid.

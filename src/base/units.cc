@@ -10,11 +10,17 @@
 namespace ridge {
 namespace {
 
-constexpr std::array<std::pair<Origin, std::string_view>, 4> kOrigins = {
-    {{Origin::kMeasured, "measured"}, {Origin::kDatasheet, "datasheet"}, {Origin::kDerived, "derived"}, {Origin::kAssumed, "assumed"}}};
-constexpr std::array<std::pair<Precision, std::string_view>, 7> kPrecisions = {
-    {{Precision::kFp64, "fp64"}, {Precision::kFp32, "fp32"}, {Precision::kTf32, "tf32"}, {Precision::kFp16, "fp16"},
-     {Precision::kBf16, "bf16"}, {Precision::kFp8, "fp8"}, {Precision::kInt8, "int8"}}};
+constexpr std::array<std::pair<Origin, std::string_view>, 4> kOrigins = {{{Origin::kMeasured, "measured"},
+                                                                          {Origin::kDatasheet, "datasheet"},
+                                                                          {Origin::kDerived, "derived"},
+                                                                          {Origin::kAssumed, "assumed"}}};
+constexpr std::array<std::pair<Precision, std::string_view>, 7> kPrecisions = {{{Precision::kFp64, "fp64"},
+                                                                                {Precision::kFp32, "fp32"},
+                                                                                {Precision::kTf32, "tf32"},
+                                                                                {Precision::kFp16, "fp16"},
+                                                                                {Precision::kBf16, "bf16"},
+                                                                                {Precision::kFp8, "fp8"},
+                                                                                {Precision::kInt8, "int8"}}};
 
 template <typename Table, typename Key>
 std::string_view name_of(const Table& table, Key key) {
@@ -62,7 +68,9 @@ constexpr std::array<std::string_view, 6> kBinary = {"", "Ki", "Mi", "Gi", "Ti",
 std::string_view origin_name(Origin origin) { return name_of(kOrigins, origin); }
 Result<Origin> origin_from_name(std::string_view name) { return from_name<Origin>(kOrigins, name, "origin"); }
 std::string_view precision_name(Precision precision) { return name_of(kPrecisions, precision); }
-Result<Precision> precision_from_name(std::string_view name) { return from_name<Precision>(kPrecisions, name, "precision"); }
+Result<Precision> precision_from_name(std::string_view name) {
+  return from_name<Precision>(kPrecisions, name, "precision");
+}
 
 std::string format_count(double value) { return scaled(value, 1e3, {"", "k", "M", "G", "T", "P"}, ""); }
 std::string format_flops(double flops) { return scaled(flops, 1e3, kDecimal, "FLOP"); }
@@ -81,9 +89,18 @@ std::string format_ms(double ms) {
 }
 
 Result<int64_t> parse_bytes(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, double>, 12> kUnits = {{{"", 1}, {"B", 1}, {"kB", 1e3}, {"KB", 1e3},
-      {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-      {"TiB", 1099511627776.0}, {"k", 1e3}}};
+  constexpr std::array<std::pair<std::string_view, double>, 12> kUnits = {{{"", 1},
+                                                                           {"B", 1},
+                                                                           {"kB", 1e3},
+                                                                           {"KB", 1e3},
+                                                                           {"MB", 1e6},
+                                                                           {"GB", 1e9},
+                                                                           {"TB", 1e12},
+                                                                           {"KiB", 1024.0},
+                                                                           {"MiB", 1048576.0},
+                                                                           {"GiB", 1073741824.0},
+                                                                           {"TiB", 1099511627776.0},
+                                                                           {"k", 1e3}}};
   double number = 0;
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
@@ -91,7 +108,8 @@ Result<int64_t> parse_bytes(std::string_view text) {
   if (failure == std::errc() && number >= 0)
     for (const auto& [name, factor] : kUnits)
       if (name == unit && number * factor < 9.2e18) return static_cast<int64_t>(number * factor);
-  return Error{Code::kInvalid, fmt::format("'{}' is not a size; write a number and a unit, e.g. 64MiB, 1.5GB or 4096", text)};
+  return Error{Code::kInvalid,
+               fmt::format("'{}' is not a size; write a number and a unit, e.g. 64MiB, 1.5GB or 4096", text)};
 }
 
 }  // namespace ridge

@@ -100,7 +100,8 @@ void Progress::update(std::string_view step, double share_done) {
   last_percent_ = percent;
   if (!terminal_) return say(what_ + ": " + last_step_);
   int full = kBarCells * percent / 100;
-  std::string bar = std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kBarCells - full), '.');
+  std::string bar =
+      std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kBarCells - full), '.');
   put(stderr, "\r\x1b[K" + what_ + " [" + bar + "] " + padded(std::to_string(percent), 3, true) + " % " + last_step_);
   std::fflush(stderr);
   drawn_ = true;

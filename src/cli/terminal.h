@@ -27,9 +27,9 @@ Parsed parse(CLI::App& app, std::string_view verb, std::span<const std::string> 
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
 int fail(std::string_view verb, const Error& error);
 
-void print(std::string_view text);          // to stdout, with a newline
-void print_json(const Json& json);          // indented, to stdout
-void say(std::string_view text);            // to stderr, with a newline
+void print(std::string_view text);  // to stdout, with a newline
+void print_json(const Json& json);  // indented, to stdout
+void say(std::string_view text);    // to stderr, with a newline
 
 // Columns padded to their widest cell; numbers right-aligned by the caller's choice per column ('l' or 'r').
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,

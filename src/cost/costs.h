@@ -21,23 +21,23 @@ std::string_view limiter_name(Limiter limiter);  // "compute", "memory", "unknow
 struct NodeCost {
   std::string name;
   std::string op;
-  double flops = 0;          // multiply-adds count 2; elementary functions count 1 each, stated per rule
-  double macs = 0;           // the multiply-adds among them
-  double bytes_read = 0;     // activations and weights
+  double flops = 0;       // multiply-adds count 2; elementary functions count 1 each, stated per rule
+  double macs = 0;        // the multiply-adds among them
+  double bytes_read = 0;  // activations and weights
   double bytes_written = 0;
-  double weight_bytes = 0;   // the weights among bytes_read
+  double weight_bytes = 0;  // the weights among bytes_read
   int64_t parameters = 0;
   Precision precision = Precision::kFp32;  // of the arithmetic
-  bool has_rule = true;      // false: no rule for this operator; bytes counted, FLOPs unknown (0)
-  bool shapes_known = true;  // false: an input or output shape is unknown; the figures are a lower bound
+  bool has_rule = true;                    // false: no rule for this operator; bytes counted, FLOPs unknown (0)
+  bool shapes_known = true;                // false: an input or output shape is unknown; the figures are a lower bound
   double intensity() const { return bytes_read + bytes_written > 0 ? flops / (bytes_read + bytes_written) : 0; }
 };
 
 struct Costs {
   std::vector<NodeCost> nodes;
   double flops = 0, macs = 0;
-  double bytes = 0;                // sum over the nodes
-  double compulsory_bytes = 0;     // weights + model inputs + model outputs: what no schedule can avoid
+  double bytes = 0;                  // sum over the nodes
+  double compulsory_bytes = 0;       // weights + model inputs + model outputs: what no schedule can avoid
   double peak_activation_bytes = 0;  // most bytes of live activations at one time, in node order, freed after last use
   int64_t parameters = 0;
   double weight_bytes = 0;
@@ -50,14 +50,14 @@ Costs count(const model::Graph& graph, Precision precision = Precision::kFp32);
 // The limits of a device, as the roofline needs them.
 struct DeviceLimits {
   struct Level {
-    std::string name;             // "L1" … "DRAM"
+    std::string name;  // "L1" … "DRAM"
     double bytes_per_s = 0;
-    double capacity_bytes = 0;    // infinite for the last
+    double capacity_bytes = 0;  // infinite for the last
   };
   std::string device;
   int threads = 1;
   std::vector<std::pair<Precision, double>> flops_per_s;
-  std::vector<Level> levels;      // nearest first
+  std::vector<Level> levels;  // nearest first
   Origin origin = Origin::kMeasured;
 };
 // The measured limits for `threads` threads; an error if the machine was not measured.

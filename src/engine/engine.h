@@ -19,10 +19,10 @@
 namespace ridge::engine {
 
 struct Info {
-  std::string name;     // "onnxruntime"
-  std::string version;  // as the library reports it
-  std::string library;  // path of what was loaded
-  std::string device;   // what really executes: "cpu"
+  std::string name;         // "onnxruntime"
+  std::string version;      // as the library reports it
+  std::string library;      // path of what was loaded
+  std::string device;       // what really executes: "cpu"
   Nanoseconds load_time{};  // of open()
 };
 
@@ -33,12 +33,12 @@ struct Signature {
 };
 
 struct NodeTime {
-  std::string name;      // of the node in the optimised graph
+  std::string name;  // of the node in the optimised graph
   std::string op;
   std::string provider;  // "CPUExecutionProvider"
   double mean_us = 0;    // per run
   int runs = 0;
-  std::vector<std::pair<DataType, Shape>> inputs;   // as executed; types unknown to us: kInvalid
+  std::vector<std::pair<DataType, Shape>> inputs;  // as executed; types unknown to us: kInvalid
   std::vector<std::pair<DataType, Shape>> outputs;
 };
 

@@ -15,9 +15,9 @@
 namespace ridge::hw {
 
 struct Cache {
-  int level = 0;              // 1, 2, 3 (data or unified)
-  int64_t size_bytes = 0;     // of one instance
-  int instances = 0;          // on the processors this process may use
+  int level = 0;           // 1, 2, 3 (data or unified)
+  int64_t size_bytes = 0;  // of one instance
+  int instances = 0;       // on the processors this process may use
 };
 
 struct NumaNode {
@@ -27,30 +27,31 @@ struct NumaNode {
 };
 
 struct Cpu {
-  std::string model;            // "AMD EPYC 9B45", as the system names it
+  std::string model;  // "AMD EPYC 9B45", as the system names it
   std::string vendor;
-  int physical_cores = 0;       // of the whole machine
+  int physical_cores = 0;  // of the whole machine
   int logical_processors = 0;
   int allowed_processors = 0;   // by affinity
   int allowed_cores = 0;        // distinct physical cores among the allowed processors
   std::optional<double> quota;  // [processors] by cgroup v1/v2; absent = no limit
-  std::vector<std::string> isa;  // of: sse4.2 avx avx2 fma f16c avx512f … avx512_vnni avx512_bf16 avx512_fp16 avx_vnni amx_bf16 amx_int8 …
+  // of: sse4.2 avx avx2 fma f16c avx512f … avx512_vnni avx512_bf16 avx512_fp16 avx_vnni amx_bf16 amx_int8 …
+  std::vector<std::string> isa;
   std::vector<Cache> caches;
   std::vector<NumaNode> numa;
 };
 
 struct Memory {
   int64_t total_bytes = 0;
-  int64_t available_bytes = 0;           // when probed
-  std::optional<int64_t> limit_bytes;    // by cgroup
+  int64_t available_bytes = 0;         // when probed
+  std::optional<int64_t> limit_bytes;  // by cgroup
 };
 
 // Highest arithmetic rate seen, by register-blocked kernels.
 struct Peak {
   Precision precision = Precision::kFp32;
   int threads = 1;
-  double flops_per_s = 0;     // 1 multiply-add = 2 FLOPs, also for integers
-  std::string kernel;         // "avx512f fma", "avx512_bf16 dpbf16ps", "amx_bf16 tdpbf16ps", …
+  double flops_per_s = 0;  // 1 multiply-add = 2 FLOPs, also for integers
+  std::string kernel;      // "avx512f fma", "avx512_bf16 dpbf16ps", "amx_bf16 tdpbf16ps", …
   Origin origin = Origin::kMeasured;
   double spread_percent = 0;  // (max − min) / median over the repetitions, half of it
   double clock_hz = 0;        // observed during the run; 0 = could not be observed
@@ -58,10 +59,10 @@ struct Peak {
 
 // Highest read rate seen over a working set that fits the level. Bytes = bytes loaded by the program.
 struct Bandwidth {
-  std::string level;          // "L1", "L2", "L3", "DRAM"
+  std::string level;  // "L1", "L2", "L3", "DRAM"
   int threads = 1;
   double bytes_per_s = 0;
-  std::string kernel;         // "avx512 load"
+  std::string kernel;  // "avx512 load"
   Origin origin = Origin::kMeasured;
   double spread_percent = 0;
   int64_t working_set_bytes = 0;
@@ -71,7 +72,7 @@ struct Machine {
   std::string id;  // stable name of this configuration: CPU, cores, quota, kernel and program version; key of caches
   Cpu cpu;
   Memory memory;
-  std::string system;    // "Linux 6.1.0 (Debian GNU/Linux 12)"
+  std::string system;                 // "Linux 6.1.0 (Debian GNU/Linux 12)"
   std::vector<Peak> peaks;            // empty until measured
   std::vector<Bandwidth> bandwidths;  // likewise; "DRAM" is always there once measured
 };

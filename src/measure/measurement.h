@@ -19,10 +19,10 @@ struct Latency {
 struct Layer {
   std::string name;
   std::string op;
-  double ms = 0;              // per run, by the engine's profile
+  double ms = 0;  // per run, by the engine's profile
   double flops = 0;
   double bytes = 0;
-  double flops_per_s = 0;     // achieved
+  double flops_per_s = 0;  // achieved
   double bytes_per_s = 0;
   double bound_ms = 0;
   double percent_of_limit = 0;  // 100 · bound / measured
@@ -30,34 +30,34 @@ struct Layer {
   bool has_rule = true;
 };
 
-struct Stages {  // [ms]
-  double load = 0;       // open the session
+struct Stages {     // [ms]
+  double load = 0;  // open the session
   double first_run = 0;
-  double input = 0;      // hand the inputs to the engine
-  double compute = 0;    // inside the engine's run
-  double output = 0;     // take the outputs
+  double input = 0;    // hand the inputs to the engine
+  double compute = 0;  // inside the engine's run
+  double output = 0;   // take the outputs
 };
 
 struct Measurement {
   std::string model, engine, engine_version, device;
   Precision precision = Precision::kFp32;
-  int threads = 0;            // per instance, as they really run
+  int threads = 0;  // per instance, as they really run
   int instances = 1;
   int64_t batch = 1;
-  Latency latency_ms;         // of one run (a batch)
+  Latency latency_ms;           // of one run (a batch)
   double throughput_per_s = 0;  // rows (items), not runs
-  double ci95_percent = 0;    // half-width of the 95 % confidence interval of the mean latency
+  double ci95_percent = 0;      // half-width of the 95 % confidence interval of the mean latency
   int64_t samples = 0;
-  bool converged = true;      // false: the time limit came before the interval was narrow enough
+  bool converged = true;  // false: the time limit came before the interval was narrow enough
   Stages stages_ms;
-  double bound_ms = 0;        // of one run with `threads` threads
+  double bound_ms = 0;  // of one run with `threads` threads
   double percent_of_limit = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
-  double flops = 0;           // of one run
+  double flops = 0;             // of one run
   int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening
-  std::vector<Layer> layers;  // empty unless asked for
+  std::vector<Layer> layers;    // empty unless asked for
   std::vector<std::string> without_rule;
-  std::string advice;         // one sentence: what would help
+  std::string advice;  // one sentence: what would help
 };
 
 Json to_json(const Measurement& measurement);

@@ -24,32 +24,32 @@ enum class TensorRole { kInput, kWeight, kActivation };
 struct TensorInfo {
   std::string name;
   DataType type = DataType::kInvalid;
-  std::optional<Shape> shape;              // absent: rank unknown; -1: dimension unknown
+  std::optional<Shape> shape;  // absent: rank unknown; -1: dimension unknown
   TensorRole role = TensorRole::kActivation;
   std::optional<std::vector<int64_t>> constant;  // values of small (≤ 64 elements) integer or bool constants
 };
 
 struct Node {
-  std::string name;    // as in the file; if empty there: "<op>_<index>"
-  std::string op;      // "Conv"
-  std::string domain;  // "" = ai.onnx
+  std::string name;          // as in the file; if empty there: "<op>_<index>"
+  std::string op;            // "Conv"
+  std::string domain;        // "" = ai.onnx
   std::vector<int> inputs;   // index into Graph::tensors; -1 = optional input left out
   std::vector<int> outputs;  // likewise
   std::map<std::string, Attribute> attributes;
 };
 
 struct GraphInput {
-  TensorSpec spec;                       // -1 where symbolic and not bound
-  std::vector<std::string> symbols;      // per dimension: its symbol ("batch"), or ""
+  TensorSpec spec;                   // -1 where symbolic and not bound
+  std::vector<std::string> symbols;  // per dimension: its symbol ("batch"), or ""
 };
 
 struct Graph {
   std::string name;
   std::string producer;
-  int64_t opset = 0;    // of ai.onnx
+  int64_t opset = 0;  // of ai.onnx
   std::vector<TensorInfo> tensors;
   std::vector<Node> nodes;  // topological order
-  std::vector<int> inputs;   // index into tensors; without initialisers
+  std::vector<int> inputs;  // index into tensors; without initialisers
   std::vector<int> outputs;
   std::vector<GraphInput> input_specs;   // parallel to inputs
   std::vector<TensorSpec> output_specs;  // parallel to outputs

@@ -12,9 +12,9 @@ namespace ridge::model {
 
 // Values for dimensions that the file leaves open.
 struct Binding {
-  std::optional<int64_t> batch;             // for the first dimension of every input whose first dimension is open
-  std::map<std::string, int64_t> symbols;   // by symbol name
-  std::map<std::string, Shape> shapes;      // by input name; whole shape
+  std::optional<int64_t> batch;            // for the first dimension of every input whose first dimension is open
+  std::map<std::string, int64_t> symbols;  // by symbol name
+  std::map<std::string, Shape> shapes;     // by input name; whole shape
   bool empty() const { return !batch && symbols.empty() && shapes.empty(); }
 };
 

@@ -17,26 +17,27 @@ enum class GraphLevel { kOff, kBasic, kExtended, kAll };
 enum class Spin { kDefault, kOn, kOff };  // whether engine threads busy-wait for work
 
 struct Plan {
-  std::string model;                  // path of the file
-  std::string engine = "onnxruntime"; // "onnxruntime" or "fake"
-  std::string engine_library;         // path of the engine's library; empty = search order of engine/
+  std::string model;                   // path of the file
+  std::string engine = "onnxruntime";  // "onnxruntime" or "fake"
+  std::string engine_library;          // path of the engine's library; empty = search order of engine/
   std::string device = "cpu";
   Precision precision = Precision::kFp32;
   int64_t batch = 1;
-  std::map<std::string, Shape> shapes; // input name → shape used for measuring; every dimension ≥ 0
-  int instances = 1;                  // sessions that run at the same time
-  int threads = 0;                    // per instance, inside one operator; 0 = the engine's own default
-  int inter_op_threads = 1;           // > 1: the engine may run independent operators at the same time
+  std::map<std::string, Shape> shapes;  // input name → shape used for measuring; every dimension ≥ 0
+  int instances = 1;                    // sessions that run at the same time
+  int threads = 0;                      // per instance, inside one operator; 0 = the engine's own default
+  int inter_op_threads = 1;             // > 1: the engine may run independent operators at the same time
   Spin spin = Spin::kDefault;
   bool memory_arena = true;
   bool memory_pattern = true;
   GraphLevel graph_level = GraphLevel::kAll;
-  bool profile = false;               // collect per-node times (slower)
-  std::string optimised_model;        // if set, the engine writes its optimised graph here
-  std::map<std::string, std::string> options;  // passed to the engine as they are (ONNX Runtime: session config entries)
+  bool profile = false;         // collect per-node times (slower)
+  std::string optimised_model;  // if set, the engine writes its optimised graph here
+  std::map<std::string, std::string>
+      options;  // passed to the engine as they are (ONNX Runtime: session config entries)
 
-  double bound_ms = 0;                // by the roofline, for one run at `batch`; 0 = not computed
-  std::vector<std::string> reasons;   // one sentence per decision that was not a default
+  double bound_ms = 0;               // by the roofline, for one run at `batch`; 0 = not computed
+  std::vector<std::string> reasons;  // one sentence per decision that was not a default
 };
 
 Json to_json(const Plan& plan);

@@ -37,7 +37,8 @@ struct InferRequest {
   std::string id;
   std::vector<RequestInput> inputs;
   std::vector<RequestedOutput> outputs;  // empty = all
-  std::optional<Nanoseconds> timeout;    // in the queue
+  std::optional<Nanoseconds> timeout;    // in the queue; counts only if the model's queue policy allows it
+  uint64_t priority = 0;                 // 1 = first; 0 = the model's default level
   TimePoint arrived{};                   // when its first byte was seen; statistics count from here
   std::shared_ptr<const void> body;      // keeps the inputs' memory alive until `done` was called
 };
@@ -46,7 +47,7 @@ struct ResponseOutput {
   std::string name;
   DataType type = DataType::kInvalid;
   Shape shape;
-  std::span<const std::byte> data;    // valid while owner lives
+  std::span<const std::byte> data;  // valid while owner lives
   std::shared_ptr<const void> owner;
 };
 
@@ -72,7 +73,7 @@ std::string_view model_state_name(ModelState state);  // "READY", …
 
 struct IndexEntry {
   std::string name;
-  int64_t version = 0;                // 0 = a directory that was never loaded: printed without version and state
+  int64_t version = 0;  // 0 = a directory that was never loaded: printed without version and state
   ModelState state = ModelState::kUnavailable;
   std::string reason;
 };
@@ -95,9 +96,9 @@ struct ModelStatistics {
   uint64_t inference_count = 0;    // rows
   uint64_t execution_count = 0;    // engine runs
   DurationStatistic success, fail, queue, compute_input, compute_infer, compute_output;
-  std::vector<BatchStatistic> batches;  // ascending batch size
+  std::vector<BatchStatistic> batches;                                         // ascending batch size
   uint64_t rejected = 0, cancelled = 0, backend_failed = 0, other_failed = 0;  // requests, by cause; sum = fail.count
-  uint64_t pending = 0;            // requests waiting now
+  uint64_t pending = 0;                                                        // requests waiting now
   double load_seconds = 0;
   std::vector<std::pair<std::string, std::string>> metric_tags;
   // Request latency histogram: upper bounds [s] and cumulative counts, the last bound infinite.
@@ -108,7 +109,7 @@ struct ModelStatistics {
 
 // Files that a load request brings, replacing the directory: "1/model.onnx" → content.
 struct LoadRequest {
-  std::optional<std::string> config_json;                         // a ModelConfig as JSON, replaces config.pbtxt
+  std::optional<std::string> config_json;  // a ModelConfig as JSON, replaces config.pbtxt
   std::vector<std::pair<std::string, std::string>> files;
 };
 

@@ -1,0 +1,53 @@
+# The libraries outside this repository, as targets. Debian's come from the system, the others from .deps (see ./dev setup).
+set(RIDGE_DEPS "${PROJECT_SOURCE_DIR}/.deps" CACHE PATH "Where ./dev setup puts what Debian does not have")
+if(NOT EXISTS "${RIDGE_DEPS}/onnx/lib/libonnx.a")
+  message(FATAL_ERROR "The dependencies are not there yet: run ./dev setup first (looked in ${RIDGE_DEPS})")
+endif()
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(GTest REQUIRED)
+find_package(Protobuf REQUIRED)
+pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
+if(NOT TARGET SQLite::SQLite3)  # the name before CMake 4.3 had it so everywhere
+  add_library(SQLite::SQLite3 ALIAS SQLite3::SQLite3)
+endif()
+
+# ONNX: schemas, checker, shape inference; <onnx/onnx_pb.h> and its friends. Its own package file asks for a protobuf package
+# that Debian does not install, so the targets are read directly.
+include("${RIDGE_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
+add_library(ridge_onnx INTERFACE)
+target_link_libraries(ridge_onnx INTERFACE ONNX::onnx)
+
+# ONNX Runtime: headers only, <onnxruntime_c_api.h>. The library is opened at run time.
+add_library(ridge_onnxruntime_headers INTERFACE)
+target_include_directories(ridge_onnxruntime_headers SYSTEM INTERFACE "${RIDGE_DEPS}/onnxruntime-headers/usr/include/onnxruntime")
+target_compile_definitions(ridge_onnxruntime_headers INTERFACE ORT_API_MANUAL_INIT)
+
+# Boost.Asio and Beast, headers only.
+find_path(BOOST_INCLUDE_DIR boost/beast/core.hpp REQUIRED)
+add_library(ridge_asio INTERFACE)
+target_include_directories(ridge_asio SYSTEM INTERFACE "${BOOST_INCLUDE_DIR}")
+target_compile_definitions(ridge_asio INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ERROR_CODE_HEADER_ONLY)
+target_link_libraries(ridge_asio INTERFACE Threads::Threads)
+
+# config.pbtxt's schema, "model_config.pb.h", generated from the descriptors in tritonclient's wheel.
+set(proto_dir "${PROJECT_BINARY_DIR}/proto")
+file(MAKE_DIRECTORY "${proto_dir}")
+add_custom_command(
+  OUTPUT "${proto_dir}/model_config.pb.cc" "${proto_dir}/model_config.pb.h"
+  COMMAND protobuf::protoc "--descriptor_set_in=${RIDGE_DEPS}/proto/inference.desc" "--cpp_out=${proto_dir}" model_config.proto
+  DEPENDS "${RIDGE_DEPS}/proto/inference.desc"
+  VERBATIM)
+add_library(ridge_model_config_proto STATIC "${proto_dir}/model_config.pb.cc")
+target_include_directories(ridge_model_config_proto SYSTEM PUBLIC "${proto_dir}")
+target_link_libraries(ridge_model_config_proto PUBLIC protobuf::libprotobuf)
+target_compile_options(ridge_model_config_proto PRIVATE -w)

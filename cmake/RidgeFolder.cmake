@@ -1,0 +1,94 @@
+# ridge_folder(NAME LINK target...)
+#   src/NAME/**.cc               -> static library ridge_NAME (src/cli/main.cc stays out: it is the program)
+#   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
+#   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
+# Does nothing for a folder without sources. The libraries made so far are in RIDGE_FOLDERS.
+include(GoogleTest)
+
+set(RIDGE_FOLDERS "")
+if(RIDGE_SANITIZE MATCHES "fuzzer")
+  set(RIDGE_FUZZ ON)
+  add_custom_target(fuzz)
+else()
+  set(RIDGE_FUZZ OFF)
+endif()
+
+function(ridge_folder name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
+  set(tests ${sources})
+  set(fuzzers ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/cli/main)\\.cc$")
+
+  set(libraries "")
+  foreach(library IN LISTS arg_LINK)
+    if(NOT library MATCHES "^ridge_" OR TARGET "${library}")
+      list(APPEND libraries "${library}")
+    endif()
+  endforeach()
+
+  if(sources)
+    add_library(ridge_${name} STATIC ${sources})
+    target_link_libraries(ridge_${name} PRIVATE ${libraries})
+  elseif(headers)
+    add_library(ridge_${name} INTERFACE)
+  else()
+    return()
+  endif()
+  set(scope INTERFACE)
+  if(sources)
+    set(scope PUBLIC)
+  endif()
+  target_include_directories(ridge_${name} ${scope} "${PROJECT_SOURCE_DIR}/src")
+  target_compile_definitions(ridge_${name} ${scope} RIDGE_VERSION="${PROJECT_VERSION}")
+  # Headers show the types of the folders below, of fmt and of nlohmann-json; every other library stays in its folder.
+  foreach(library IN LISTS libraries)
+    if(library IN_LIST RIDGE_FOLDERS OR library MATCHES "^(fmt|nlohmann_json)::")
+      target_link_libraries(ridge_${name} INTERFACE "${library}")
+    endif()
+  endforeach()
+  list(APPEND RIDGE_FOLDERS ridge_${name})
+  set(RIDGE_FOLDERS "${RIDGE_FOLDERS}" PARENT_SCOPE)
+
+  if(tests AND NOT RIDGE_FUZZ)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE ridge_${name} ${libraries} GTest::gmock GTest::gtest_main)
+    target_compile_definitions(${name}_test PRIVATE RIDGE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    gtest_discover_tests(
+      ${name}_test
+      TEST_PREFIX "${name}."
+      DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "RIDGE_DEPS=${RIDGE_DEPS}")
+  endif()
+
+  if(RIDGE_FUZZ)
+    foreach(fuzzer IN LISTS fuzzers)
+      get_filename_component(stem "${fuzzer}" NAME_WE)
+      add_executable(${stem} "${fuzzer}")
+      target_link_libraries(${stem} PRIVATE ridge_${name} ${libraries})
+      target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+      add_dependencies(fuzz ${stem})
+    endforeach()
+  endif()
+endfunction()
+
+# ridge_embed(TARGET HEADER FUNCTION GLOB) puts the files that match GLOB into TARGET as text. HEADER declares
+#   std::string_view FUNCTION(std::string_view name);
+# which returns the text of the file NAME.*, or nothing when there is none.
+function(ridge_embed target header function glob)
+  string(REPLACE "::" "_" stem "${function}")
+  set(output "${PROJECT_BINARY_DIR}/embedded/${stem}.cc")
+  file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${glob}")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/embed.cmake")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DHEADER=${header}" "-DFUNCTION=${function}" "-DFILES=${files}" -P "${script}"
+    DEPENDS ${files} "${script}" "${PROJECT_SOURCE_DIR}/CMakeLists.txt"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+endfunction()

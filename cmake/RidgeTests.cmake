@@ -1,0 +1,56 @@
+# Tests beside the unit tests, each known to ctest by name and label:
+#   cases     tests/cases/**.case              run_cases.py: command, files, expected text
+#   protocol  tests/protocol/test_*.py         stock clients against a real server
+#   process   tests/process/test_*.py          start, kill, reload
+#   models    tests/models/test_*.py           reference models, independent counters
+#   fuzz      src/**/*_fuzz.cc                 a short run of each fuzz target that ./dev test has built
+# A file that says "ctest: serial" in its first lines measures time and runs alone; "ctest: timeout N" sets its limit [s].
+if(RIDGE_FUZZ OR NOT TARGET ridge)
+  return()
+endif()
+set(python "${RIDGE_DEPS}/python/bin/python")
+
+function(ridge_script_test label name file)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "COMMAND")
+  add_test(NAME "${label}.${name}" COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
+  set_tests_properties(
+    "${label}.${name}"
+    PROPERTIES LABELS "${label}" TIMEOUT 300 SKIP_RETURN_CODE 77
+               ENVIRONMENT "RIDGE=$<TARGET_FILE:ridge>;RIDGE_DEPS=${RIDGE_DEPS}")
+  file(STRINGS "${file}" marks LIMIT_COUNT 20 REGEX "ctest: ")
+  if(marks MATCHES "ctest: serial")
+    set_tests_properties("${label}.${name}" PROPERTIES RUN_SERIAL ON)
+  endif()
+  if(marks MATCHES "ctest: timeout ([0-9]+)")
+    set_tests_properties("${label}.${name}" PROPERTIES TIMEOUT "${CMAKE_MATCH_1}")
+  endif()
+  # A changed mark takes effect at the next build.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+endfunction()
+
+set(cases_root "${PROJECT_SOURCE_DIR}/tests/cases")
+file(GLOB_RECURSE cases CONFIGURE_DEPENDS "${cases_root}/*.case")
+foreach(case IN LISTS cases)
+  file(RELATIVE_PATH name "${cases_root}" "${case}")
+  string(REGEX REPLACE "\\.case$" "" name "${name}")
+  ridge_script_test(cases "${name}" "${case}" COMMAND "${python}" "${PROJECT_SOURCE_DIR}/tests/run_cases.py" "${case}")
+endforeach()
+
+foreach(label protocol process models)
+  file(GLOB scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${label}/test_*.py")
+  foreach(script IN LISTS scripts)
+    get_filename_component(name "${script}" NAME_WE)
+    string(REGEX REPLACE "^test_" "" name "${name}")
+    ridge_script_test(${label} "${name}" "${script}"
+                      COMMAND "${python}" -m pytest -q -rs -p no:cacheprovider "--rootdir=${PROJECT_SOURCE_DIR}/tests" "${script}")
+  endforeach()
+endforeach()
+
+file(GLOB_RECURSE fuzzers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_fuzz.cc")
+foreach(fuzzer IN LISTS fuzzers)
+  get_filename_component(stem "${fuzzer}" NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" name "${stem}")
+  ridge_script_test(fuzz "${name}" "${fuzzer}"
+                    COMMAND sh "${PROJECT_SOURCE_DIR}/tests/run_fuzz.sh" "${PROJECT_SOURCE_DIR}/build/fuzz/${stem}"
+                            "${PROJECT_SOURCE_DIR}/tests/corpus/${name}")
+endforeach()

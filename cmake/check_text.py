@@ -1,0 +1,48 @@
+"""check_text.py: refuses tracked text that ties the project to one machine or to one package registry, and broken habits.
+
+Registries are reached through their ordinary clients, whose settings name the host; a path of somebody's home works nowhere else.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RULES = (
+    (re.compile(r"\b(deb|ftp|snapshot|security)\.([a-z]+\.)?debian\.(org|net)"), "names a package mirror"),
+    (re.compile(r"\b(test\.)?(pypi|pythonhosted|files\.pythonhosted)\.org|\bregistry\.npmjs\.\w+"), "names a package registry"),
+    (re.compile(r"(?<![\w.$}])/(home|work|root|Users)/\w"), "has an absolute path of one machine"),
+    (re.compile(r"^(<{7} |>{7} )", re.MULTILINE), "has a merge conflict"),
+)
+LARGE_BYTES = 1 << 20
+
+
+def main():
+    complaints = []
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, check=True, text=True,
+    ).stdout.split("\0")
+    for name in filter(None, names):
+        path = ROOT / name
+        if path.is_symlink() or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if len(content) > LARGE_BYTES:
+            complaints.append(f"{name}: is {len(content) >> 10} KiB; is it a source?")
+        if b"\0" in content:
+            # The seeds of fuzz targets are what a parser sees on the wire or on disk.
+            if not name.startswith("tests/corpus/"):
+                complaints.append(f"{name}: is not text")
+            continue
+        text = content.decode(errors="replace")
+        for pattern, what in RULES:
+            for match in pattern.finditer(text):
+                complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {what}: {match.group()}")
+    if complaints:
+        sys.exit("text:\n  " + "\n  ".join(complaints))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+// Server: the Service that runs models of a repository in this process, and its life cycle.
+//
+// Order of use: create() → (front ends may open their ports: it answers, but is not ready) → load_all() → serve →
+// begin_drain() → drain() → destroy. start() is the first two steps in one. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "plan/plan.h"
+#include "serve/service.h"
+
+namespace ridge::serve {
+
+// How models come and go, as Triton's --model-control-mode.
+enum class ControlMode {
+  kNone,      // everything in the repository is loaded at start; load and unload are refused
+  kExplicit,  // only `startup_models` are loaded at start; load and unload work
+  kPoll,      // as kNone, and the repository is looked at every `poll_period`; load and unload are refused
+};
+
+using OpenFunction = std::function<Result<std::unique_ptr<engine::Session>>(const plan::Plan&)>;
+
+struct ServerOptions {
+  std::vector<std::string> repositories;  // folders of models; at least one; a name found twice is an error
+  ControlMode control = ControlMode::kNone;
+  std::vector<std::string> startup_models;  // kExplicit: names, or one "*" for all
+  std::chrono::milliseconds poll_period{15000};
+  bool strict_readiness = true;  // ready() asks that every model which should be served is READY
+  int cores = 0;                 // shared among the instances of a model that sets no threads; 0 = engine's default
+  int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
+  size_t queue_limit = 100'000;  // waiting requests per model version where the configuration sets no limit
+  std::string engine_library;    // path of the engine's library; empty = search order of engine/
+  OpenFunction open;             // empty = engine::open; tests inject sessions
+};
+
+class Server : public Service {
+ public:
+  // Checks the options and that the repositories can be read; loads nothing. Not ready, refuses requests.
+  static Result<std::unique_ptr<Server>> create(ServerOptions options);
+
+  // Loads what the control mode says; returns when all of it is ready or has failed. A model that fails is logged,
+  // stands in index() with its reason and keeps ready() false; it is not an error of the server.
+  virtual void load_all() = 0;
+
+  // Not ready from now on; new requests, loads and unloads are refused with kUnavailable. Does not wait.
+  virtual void begin_drain() = 0;
+  // begin_drain(), then waits until every accepted request was answered and the workers have ended.
+  virtual void drain() = 0;
+};
+
+// create() and load_all().
+Result<std::unique_ptr<Server>> start(ServerOptions options);
+
+}  // namespace ridge::serve
