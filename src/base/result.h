@@ -38,7 +38,7 @@ Error wrap(Error error, const std::string& doing);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}      // NOLINT: implicit by design
+  Result(T given) : value_(std::move(given)) {}      // NOLINT: implicit by design
   Result(Error error) : value_(std::move(error)) {}  // NOLINT
   bool ok() const { return value_.index() == 0; }
   explicit operator bool() const { return ok(); }

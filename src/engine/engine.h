@@ -24,6 +24,7 @@ struct Info {
   std::string library;      // path of what was loaded
   std::string device;       // what really executes: "cpu"
   Nanoseconds load_time{};  // of open()
+  int threads = 0;          // that execute one operator, the caller's among them, as they really run; 0 = not known
 };
 
 // What the model takes and gives; -1 = dynamic dimension. Order as in the model.
@@ -35,9 +36,10 @@ struct Signature {
 struct NodeTime {
   std::string name;  // of the node in the optimised graph
   std::string op;
-  std::string provider;  // "CPUExecutionProvider"
-  double mean_us = 0;    // per run
-  int runs = 0;
+  std::string provider;                            // "CPUExecutionProvider"
+  double mean_us = 0;                              // per run of the model, without the nodes of its own subgraphs
+  int runs = 0;                                    // that the mean is over
+  int calls = 0;                                   // of the node in those runs: more than `runs` inside a loop
   std::vector<std::pair<DataType, Shape>> inputs;  // as executed; types unknown to us: kInvalid
   std::vector<std::pair<DataType, Shape>> outputs;
 };
@@ -52,6 +54,13 @@ struct Output {
   std::shared_ptr<const void> owner;
 };
 
+// Where one run's time went.
+struct RunTimes {
+  Nanoseconds input{};    // handing the inputs over
+  Nanoseconds compute{};  // inside the engine
+  Nanoseconds output{};   // taking the outputs
+};
+
 // One loaded model. run() may be called from several threads at once; each call is one execution.
 class Session {
  public:
@@ -59,8 +68,9 @@ class Session {
   virtual const Signature& signature() const = 0;
   virtual const Info& info() const = 0;
   // `inputs` in the order of signature().inputs; an optional input that is left out has type kInvalid. `outputs` in the
-  // order of `wanted`, which indexes signature().outputs.
-  virtual Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs) = 0;
+  // order of `wanted`, which indexes signature().outputs. `times`, if given, is filled in when the run succeeds.
+  virtual Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
+                     RunTimes* times = nullptr) = 0;
   // Only with Plan::profile: ends profiling and returns the times of all runs but the first `skip_runs`, in order of execution.
   virtual Result<std::vector<NodeTime>> take_profile(int skip_runs) = 0;
 };

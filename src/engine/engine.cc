@@ -1,0 +1,28 @@
+#include "engine/engine.h"
+
+#include "engine/fake/fake_session.h"
+#include "engine/onnxruntime/library.h"
+#include "engine/onnxruntime/session.h"
+
+namespace ridge::engine {
+namespace {
+
+Error unknown_engine(const plan::Plan& plan) {
+  return {Code::kUnsupported, "there is no engine '" + plan.engine + "'; the engines are onnxruntime and fake"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> open(const plan::Plan& plan) {
+  if (plan.engine == "onnxruntime") return onnxruntime::open_session(plan);
+  if (plan.engine == "fake") return fake::open_session(plan);
+  return unknown_engine(plan);
+}
+
+Result<Info> find_engine(const plan::Plan& plan) {
+  if (plan.engine == "onnxruntime") return onnxruntime::find_library(plan);
+  if (plan.engine == "fake") return fake::engine_info();
+  return unknown_engine(plan);
+}
+
+}  // namespace ridge::engine

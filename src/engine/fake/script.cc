@@ -1,0 +1,125 @@
+#include "engine/fake/script.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/json.h"
+
+namespace ridge::engine::fake {
+namespace {
+
+constexpr std::string_view kSuffix = ".fake.json";
+constexpr std::string_view kMembers[] = {
+    "inputs", "outputs",      "load_ms",  "fail_load", "latency_ms", "latency_ms_per_row", "jitter_ms", "seed",
+    "spin",   "serial_share", "parallel", "fail_runs", "stall_runs", "stall_ms",           "answer",    "value"};
+
+Result<std::vector<TensorSpec>> read_specs(const Json& script, const char* key) {
+  std::vector<TensorSpec> specs;
+  if (!script.at(key).is_array())
+    return Error{Code::kInvalid, std::string("'") + key + "' should be an array of tensors"};
+  for (const Json& json : script.at(key)) {
+    RIDGE_ASSIGN(std::string name, json_member<std::string>(json, "name"));
+    RIDGE_ASSIGN(std::string type, json_member<std::string>(json, "type"));
+    TensorSpec spec{name, data_type_from_name(type), {}};
+    if (spec.type == DataType::kInvalid)
+      return Error{Code::kInvalid, "tensor '" + name + "' has unknown type '" + type + "'"};
+    auto shape = json.find("shape");
+    if (shape == json.end() || !shape->is_array() ||
+        !std::all_of(shape->begin(), shape->end(), [](const Json& d) { return d.is_number_integer(); }))
+      return Error{Code::kInvalid, "tensor '" + name + "' needs a 'shape', an array of integers"};
+    spec.shape = shape->get<Shape>();
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+// A run number, or an array of them.
+Result<std::set<int64_t>> read_runs(const Json& script, const char* key) {
+  std::set<int64_t> runs;
+  auto found = script.find(key);
+  if (found == script.end()) return runs;
+  for (const Json& run : found->is_array() ? *found : Json::array({*found})) {
+    if (!run.is_number_integer()) return Error{Code::kInvalid, std::string("'") + key + "' should hold run numbers"};
+    runs.insert(run.get<int64_t>());
+  }
+  return runs;
+}
+
+Status check_members(const Json& json) {
+  if (!json.is_object()) return Error{Code::kInvalid, "expected a JSON object"};
+  for (const auto& [key, value] : json.items())
+    if (std::find(std::begin(kMembers), std::end(kMembers), key) == std::end(kMembers))
+      return Error{Code::kInvalid, "unknown member '" + key + "'; docs/formats.md lists them"};
+  return {};
+}
+
+Result<Script> from_json(const Json& json) {
+  RIDGE_TRY(check_members(json));
+  Script script;
+  script.signature.inputs = {{"x", DataType::kFp32, {-1, 16}}};
+  script.signature.outputs = {{"y", DataType::kFp32, {-1, 16}}};
+  if (json.contains("inputs")) {
+    RIDGE_ASSIGN(script.signature.inputs, read_specs(json, "inputs"));
+  }
+  if (json.contains("outputs")) {
+    RIDGE_ASSIGN(script.signature.outputs, read_specs(json, "outputs"));
+  }
+  RIDGE_ASSIGN(script.load_ms, json_member_or<double>(json, "load_ms", 0));
+  RIDGE_ASSIGN(script.fail_load, json_member_or<std::string>(json, "fail_load", ""));
+  RIDGE_ASSIGN(script.latency_ms, json_member_or<double>(json, "latency_ms", 0));
+  RIDGE_ASSIGN(script.latency_ms_per_row, json_member_or<double>(json, "latency_ms_per_row", 0));
+  RIDGE_ASSIGN(script.serial_share, json_member_or<double>(json, "serial_share", 1));
+  RIDGE_ASSIGN(script.jitter_ms, json_member_or<double>(json, "jitter_ms", 0));
+  RIDGE_ASSIGN(int64_t seed, json_member_or<int64_t>(json, "seed", 1));
+  script.seed = static_cast<uint64_t>(seed);
+  RIDGE_ASSIGN(script.spin, json_member_or<bool>(json, "spin", false));
+  RIDGE_ASSIGN(int64_t parallel, json_member_or<int64_t>(json, "parallel", 0));
+  script.parallel = static_cast<int>(parallel);
+  RIDGE_ASSIGN(script.fail_runs, read_runs(json, "fail_runs"));
+  RIDGE_ASSIGN(script.stall_runs, read_runs(json, "stall_runs"));
+  RIDGE_ASSIGN(script.stall_ms, json_member_or<double>(json, "stall_ms", 0));
+  RIDGE_ASSIGN(std::string answer, json_member_or<std::string>(json, "answer", "echo"));
+  if (answer != "echo" && answer != "constant")
+    return Error{Code::kInvalid, "'answer' should be \"echo\" or \"constant\""};
+  script.echo = answer == "echo";
+  RIDGE_ASSIGN(script.value, json_member_or<double>(json, "value", 0));
+  return script;
+}
+
+// splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014), one step from seed and run.
+double uniform(uint64_t seed, int64_t run) {
+  uint64_t z = seed + 0x9e3779b97f4a7c15ULL * static_cast<uint64_t>(run);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  z ^= z >> 31;
+  return static_cast<double>(z >> 11) * 0x1.0p-53;
+}
+
+}  // namespace
+
+Result<Script> read_script(const plan::Plan& plan) {
+  Json json = Json::object();
+  if (plan.model.ends_with(kSuffix)) {
+    RIDGE_ASSIGN(std::string text, read_file(plan.model));
+    RIDGE_ASSIGN(json, parse_json(text, plan.model));
+    if (!json.is_object()) return Error{Code::kInvalid, plan.model + ": expected a JSON object"};
+  }
+  for (const auto& [key, value] : plan.options) {
+    Result<Json> parsed = parse_json(value, "fake engine option " + key);
+    json[key] = parsed ? *parsed : Json(value);  // a word needs no quotes
+  }
+  Result<Script> script = from_json(json);
+  if (!script) return wrap(script.error(), "fake engine script " + plan.model);
+  return script;
+}
+
+double latency_ms(const Script& script, int64_t run, int64_t rows, int threads) {
+  double alone = script.latency_ms + script.latency_ms_per_row * static_cast<double>(rows);
+  double latency = alone * (script.serial_share + (1 - script.serial_share) / std::max(threads, 1));
+  if (script.jitter_ms > 0) latency += script.jitter_ms * uniform(script.seed, run);
+  if (script.stall_runs.contains(run)) latency += script.stall_ms;
+  return latency;
+}
+
+}  // namespace ridge::engine::fake

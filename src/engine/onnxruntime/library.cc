@@ -1,0 +1,137 @@
+#include "engine/onnxruntime/library.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/dynlib.h"
+#include "base/log.h"
+#include "engine/onnxruntime/search.h"
+
+namespace ridge::engine::onnxruntime {
+namespace {
+
+// The table of loaded engines; guarded by `mutex`, its entries are never removed.
+struct Loaded {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<const Library>> by_path;
+};
+
+Loaded& loaded() {
+  static auto* table = new Loaded;  // leaked: sessions may end after static destruction
+  return *table;
+}
+
+log::Level to_ours(OrtLoggingLevel level) {
+  switch (level) {
+    case ORT_LOGGING_LEVEL_VERBOSE:
+    case ORT_LOGGING_LEVEL_INFO: return log::Level::kDebug;
+    case ORT_LOGGING_LEVEL_WARNING: return log::Level::kWarning;
+    case ORT_LOGGING_LEVEL_ERROR:
+    case ORT_LOGGING_LEVEL_FATAL: return log::Level::kError;
+  }
+  return log::Level::kError;
+}
+
+void ORT_API_CALL write_log(void*, OrtLoggingLevel level, const char*, const char*, const char*, const char* message) {
+  log::write(to_ours(level), std::string("onnxruntime: ") + message);
+}
+
+OrtLoggingLevel wanted_severity() {
+  switch (log::level()) {
+    case log::Level::kDebug: return ORT_LOGGING_LEVEL_INFO;
+    case log::Level::kInfo:
+    case log::Level::kWarning: return ORT_LOGGING_LEVEL_WARNING;
+    case log::Level::kError: return ORT_LOGGING_LEVEL_ERROR;
+    case log::Level::kOff: return ORT_LOGGING_LEVEL_FATAL;
+  }
+  return ORT_LOGGING_LEVEL_WARNING;
+}
+
+Code to_ours(OrtErrorCode code, const std::string& message) {
+  if (message.find("bad_alloc") != std::string::npos || message.find("Failed to allocate memory") != std::string::npos)
+    return Code::kExhausted;
+  switch (code) {
+    case ORT_NO_SUCHFILE:
+    case ORT_NO_MODEL: return Code::kNotFound;
+    case ORT_INVALID_ARGUMENT:
+    case ORT_INVALID_PROTOBUF:
+    case ORT_INVALID_GRAPH: return Code::kInvalid;
+    case ORT_NOT_IMPLEMENTED: return Code::kUnsupported;
+    default: return Code::kFailed;
+  }
+}
+
+Status read_providers(Library& library) {
+  char** names = nullptr;
+  int count = 0;
+  RIDGE_TRY(take(*library.api, library.api->GetAvailableProviders(&names, &count)));
+  library.providers.assign(names, names + count);
+  return take(*library.api, library.api->ReleaseAvailableProviders(names, count));
+}
+
+Result<std::unique_ptr<const Library>> open_library(const std::string& path) {
+  RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));
+  RIDGE_ASSIGN(auto* get_base, file.symbol<const OrtApiBase*()>("OrtGetApiBase"));
+  auto library = std::make_unique<Library>();
+  library->path = path;
+  library->version = get_base()->GetVersionString();
+  library->api = get_base()->GetApi(ORT_API_VERSION);
+  if (library->api == nullptr)
+    return Error{Code::kUnsupported, path + " is ONNX Runtime " + library->version + ", which lacks API version " +
+                                         std::to_string(ORT_API_VERSION) + "; use 1." +
+                                         std::to_string(ORT_API_VERSION) + " or newer"};
+  const OrtApi& api = *library->api;
+  RIDGE_TRY(take(api, api.CreateEnvWithCustomLogger(write_log, nullptr, wanted_severity(), "ridge", &library->env)));
+  RIDGE_TRY(take(api, api.DisableTelemetryEvents(library->env)));
+  RIDGE_TRY(take(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &library->cpu_memory)));
+  RIDGE_TRY(take(api, api.GetAllocatorWithDefaultOptions(&library->allocator)));
+  RIDGE_TRY(read_providers(*library));
+  file.leak();
+  return std::unique_ptr<const Library>(std::move(library));
+}
+
+// The same file under another name is the same library: it must not get a second environment.
+std::string key_of(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path canonical = std::filesystem::canonical(path, error);
+  return error ? path : canonical.string();
+}
+
+}  // namespace
+
+Status take(const OrtApi& api, OrtStatus* status) {
+  if (status == nullptr) return {};
+  std::string message = api.GetErrorMessage(status);
+  Code code = to_ours(api.GetErrorCode(status), message);
+  api.ReleaseStatus(status);
+  return Error{code, std::move(message)};
+}
+
+Result<const Library*> load(const std::string& wanted) {
+  std::string tried;
+  Loaded& table = loaded();
+  std::lock_guard lock(table.mutex);  // held while the library loads: two threads must not both do it
+  for (const Place& place : places(surroundings(wanted))) {
+    if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
+    for (const std::string& file : place.files) {
+      auto known = table.by_path.find(key_of(file));
+      if (known != table.by_path.end()) return known->second.get();
+      Result<std::unique_ptr<const Library>> opened = open_library(file);
+      if (opened) return table.by_path.emplace(key_of(file), std::move(*opened)).first->second.get();
+      tried += "\n  " + place.what + ": " + opened.error().message;
+    }
+  }
+  return Error{Code::kNotFound,
+               "ONNX Runtime's library was not found. Tried:" + tried +
+                   "\nInstall it (pip install onnxruntime), or name libonnxruntime.so by --engine-library or "
+                   "the environment variable RIDGE_ONNXRUNTIME."};
+}
+
+Result<Info> find_library(const plan::Plan& plan) {
+  RIDGE_ASSIGN(const Library* library, load(plan.engine_library));
+  return Info{"onnxruntime", library->version, library->path, "cpu", Nanoseconds(0), 0};
+}
+
+}  // namespace ridge::engine::onnxruntime

@@ -1,0 +1,36 @@
+// ONNX Runtime's shared library, found and opened once per process, with the one OrtEnv that all its sessions share.
+//
+// Thread-safe. A library stays open until the process ends: its threads and its log outlive any owner.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "plan/plan.h"
+
+namespace ridge::engine::onnxruntime {
+
+// Immutable once loaded.
+struct Library {
+  std::string path;
+  std::string version;
+  const OrtApi* api = nullptr;
+  OrtEnv* env = nullptr;
+  OrtMemoryInfo* cpu_memory = nullptr;
+  OrtAllocator* allocator = nullptr;   // ONNX Runtime's own default; not to be released
+  std::vector<std::string> providers;  // compiled into it: "CPUExecutionProvider", …
+};
+
+// The library the search order of search.h finds first, or an error that lists every place and why it was not there.
+Result<const Library*> load(const std::string& wanted);
+
+Result<Info> find_library(const plan::Plan& plan);
+
+// An OrtStatus as ours, released; ok for nullptr.
+Status take(const OrtApi& api, OrtStatus* status);
+
+}  // namespace ridge::engine::onnxruntime

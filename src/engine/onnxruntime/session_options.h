@@ -1,0 +1,16 @@
+// A Plan's decisions as ONNX Runtime's session options.
+#pragma once
+
+#include <string>
+
+#include "engine/onnxruntime/handles.h"
+#include "engine/onnxruntime/library.h"
+#include "plan/plan.h"
+
+namespace ridge::engine::onnxruntime {
+
+// `profile_prefix`: where the profile goes if the plan asks for one.
+Result<SessionOptionsHandle> session_options(const Library& library, const plan::Plan& plan,
+                                             const std::string& profile_prefix);
+
+}  // namespace ridge::engine::onnxruntime

@@ -1,0 +1,316 @@
+"""The server as a process: start, kill, drain, crowds, and what is wrong around it."""
+
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import models
+import pytest
+from server import RIDGE, Server, fp32, message
+
+INFER = "/v2/models/identity/infer"
+ONE = json.dumps({"inputs": [fp32("x", [1, 16], [1.0] * 16)]})
+
+
+def work(steps):
+    return json.dumps({"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [steps]}]})
+
+
+def steps_for(server, seconds):
+    """How many steps of the work model take about that long here."""
+    server.post("/v2/models/work/infer", work(200))
+    start = time.monotonic()
+    server.post("/v2/models/work/infer", work(2000))
+    return int(2000 * seconds / (time.monotonic() - start))
+
+
+def run(*arguments, timeout=60, **options):
+    return subprocess.run([RIDGE, "serve", *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **options)
+
+
+def load(server, stop, statuses, path=INFER, body=ONE):
+    while not stop.is_set():
+        try:
+            with server.connect() as connection:
+                while not stop.is_set():
+                    connection.send(message("POST", path, body))
+                    statuses.append(connection.read().status)
+        except (OSError, EOFError):
+            statuses.append("gone")
+            time.sleep(0.01)
+
+
+def test_sigterm_under_load_delivers_what_is_in_flight_refuses_the_rest_and_exits_0(repository):
+    with Server(repository) as server:
+        stop, statuses = threading.Event(), []
+        clients = [threading.Thread(target=load, args=(server, stop, statuses)) for _ in range(4)]
+        [c.start() for c in clients]
+        steps = steps_for(server, 0.8)
+        slow = server.connect()
+        slow.send(message("POST", "/v2/models/work/infer", work(steps)))
+        idle = server.connect()
+        time.sleep(0.2)
+        begin = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert slow.read().json()["outputs"][0]["data"] == [steps], "the request in flight is answered"
+        assert server.process.wait(15) == 0
+        assert time.monotonic() - begin < 10
+        assert idle.closed_by_server()
+        stop.set()
+        [c.join() for c in clients]
+        assert set(statuses) <= {200, 503, "gone"} and statuses.count(200) > 10
+
+
+def test_during_the_drain_the_server_is_not_ready_and_new_requests_get_503(repository):
+    with Server(repository) as server:
+        steps = steps_for(server, 1.5)
+        slow, second, probe = server.connect(), server.connect(), server.connect()
+        probe.send(message("GET", "/v2/health/live"))
+        assert probe.read().status == 200
+        slow.send(message("POST", "/v2/models/work/infer", work(steps)))
+        # a request whose first half came before the signal keeps this connection from being idle
+        second.send(message("POST", INFER, ONE)[:40])
+        time.sleep(0.2)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        second.send(message("POST", INFER, ONE)[40:])
+        answer = second.read()
+        assert answer.status == 503 and answer.json()["error"]
+        assert slow.read().status == 200
+        assert server.process.wait(15) == 0
+
+
+def test_idle_keep_alive_connections_do_not_delay_the_exit(repository):
+    with Server(repository) as server:
+        held = [server.connect() for _ in range(50)]
+        for connection in held:
+            connection.send(message("GET", "/v2/health/live"))
+            connection.read()
+        begin = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - begin < 3
+
+
+def test_sigint_stops_like_sigterm(repository):
+    with Server(repository) as server:
+        assert server.stop(signal.SIGINT) == 0
+
+
+def test_sigkill_under_load_leaves_a_repository_and_port_that_serve_again(repository):
+    with Server(repository, check_exit=False) as server:
+        stop, statuses = threading.Event(), []
+        clients = [threading.Thread(target=load, args=(server, stop, statuses)) for _ in range(4)]
+        [c.start() for c in clients]
+        time.sleep(0.5)
+        server.process.kill()
+        server.process.wait()
+        port = server.port
+        stop.set()
+        [c.join() for c in clients]
+        assert 200 in statuses
+    with Server(repository, "--http-port", port) as server:
+        assert server.port == port and server.post(INFER, ONE).status == 200
+
+
+def test_a_second_signal_exits_at_once(repository):
+    with Server(repository, check_exit=False) as server:
+        steps = steps_for(server, 20)
+        slow = server.connect()
+        slow.send(message("POST", "/v2/models/work/infer", work(steps)))
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(5) != 0
+
+
+def test_a_model_that_fails_to_load_does_not_harm_one_that_works(repository):
+    broken = repository / "broken" / "1"
+    broken.mkdir(parents=True)
+    (broken / "model.onnx").write_bytes((repository / "identity" / "1" / "model.onnx").read_bytes()[:50])
+    with Server(repository, "--exit-on-error=false", wait_ready=False) as server:
+        for _ in range(300):
+            if server.get("/v2/models/identity/ready").status == 200:
+                break
+            time.sleep(0.05)
+        assert server.post(INFER, ONE).status == 200
+        index = {e["name"]: e for e in server.post("/v2/repository/index").json()}
+        assert index["broken"]["state"] == "UNAVAILABLE" and "model.onnx" in index["broken"]["reason"]
+        assert server.get("/v2/health/ready").status == 503
+        assert server.post("/v2/models/broken/infer", ONE).status in (404, 503)
+
+
+def test_by_default_a_model_that_fails_to_load_ends_the_start(repository):
+    (repository / "identity" / "config.pbtxt").write_text("oops")
+    done = run(repository, "--http-port", 0, "--metrics-port", 0)
+    assert done.returncode == 3 and "identity" in done.stderr and "config.pbtxt" in done.stderr
+
+
+def test_a_missing_repository_is_an_error_that_names_it(tmp_path):
+    done = run(tmp_path / "nowhere", "--http-port", 0, "--metrics-port", 0)
+    assert done.returncode not in (0, 1, 2) and "nowhere" in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("flag", ["--http-port", "--metrics-port"])
+def test_a_taken_port_is_an_error_that_names_it(repository, flag):
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        ports = {"--http-port": 0, "--metrics-port": 0, flag: taken.getsockname()[1]}
+        done = run(repository, *[part for pair in ports.items() for part in pair])
+        assert done.returncode not in (0, 1, 2) and str(taken.getsockname()[1]) in done.stderr
+
+
+def test_wrong_usage_is_exit_2(tmp_path):
+    for arguments in ([], [tmp_path, "--no-such-flag"], [tmp_path, "--http-port", "notaport"]):
+        assert run(*arguments).returncode == 2, arguments
+
+
+def test_a_read_only_repository_is_served(repository):
+    # root may write anywhere, so the whole tree is also checked to be untouched
+    before = sorted((str(p), p.stat().st_mtime_ns) for p in repository.rglob("*"))
+    for path in [repository, *repository.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        with Server(repository) as server:
+            assert server.post(INFER, ONE).status == 200
+    finally:
+        for path in [repository, *repository.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    assert sorted((str(p), p.stat().st_mtime_ns) for p in repository.rglob("*")) == before
+
+
+def test_an_empty_repository_is_ready_and_serves_nothing(tmp_path):
+    with Server(tmp_path) as server:
+        assert server.post(INFER, ONE).status == 404
+
+
+def test_a_thousand_idle_connections_disturb_nobody(repository):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    with Server(repository) as server:
+        held = [server.connect() for _ in range(1000)]
+        times = []
+        for i in range(50):
+            start = time.monotonic()
+            assert server.post(INFER, ONE).status == 200
+            times.append(time.monotonic() - start)
+        assert sorted(times)[25] < 0.1
+        for connection in held[::100]:
+            connection.send(message("GET", "/v2/health/live"))
+            assert connection.read().status == 200
+        [c.close() for c in held]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_running_out_of_descriptors_is_survived(repository):
+    """More connections than the process may open: the surplus waits or fails, and the server serves again afterwards."""
+    with Server(repository) as server:
+        subprocess.run(["prlimit", "--pid", str(server.process.pid), "--nofile=100:100"], check=True)
+        held = []
+        for _ in range(150):
+            try:
+                held.append(server.connect(timeout=5))
+            except OSError:
+                break
+        time.sleep(0.5)
+        [c.close() for c in held]
+        for _ in range(100):
+            try:
+                if server.post(INFER, ONE).status == 200:
+                    break
+            except (OSError, EOFError):
+                time.sleep(0.1)
+        assert server.post(INFER, ONE).status == 200
+
+
+def test_a_client_that_sends_a_byte_at_a_time_is_served_or_dropped_and_delays_nobody(repository):
+    with Server(repository) as server:
+        data = message("GET", "/v2/health/live")
+        outcome = []
+
+        def dribble():
+            connection = server.connect()
+            try:
+                for i in range(len(data)):
+                    connection.send(data[i:i + 1])
+                    time.sleep(0.1 if i < 60 else 0)
+                outcome.append(connection.read().status)
+            except (OSError, EOFError):
+                outcome.append("dropped")
+
+        dribblers = [threading.Thread(target=dribble) for _ in range(20)]
+        [d.start() for d in dribblers]
+        times = []
+        for _ in range(100):
+            start = time.monotonic()
+            assert server.post(INFER, ONE).status == 200
+            times.append(time.monotonic() - start)
+        [d.join() for d in dribblers]
+        assert sorted(times)[50] < 0.1 and set(outcome) <= {200, 408, "dropped"}
+
+
+def test_a_client_that_never_finishes_its_request_is_dropped_in_time(repository):
+    with Server(repository, "--http-request-timeout-secs=2") as server:
+        head, body = server.connect(), server.connect()
+        head.send(b"GET /v2/health/li")
+        body.send(message("POST", INFER, ONE)[:-10])
+        start = time.monotonic()
+        for connection in (head, body):
+            connection.socket.settimeout(15)
+            got = connection.socket.recv(4096)
+            assert got == b"" or b" 408 " in got.split(b"\r\n")[0] or b" 400 " in got.split(b"\r\n")[0]
+        assert time.monotonic() - start < 12
+        assert server.post(INFER, ONE).status == 200
+
+
+def test_the_log_goes_to_stderr_and_stdout_stays_clean(repository, tmp_path):
+    port_file = tmp_path / "ports"
+    with open(tmp_path / "out", "wb") as out, open(tmp_path / "err", "wb") as err:
+        process = subprocess.Popen([RIDGE, "serve", repository, "--http-port=0", "--metrics-port=0", f"--port-file={port_file}"], stdout=out, stderr=err)
+        for _ in range(600):
+            if port_file.exists():
+                break
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(30) == 0
+    assert "identity" in (tmp_path / "err").read_text()
+
+
+def test_kserve_s_command_line_is_accepted(repository):
+    arguments = ["--allow-http=true", "--allow-grpc=false", "--grpc-port=9000", "--strict-model-config=false", "--log-verbose=0"]
+    port_file = repository.parent / "ports"
+    process = subprocess.Popen([RIDGE, "serve", f"--model-store={repository}", "--http-port=0", "--metrics-port=0", f"--port-file={port_file}", *arguments],
+                               stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            if port_file.exists():
+                break
+            assert process.poll() is None
+            time.sleep(0.05)
+        assert port_file.exists()
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def test_memory_does_not_grow_with_requests(repository):
+    def resident(server):
+        return int(open(f"/proc/{server.process.pid}/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    big = json.dumps({"inputs": [fp32("x", [4, 16], [1.0] * 64)]})
+    with Server(repository) as server, server.connect() as connection:
+        def ask(count):
+            for _ in range(count):
+                connection.send(message("POST", INFER, big))
+                assert connection.read().status == 200
+
+        ask(2000)
+        before = resident(server)
+        ask(8000)
+        assert resident(server) - before < 16 << 20

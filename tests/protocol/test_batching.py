@@ -1,0 +1,170 @@
+"""Contract section 16: dynamic batching and the queue."""
+
+import json
+import threading
+import time
+
+import models
+import pytest
+from server import Server, fp32, message
+
+
+def config(root, name, text):
+    (root / name).mkdir(parents=True, exist_ok=True)
+    (root / name / "config.pbtxt").write_text(text)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    running = []
+
+    def start(text, *arguments, model=models.identity, name="m"):
+        model(tmp_path / name / "1" / "model.onnx")
+        config(tmp_path, name, text)
+        running.append(Server(tmp_path, *arguments).__enter__())
+        return running[0]
+
+    yield start
+    for server in running:
+        server.__exit__(None)
+
+
+def together(server, requests, model="m", headers=()):
+    """Sends all requests at the same moment on connections of their own; the answers in order."""
+    connections = [server.connect() for _ in requests]
+    for connection, request in zip(connections, requests):
+        connection.send(message("POST", f"/v2/models/{model}/infer", json.dumps(request), headers))
+    answers = [connection.read() for connection in connections]
+    [connection.close() for connection in connections]
+    return answers
+
+
+def rows(count, value=1.0, identity=None):
+    return {"inputs": [fp32("x", [count, 16], [value] * 16 * count)], **({"id": identity} if identity else {})}
+
+
+def batch_sizes(server, model="m"):
+    return {e["batch_size"]: e["compute_infer"]["count"] for e in server.statistics(model)["batch_stats"]}
+
+
+def test_waiting_requests_are_merged_and_each_gets_its_own_rows(serve):
+    server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 300000 }\n")
+    answers = together(server, [rows(n, float(n), str(n)) for n in (1, 2, 5)])
+    for n, answer in zip((1, 2, 5), answers):
+        output = answer.json()["outputs"][0]
+        assert answer.json()["id"] == str(n) and output["shape"] == [n, 16] and output["data"] == [float(n)] * 16 * n
+    assert batch_sizes(server) == {8: 1}
+
+
+def test_batches_count_rows_and_never_exceed_the_maximum(serve):
+    server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 200000 }\n")
+    for answer in together(server, [rows(3)] * 6):
+        assert answer.status == 200
+    sizes = batch_sizes(server)
+    assert max(sizes) <= 8 and sum(size * count for size, count in sizes.items()) == 18
+    assert any(size >= 6 for size in sizes)
+
+
+def test_a_full_batch_does_not_wait(serve):
+    server = serve("max_batch_size: 4\ndynamic_batching { max_queue_delay_microseconds: 5000000 }\n")
+    start = time.monotonic()
+    assert server.infer("m", rows(4)).status == 200
+    assert time.monotonic() - start < 2
+
+
+def test_a_preferred_size_does_not_wait(serve):
+    server = serve("max_batch_size: 8\ndynamic_batching { preferred_batch_size: [2] max_queue_delay_microseconds: 5000000 }\n")
+    start = time.monotonic()
+    for answer in together(server, [rows(1)] * 2):
+        assert answer.status == 200
+    assert time.monotonic() - start < 2 and batch_sizes(server) == {2: 1}
+
+
+def test_a_lone_request_waits_no_longer_than_the_delay(serve):
+    server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 400000 }\n")
+    start = time.monotonic()
+    assert server.infer("m", rows(1)).status == 200
+    assert 0.3 < time.monotonic() - start < 2
+
+
+def test_without_dynamic_batching_each_request_is_one_execution(serve):
+    server = serve("max_batch_size: 8\n")
+    together(server, [rows(1)] * 6)
+    assert batch_sizes(server) == {1: 6}
+
+
+def test_requests_of_different_shapes_are_not_merged(serve):
+    server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 100000 }\n",
+                   model=lambda path: models.identity(path, "FP32", ("batch", "n")))
+    requests = [{"inputs": [fp32("x", [1, n], [float(n)] * n)]} for n in (3, 3, 5, 5)]
+    for n, answer in zip((3, 3, 5, 5), together(server, requests)):
+        assert answer.json()["outputs"][0]["data"] == [float(n)] * n
+    assert max(batch_sizes(server)) <= 2
+
+
+def test_an_invalid_request_affects_nobody(serve):
+    server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 100000 }\n")
+    bad = {"inputs": [fp32("x", [1, 15], [0.0] * 15)]}
+    answers = together(server, [rows(1, 1.0), bad, rows(1, 2.0)])
+    assert [a.status for a in answers] == [200, 400, 200]
+
+
+def test_each_answer_keeps_its_own_encoding_and_outputs(serve):
+    server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 200000 }\n", model=models.add_sub)
+
+    def request(outputs):
+        return {"inputs": [{"name": f"INPUT{i}", "shape": [1, 16], "datatype": "INT32", "data": [i + 1] * 16} for i in (0, 1)], "outputs": outputs}
+
+    first, second = together(server, [request([{"name": "OUTPUT0"}]), request([{"name": "OUTPUT1", "parameters": {"binary_data": True}}])])
+    assert [o["name"] for o in first.json()["outputs"]] == ["OUTPUT0"]
+    assert second.headers["content-type"] == "application/octet-stream" and second.body.endswith((-1).to_bytes(4, "little", signed=True) * 16)
+    assert batch_sizes(server) == {2: 1}
+
+
+SLOW = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [1500]}]}
+
+
+def test_a_full_queue_refuses_at_once_with_503(serve):
+    server = serve("max_batch_size: 0\ndynamic_batching { default_queue_policy { max_queue_size: 2 } }\n", model=models.work)
+    connections = [server.connect() for _ in range(8)]
+    for connection in connections:
+        connection.send(message("POST", "/v2/models/m/infer", json.dumps(SLOW)))
+        time.sleep(0.02)
+    answers = [connection.read() for connection in connections]
+    refused = [a for a in answers if a.status == 503]
+    assert len(refused) >= 4 and all(a.json()["error"] for a in refused) and sum(a.status == 200 for a in answers) >= 3
+    assert f'nv_inference_request_failure{{' in server.metrics()
+    rejected = [line for line in server.metrics().splitlines() if 'reason="REJECTED"' in line and 'model="m"' in line]
+    assert float(rejected[0].split()[-1]) == len(refused)
+
+
+def test_a_queue_timeout_is_enforced_when_it_passes(serve):
+    server = serve("max_batch_size: 0\ndynamic_batching { default_queue_policy { timeout_action: REJECT default_timeout_microseconds: 100000"
+                   " allow_timeout_override: true } }\n", model=models.work)
+    warm = time.monotonic()
+    server.infer("m", {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [2000]}]})
+    per_step = (time.monotonic() - warm) / 2000
+    long = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [int(1.5 / per_step)]}]}
+    first = server.connect()
+    first.send(message("POST", "/v2/models/m/infer", json.dumps(long)))
+    time.sleep(0.1)
+    start = time.monotonic()
+    answer = server.infer("m", SLOW)
+    waited = time.monotonic() - start
+    assert answer.status in (503, 504, 408) and answer.json()["error"]
+    assert 0.05 < waited < 0.8, "the answer came when the deadline passed, not when the engine was free"
+    assert first.read().status == 200
+
+
+def test_instances_run_side_by_side(serve):
+    server = serve("max_batch_size: 0\ninstance_group { count: 2 kind: KIND_CPU }\nparameters { key: \"intra_op_thread_count\" value { string_value: \"1\" } }\n",
+                   model=models.work)
+    slow = server.connect()
+    slow.send(message("POST", "/v2/models/m/infer", json.dumps({"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [20000]}]})))
+    time.sleep(0.05)
+    quick = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [1]}]}
+    start = time.monotonic()
+    assert server.infer("m", quick).status == 200
+    elapsed = time.monotonic() - start
+    assert slow.read().status == 200
+    assert time.monotonic() - start > elapsed, "the quick request overtook the slow one"

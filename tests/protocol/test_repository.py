@@ -1,0 +1,210 @@
+"""Contract section 14: index, load, unload, versions, control modes."""
+
+import base64
+import json
+import shutil
+import threading
+import time
+
+import models
+import pytest
+from server import Server, fp32
+
+
+def factor(server, name="m", version=None):
+    answer = server.infer(name, {"inputs": [fp32("x", [1, 4], [1.0] * 4)]}, version=version)
+    return answer.json()["outputs"][0]["data"][0] if answer.status == 200 else answer.status
+
+
+def load(server, name, parameters=None):
+    return server.post(f"/v2/repository/models/{name}/load", {"parameters": parameters} if parameters is not None else b"")
+
+
+def unload(server, name, body=b""):
+    return server.post(f"/v2/repository/models/{name}/unload", body)
+
+
+def index(server, body=b""):
+    return {(e["name"], e.get("version")): e for e in server.post("/v2/repository/index", body).json()}
+
+
+def put(root, version, value, name="m"):
+    models.scaled(root / name / str(version) / "model.onnx", value)
+
+
+@pytest.fixture
+def explicit(tmp_path):
+    put(tmp_path, 1, 1.0)
+    put(tmp_path, 1, 5.0, "other")
+    with Server(tmp_path, "--model-control-mode=explicit", "--load-model=m") as server:
+        server.root = tmp_path
+        yield server
+
+
+def test_index_lists_states_and_plain_directories(explicit):
+    entries = index(explicit)
+    assert entries[("m", "1")]["state"] == "READY"
+    assert entries[("other", None)] == {"name": "other"} or entries[("other", None)].get("state") in (None, "UNAVAILABLE", "")
+    assert index(explicit, b"{}").keys() == entries.keys()
+    assert set(index(explicit, json.dumps({"ready": True}))) == {("m", "1")}
+
+
+def test_load_is_synchronous_and_unload_stops_new_requests(explicit):
+    assert load(explicit, "other").status == 200
+    assert factor(explicit, "other") == 5.0
+    assert unload(explicit, "other").status == 200
+    for _ in range(200):
+        entry = index(explicit).get(("other", "1"), {})
+        if entry.get("state") == "UNAVAILABLE":
+            break
+        time.sleep(0.02)
+    assert entry["state"] == "UNAVAILABLE" and entry["reason"] == "unloaded"
+    assert factor(explicit, "other") in (404, 503)
+    assert factor(explicit) == 1.0
+    assert explicit.get("/v2/health/ready").status == 200, "an explicit unload does not make the server unready"
+
+
+def test_reload_picks_up_files_config_and_versions(explicit):
+    put(explicit.root, 2, 2.0)
+    assert factor(explicit) == 1.0, "changes on disk do nothing without a load"
+    assert load(explicit, "m").status == 200
+    assert factor(explicit) == 2.0 and factor(explicit, version=1) in (404, 503)
+    (explicit.root / "m" / "config.pbtxt").write_text("max_batch_size: 2\nversion_policy { all {} }\n")
+    assert load(explicit, "m").status == 200
+    assert explicit.get("/v2/models/m/config").json()["max_batch_size"] == 2
+    assert (factor(explicit, version=1), factor(explicit, version=2)) == (1.0, 2.0)
+
+
+def test_a_failed_reload_keeps_the_old_model_serving(explicit):
+    good = (explicit.root / "m" / "1" / "model.onnx").read_bytes()
+    (explicit.root / "m" / "1" / "model.onnx").write_bytes(good[:100])
+    answer = load(explicit, "m")
+    assert answer.status >= 400 and "failed to load 'm'" in answer.json()["error"]
+    assert factor(explicit) == 1.0
+    (explicit.root / "m" / "config.pbtxt").write_text("nonsense: 1\n")
+    assert "nonsense" in load(explicit, "m").json()["error"]
+    assert factor(explicit) == 1.0
+
+
+def test_loading_something_unknown_says_so_and_leaves_the_server_ready(explicit):
+    answer = load(explicit, "missing")
+    assert answer.status >= 400 and "failed to load 'missing'" in answer.json()["error"]
+    assert explicit.get("/v2/health/ready").status == 200
+
+
+@pytest.mark.parametrize("name", ["..", ".", "%2e%2e", "..%2f..%2fetc", "a%2fb", "%20", "a%00b"])
+def test_names_may_not_escape(explicit, name):
+    assert 400 <= load(explicit, name).status < 500
+    assert explicit.get("/v2/health/ready").status == 200
+
+
+def test_unloading_unknown_or_unloaded_models_is_harmless(explicit):
+    for name in ("never", "other"):
+        assert unload(explicit, name).status in (200, 400, 404)
+    assert unload(explicit, "m", json.dumps({"parameters": {"unload_dependents": True}})).status == 200
+    assert unload(explicit, "m").status in (200, 400, 404)
+
+
+def test_a_config_override_replaces_the_file_and_may_be_partial(explicit):
+    config = {"max_batch_size": "3", "dynamic_batching": {"max_queue_delay_microseconds": "100"}}
+    assert load(explicit, "m", {"config": json.dumps(config)}).status == 200
+    served = explicit.get("/v2/models/m/config").json()
+    assert served["max_batch_size"] == 3 and served["dynamic_batching"]["max_queue_delay_microseconds"] == 100
+    assert served["input"][0]["name"] == "x"
+    assert load(explicit, "m", {"config": "{broken"}).status >= 400
+    assert load(explicit, "m", {"config": json.dumps({"no_such_field": 1})}).status >= 400
+    assert factor(explicit) == 1.0
+
+
+def test_files_sent_with_a_load_replace_the_directory(explicit, tmp_path):
+    models.scaled(tmp_path / "scratch.onnx", 9.0)
+    content = base64.b64encode((tmp_path / "scratch.onnx").read_bytes()).decode()
+    assert load(explicit, "sent", {"config": "{}", "file:7/model.onnx": content}).status == 200
+    assert factor(explicit, "sent") == 9.0 and factor(explicit, "sent", version=7) == 9.0
+    assert not (explicit.root / "sent").exists()
+    assert load(explicit, "sent2", {"file:1/model.onnx": content}).status >= 400, "files need a config"
+    for name in ("file:../../evil", "file:/etc/evil", "file:1/../../evil", "file:" + "a/" * 200 + "x", "file:"):
+        assert load(explicit, "sent", {"config": "{}", name: content}).status >= 400, name
+    assert load(explicit, "sent", {"config": "{}", "file:1/model.onnx": "*** not base64 ***"}).status >= 400
+    assert load(explicit, "sent", {"unknown_key": "x"}).status >= 400
+    assert factor(explicit, "sent") == 9.0
+
+
+def test_running_requests_finish_when_their_model_is_unloaded_or_reloaded(tmp_path):
+    models.work(tmp_path / "work" / "1" / "model.onnx")
+    with Server(tmp_path, "--model-control-mode=explicit", "--load-model=*") as server:
+        for action in (unload, load):
+            load(server, "work")
+            got = []
+            slow = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [2000]}]}
+            thread = threading.Thread(target=lambda: got.append(server.infer("work", slow).status))
+            thread.start()
+            time.sleep(0.1)
+            start = time.monotonic()
+            assert action(server, "work").status == 200
+            thread.join()
+            assert got == [200], action
+
+
+def test_load_and_unload_under_traffic_lose_no_accepted_request(explicit):
+    statuses, stop = [], threading.Event()
+
+    def client():
+        while not stop.is_set():
+            statuses.append(explicit.infer("m", {"inputs": [fp32("x", [1, 4], [1.0] * 4)]}).status)
+
+    threads = [threading.Thread(target=client) for _ in range(3)]
+    [t.start() for t in threads]
+    for _ in range(10):
+        assert load(explicit, "m").status == 200
+    stop.set()
+    [t.join() for t in threads]
+    assert set(statuses) == {200}, "a reload swaps without a gap"
+
+
+def test_control_mode_none_refuses_load_and_unload(tmp_path):
+    put(tmp_path, 1, 1.0)
+    with Server(tmp_path) as server:
+        for answer in (load(server, "m"), unload(server, "m")):
+            assert answer.status == 503 and answer.json()["error"]
+        assert factor(server) == 1.0
+
+
+def test_control_mode_poll_follows_the_disk(tmp_path):
+    put(tmp_path, 1, 1.0)
+    with Server(tmp_path, "--model-control-mode=poll", "--repository-poll-secs=1") as server:
+        put(tmp_path, 2, 2.0)
+        put(tmp_path, 1, 7.0, "late")
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and not (factor(server) == 2.0 and factor(server, "late") == 7.0):
+            time.sleep(0.1)
+        assert factor(server) == 2.0 and factor(server, "late") == 7.0
+        shutil.rmtree(tmp_path / "late")
+        while time.monotonic() < deadline and factor(server, "late") == 7.0:
+            time.sleep(0.1)
+        assert factor(server, "late") in (404, 503)
+
+
+def test_explicit_star_loads_everything(tmp_path):
+    put(tmp_path, 1, 1.0)
+    put(tmp_path, 1, 2.0, "n")
+    with Server(tmp_path, "--model-control-mode=explicit", "--load-model=*") as server:
+        assert (factor(server), factor(server, "n")) == (1.0, 2.0)
+
+
+def test_only_numeric_directories_without_leading_zero_are_versions(tmp_path):
+    put(tmp_path, 2, 2.0)
+    for name in ("01", "x", "3a", "-4", "0", ".5"):
+        models.scaled(tmp_path / "m" / name / "model.onnx", 9.0)
+    with Server(tmp_path) as server:
+        assert server.get("/v2/models/m").json()["versions"] == ["2"]
+
+
+@pytest.mark.parametrize("policy,versions", [("latest { num_versions: 2 }", ["2", "10"]), ("all { }", ["1", "2", "10"]),
+                                             ("specific { versions: [1, 10] }", ["1", "10"])])
+def test_version_policies(tmp_path, policy, versions):
+    for version in (1, 2, 10):
+        put(tmp_path, version, float(version))
+    (tmp_path / "m" / "config.pbtxt").write_text(f"max_batch_size: 4\nversion_policy {{ {policy} }}\n")
+    with Server(tmp_path) as server:
+        assert sorted(server.get("/v2/models/m").json()["versions"], key=int) == versions

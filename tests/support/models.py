@@ -1,0 +1,87 @@
+"""Small ONNX models for tests of the server, made here so that nothing is downloaded. One function per model."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+# protocol type → ONNX element type; BYTES is a string tensor
+ELEMENT = {
+    "BOOL": TensorProto.BOOL, "UINT8": TensorProto.UINT8, "UINT16": TensorProto.UINT16, "UINT32": TensorProto.UINT32,
+    "UINT64": TensorProto.UINT64, "INT8": TensorProto.INT8, "INT16": TensorProto.INT16, "INT32": TensorProto.INT32,
+    "INT64": TensorProto.INT64, "FP16": TensorProto.FLOAT16, "FP32": TensorProto.FLOAT, "FP64": TensorProto.DOUBLE,
+    "BYTES": TensorProto.STRING, "BF16": TensorProto.BFLOAT16,
+}
+
+
+def save(path, nodes, inputs, outputs, initializers=()):
+    """inputs/outputs: (name, protocol type, dims) with strings as symbolic dims."""
+    graph = helper.make_graph(
+        nodes, "test",
+        [helper.make_tensor_value_info(n, ELEMENT[t], d) for n, t, d in inputs],
+        [helper.make_tensor_value_info(n, ELEMENT[t], d) for n, t, d in outputs],
+        list(initializers),
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(model, str(path))
+
+
+def identity(path, datatype="FP32", dims=("batch", 16)):
+    save(path, [helper.make_node("Identity", ["x"], ["y"])], [("x", datatype, list(dims))], [("y", datatype, list(dims))])
+
+
+def scaled(path, factor, dims=("batch", 4)):
+    """y = factor · x; tells versions and reloads apart."""
+    save(path, [helper.make_node("Mul", ["x", "factor"], ["y"])], [("x", "FP32", list(dims))], [("y", "FP32", list(dims))],
+         [helper.make_tensor("factor", TensorProto.FLOAT, [1], [factor])])
+
+
+def add_sub(path, datatype="INT32", dims=("batch", 16)):
+    """Triton's `simple`: OUTPUT0 = INPUT0 + INPUT1, OUTPUT1 = INPUT0 − INPUT1."""
+    save(path, [helper.make_node("Add", ["INPUT0", "INPUT1"], ["OUTPUT0"]), helper.make_node("Sub", ["INPUT0", "INPUT1"], ["OUTPUT1"])],
+         [("INPUT0", datatype, list(dims)), ("INPUT1", datatype, list(dims))],
+         [("OUTPUT0", datatype, list(dims)), ("OUTPUT1", datatype, list(dims))])
+
+
+def work(path):
+    """Runs a 256×256 matrix product n[0] times: a request chooses how long it takes. n INT64 [1] → done INT64 [1]."""
+    body = helper.make_graph(
+        [helper.make_node("MatMul", ["state", "weight"], ["next"]), helper.make_node("Identity", ["go"], ["go_on"])],
+        "body",
+        [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("state", TensorProto.FLOAT, [256, 256])],
+        [helper.make_tensor_value_info("go_on", TensorProto.BOOL, []), helper.make_tensor_value_info("next", TensorProto.FLOAT, [256, 256])],
+    )
+    weight = (np.eye(256, dtype=np.float32) * 0.999).tobytes()
+    save(path,
+         [helper.make_node("Squeeze", ["n"], ["count"]), helper.make_node("Loop", ["count", "yes", "start"], ["end"], body=body),
+          helper.make_node("Shape", ["end"], ["shape"]), helper.make_node("ReduceMin", ["shape"], ["least"], keepdims=1),
+          helper.make_node("Add", ["n", "least"], ["sum"]), helper.make_node("Sub", ["sum", "least"], ["done"])],
+         [("n", "INT64", [1])], [("done", "INT64", [1])],
+         [helper.make_tensor("yes", TensorProto.BOOL, [], [True]),
+          helper.make_tensor("start", TensorProto.FLOAT, [256, 256], weight, raw=True),
+          helper.make_tensor("weight", TensorProto.FLOAT, [256, 256], weight, raw=True)])
+
+
+def fails_on_zero(path):
+    """Integer division: a zero in `d` makes the engine fail while running (Gather with a bad index)."""
+    save(path, [helper.make_node("Gather", ["table", "x"], ["y"])], [("x", "INT64", ["batch", 1])], [("y", "FP32", ["batch", 1])],
+         [helper.make_tensor("table", TensorProto.FLOAT, [4], [0.0, 10.0, 20.0, 30.0])])
+
+
+def squeeze_batch(path):
+    """x FP32 [batch] → y FP32 [batch]: needs reshape {shape: []} behind a config dims [1]."""
+    save(path, [helper.make_node("Neg", ["x"], ["y"])], [("x", "FP32", ["batch"])], [("y", "FP32", ["batch"])])
+
+
+def optional_sum(path):
+    """y = x + bias where bias has a default value in the model, so that a client may leave it out."""
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "bias"], ["y"])], "optional",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]), helper.make_tensor_value_info("bias", TensorProto.FLOAT, [4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])],
+        [helper.make_tensor("bias", TensorProto.FLOAT, [4], [100.0] * 4)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(model, str(path))
