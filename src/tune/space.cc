@@ -168,7 +168,8 @@ bool adjacent(const Candidate& a, const Candidate& b) {
   bool near_layout = step(a.threads, b.threads) && step(a.instances, b.instances);
   if (a == b) return false;
   if (!same_options) return same_layout && a.batch == b.batch;
-  if (!same_layout) return near_layout && a.batch == b.batch;
+  bool same_rows = a.instances * a.batch == b.instances * b.batch;
+  if (!same_layout) return near_layout && step(a.batch, b.batch) && (a.batch == b.batch || same_rows);
   return step(a.batch, b.batch);
 }
 

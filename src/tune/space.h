@@ -58,7 +58,8 @@ double parallelism(const model::Graph& graph, const cost::Costs& costs);
 Space make_space(const hw::Machine& machine, const model::Graph& graph, const BatchCosts& costs,
                  const SpaceOptions& options);
 
-// One step apart: batch halved or doubled, threads and instances at most halved or doubled, or another engine option.
+// One step apart: batch halved or doubled; threads and instances at most halved or doubled, with the same batch or the same
+// rows in flight (along a latency goal these two trade against each other); or another engine option.
 bool adjacent(const Candidate& a, const Candidate& b);
 
 // Adds one to `reason`.
