@@ -23,7 +23,9 @@ struct Row {
 };
 
 // In the order in which a user meets them. One row per verb.
-const std::vector<Row> kVerbs = {};
+const std::vector<Row> kVerbs = {
+    {"make", "write a reference model with random weights", make},
+};
 
 // Levenshtein distance: least number of inserted, deleted or replaced characters.
 size_t edit_distance(std::string_view from, std::string_view to) {

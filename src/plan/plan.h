@@ -33,8 +33,8 @@ struct Plan {
   GraphLevel graph_level = GraphLevel::kAll;
   bool profile = false;         // collect per-node times (slower)
   std::string optimised_model;  // if set, the engine writes its optimised graph here
-  std::map<std::string, std::string>
-      options;  // passed to the engine as they are (ONNX Runtime: session config entries)
+  // Passed to the engine as they are (ONNX Runtime: session config entries).
+  std::map<std::string, std::string> options;
 
   double bound_ms = 0;               // by the roofline, for one run at `batch`; 0 = not computed
   std::vector<std::string> reasons;  // one sentence per decision that was not a default

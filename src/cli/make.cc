@@ -1,0 +1,121 @@
+// ridge make NAME -o FILE: writes a reference model with seeded random weights.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/units.h"
+#include "cli/terminal.h"
+#include "model/zoo.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr const char* kVerb = "make";
+
+struct Options {
+  std::string name;
+  std::string file;
+  std::string batch = "dynamic";
+  std::string type = "FP32";
+  bool describe = false;
+  bool json = false;
+  model::ZooOptions zoo;
+};
+
+void bind(CLI::App& app, Options& options) {
+  app.add_option("NAME", options.name)->required();
+  app.add_option("-o,--output", options.file);
+  app.add_option("--seed", options.zoo.seed);
+  app.add_option("--batch", options.batch);
+  app.add_option("--sequence", options.zoo.sequence);
+  app.add_option("--image-size", options.zoo.image_size);
+  app.add_option("--channels", options.zoo.channels);
+  app.add_option("--type", options.type);
+  app.add_option("--opset", options.zoo.opset);
+  app.add_flag("--describe", options.describe);
+  app.add_flag("--json", options.json);
+}
+
+Status complete(Options& options) {
+  if (options.file.empty() && !options.describe)
+    return Error{Code::kInvalid, "where to? Name a file with -o FILE (or --describe to write nothing)"};
+  if (options.batch != "dynamic") {
+    size_t used = 0;
+    try {
+      options.zoo.batch = std::stoll(options.batch, &used);
+    } catch (const std::logic_error&) {
+      used = 0;
+    }
+    if (used != options.batch.size())
+      return Error{Code::kInvalid, "--batch " + options.batch + ": expected a number or 'dynamic'"};
+  }
+  options.zoo.type = data_type_from_name(options.type == "STRING" ? "BYTES" : options.type);
+  if (options.zoo.type == DataType::kInvalid)
+    return Error{Code::kInvalid, "--type " + options.type +
+                                     ": expected BOOL, UINT8 … UINT64, INT8 … INT64, FP16, FP32, "
+                                     "FP64, BF16 or BYTES"};
+  return {};
+}
+
+std::string ports_text(const std::vector<model::ZooPort>& ports) {
+  std::string text;
+  for (const model::ZooPort& port : ports)
+    text += (text.empty() ? "" : ", ") + port.name + " " + std::string(data_type_name(port.type)) + " " + port.shape;
+  return text;
+}
+
+Json ports_json(const std::vector<model::ZooPort>& ports) {
+  Json list = Json::array();
+  for (const model::ZooPort& port : ports)
+    list.push_back({{"name", port.name}, {"datatype", data_type_name(port.type)}, {"shape", port.shape}});
+  return list;
+}
+
+void show(const Options& options, const model::ZooDescription& made) {
+  if (options.json) {
+    Json json = {{"model", made.name},
+                 {"file", options.describe ? Json() : Json(options.file)},
+                 {"seed", options.zoo.seed},
+                 {"opset", made.opset},
+                 {"params", made.parameters},
+                 {"weight_bytes", made.weight_bytes},
+                 {"nodes", made.nodes},
+                 {"external_data", made.external_data},
+                 {"inputs", ports_json(made.inputs)},
+                 {"outputs", ports_json(made.outputs)}};
+    return print_json(json);
+  }
+  std::string where =
+      options.describe ? "" : options.file + (made.external_data ? " and " + options.file + ".data" : "");
+  print(table({},
+              {{"model", made.name},
+               {"parameters",
+                std::to_string(made.parameters) + " (" + format_count(static_cast<double>(made.parameters)) + ")"},
+               {"weights", format_bytes(static_cast<double>(made.weight_bytes))},
+               {"inputs", ports_text(made.inputs)},
+               {"outputs", ports_text(made.outputs)},
+               {"written to", where.empty() ? "nothing (--describe)" : where}},
+              "ll"));
+}
+
+}  // namespace
+
+int make(std::span<const std::string> arguments) {
+  Options options;
+  CLI::App app;
+  bind(app, options);
+  if (Parsed parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
+  Status complete_options = complete(options);
+  if (!complete_options) return fail(kVerb, complete_options.error()), kUsage;
+  // A wrong name or option is found before anything is written.
+  Result<model::ZooDescription> described = model::describe(options.name, options.zoo);
+  if (!described) return fail(kVerb, described.error()), kUsage;
+  if (!options.describe) {
+    Result<model::ZooDescription> made = model::make(options.name, options.zoo, options.file);
+    if (!made) return fail(kVerb, made.error());
+  }
+  show(options, *described);
+  return kDone;
+}
+
+}  // namespace ridge::cli
