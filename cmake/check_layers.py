@@ -1,10 +1,12 @@
 """check_layers.py: refuses includes that the architecture does not have.
 
 1. src/<folder>/ includes only the folders that docs/architecture.md's table gives it; every folder is in the table.
-2. A header keeps third-party headers out, but for the few in OPEN that interfaces are written in.
+2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in, but for the
+   few in OPEN that interfaces are written in.
 3. Each folder's library links what the table allows and nothing else of ours (CMakeLists.txt).
 """
 
+import functools
 import pathlib
 import re
 import sys
@@ -29,18 +31,40 @@ def table():
     return rows
 
 
+def ours(kind, name):
+    """Whether an include names a file of this project."""
+    return kind == '"' and "/" in name and (ROOT / "src" / name.split("/")[0]).is_dir()
+
+
+def third_party(kind, name):
+    """Whether an include names neither ours nor the standard library's (<vector>) nor the system's (<sys/...>)."""
+    return not ours(kind, name) and name not in OPEN and not name.startswith("sys/") and ("/" in name or "." in name)
+
+
+@functools.cache
+def shown_by(name):
+    """The third-party headers that including our header `name` brings in."""
+    path = ROOT / "src" / name
+    shown = set()
+    for kind, inner in INCLUDE.findall(path.read_text()) if path.is_file() else ():
+        if ours(kind, inner):
+            shown |= shown_by(inner)
+        elif third_party(kind, inner):
+            shown.add(inner)
+    return shown
+
+
 def check_file(path, allowed, complain):
     folder = path.relative_to(ROOT / "src").parts[0]
+    may = allowed[folder]
     for kind, name in INCLUDE.findall(path.read_text()):
         target = name.split("/")[0]
-        ours = (ROOT / "src" / target).is_dir() and "/" in name
-        if kind == '"' and ours:
-            may = allowed.get(folder)
-            if target != folder and may is not None and target not in may:
-                complain(path, f'includes "{name}", but {folder} may include only: {", ".join(sorted(may)) or "nothing"}')
-        elif path.suffix == ".h" and name not in OPEN and ("/" in name or name.endswith((".h", ".hpp"))):
-            if not name.startswith("sys/"):
-                complain(path, f"shows the third-party header {name} to whoever includes it; keep it in the .cc")
+        if not ours(kind, name) or target == folder:
+            continue
+        if may is not None and target not in may:
+            complain(path, f'includes "{name}", but {folder} may include only: {", ".join(sorted(may)) or "nothing"}')
+        elif shown_by(name):
+            complain(path, f'includes "{name}", which shows {", ".join(sorted(shown_by(name)))}; keep that inside {target}')
 
 
 def check_links(allowed, complain):

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = (
     (re.compile(r"\b(deb|ftp|snapshot|security)\.([a-z]+\.)?debian\.(org|net)"), "names a package mirror"),
     (re.compile(r"\b(test\.)?(pypi|pythonhosted|files\.pythonhosted)\.org|\bregistry\.npmjs\.\w+"), "names a package registry"),
-    (re.compile(r"(?<![\w.$}])/(home|work|root|Users)/\w"), "has an absolute path of one machine"),
+    (re.compile(r"(?<![\w.$}])/((home|Users)/(?!me\b|user\b|you\b)|work/|root/)\w"), "has an absolute path of one machine"),
     (re.compile(r"^(<{7} |>{7} )", re.MULTILINE), "has a merge conflict"),
 )
 LARGE_BYTES = 1 << 20

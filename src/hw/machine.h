@@ -31,8 +31,11 @@ struct Cpu {
   std::string vendor;
   int physical_cores = 0;  // of the whole machine
   int logical_processors = 0;
-  int allowed_processors = 0;   // by affinity
+  int allowed_processors = 0;   // by affinity and cpuset
   int allowed_cores = 0;        // distinct physical cores among the allowed processors
+  std::vector<int> processors;  // numbers of the allowed processors, ascending
+  std::vector<int>
+      core_processors;          // the first allowed processor of each allowed core: where to pin one thread per core
   std::optional<double> quota;  // [processors] by cgroup v1/v2; absent = no limit
   // of: sse4.2 avx avx2 fma f16c avx512f … avx512_vnni avx512_bf16 avx512_fp16 avx_vnni amx_bf16 amx_int8 …
   std::vector<std::string> isa;
@@ -53,16 +56,20 @@ struct Peak {
   double flops_per_s = 0;  // 1 multiply-add = 2 FLOPs, also for integers
   std::string kernel;      // "avx512f fma", "avx512_bf16 dpbf16ps", "amx_bf16 tdpbf16ps", …
   Origin origin = Origin::kMeasured;
-  double spread_percent = 0;  // (max − min) / median over the repetitions, half of it
+  double spread_percent = 0;  // half of the middle half of all bursts, over their median: how quiet the machine was
   double clock_hz = 0;        // observed during the run; 0 = could not be observed
 };
 
-// Highest read rate seen over a working set that fits the level. Bytes = bytes loaded by the program.
+// Highest rate of traffic seen over a working set that fits the level: the better of only reading and of reading two
+// streams while writing a third, since reads and writes have paths of their own. Bytes = bytes loaded and stored by the
+// program, each once.
 struct Bandwidth {
   std::string level;  // "L1", "L2", "L3", "DRAM"
   int threads = 1;
-  double bytes_per_s = 0;
-  std::string kernel;  // "avx512 load"
+  double bytes_per_s = 0;  // the larger of the two below
+  double read_bytes_per_s = 0;
+  double triad_bytes_per_s = 0;  // a = b · s + c
+  std::string kernel;            // "avx512 load"
   Origin origin = Origin::kMeasured;
   double spread_percent = 0;
   int64_t working_set_bytes = 0;
@@ -80,9 +87,10 @@ struct Machine {
 // Threads that a computation may keep busy: allowed cores, capped by the quota (rounded down, at least 1).
 int usable_threads(const Machine& machine);
 
-// The peak at `precision` for `threads` threads: the measured entry with that thread count, else interpolated linearly
-// between the entries for 1 and for all threads (origin kDerived). Absent if the machine has no such units or nothing was
-// measured.
+// The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin
+// kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. Not a straight line
+// between the two: rates saturate, a line runs below them, and a limit must not lie below what is attainable. Absent if
+// the machine has no such units or nothing was measured.
 std::optional<Peak> peak(const Machine& machine, Precision precision, int threads);
 std::optional<Bandwidth> bandwidth(const Machine& machine, const std::string& level, int threads);
 

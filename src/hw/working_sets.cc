@@ -1,0 +1,48 @@
+#include <algorithm>
+
+#include "hw/limits.h"
+#include "hw/memory_kernels.h"
+
+namespace ridge::hw {
+namespace {
+
+constexpr int64_t kMiB = 1024 * 1024;
+constexpr int64_t kDramWithoutCaches = 256 * kMiB;  // when the system does not say how large its caches are
+constexpr int64_t kMostDram = 2048 * kMiB;
+constexpr auto kStep = static_cast<int64_t>(kWorkingSetStep);
+
+int64_t round_down(int64_t bytes) { return std::max(kStep, bytes / kStep * kStep); }
+
+// Of the caches that `threads` threads use together, for each of them.
+int64_t share(const Machine& machine, int level, int threads) {
+  return cache_capacity(machine, level, threads) / threads;
+}
+
+// Four times the last cache and more: little of it can still lie there when it is read again.
+int64_t dram_bytes(const Machine& machine, int threads) {
+  int64_t caches = 0;
+  for (int level : {1, 2, 3}) caches = std::max(caches, cache_capacity(machine, level, threads));
+  int64_t wanted = caches == 0 ? kDramWithoutCaches : std::max(6 * caches, 64 * kMiB);
+  int64_t free = machine.memory.available_bytes;
+  if (machine.memory.limit_bytes) free = std::min(free, *machine.memory.limit_bytes / 2);
+  return std::min({wanted, kMostDram, std::max(free / 4, kMiB)});
+}
+
+}  // namespace
+
+std::vector<WorkingSet> working_sets(const Machine& machine, int threads) {
+  std::vector<WorkingSet> sets;
+  int64_t l1 = share(machine, 1, threads), l2 = share(machine, 2, threads), l3 = share(machine, 3, threads);
+  if (l1 > 0) sets.push_back({"L1", round_down(l1 / 2)});
+  if (l2 > 2 * l1) sets.push_back({"L2", round_down(std::max(l2 / 2, 2 * l1))});
+  if (l3 > l2) {
+    // Well outside L2, well inside L3, of which other tenants of the machine may hold a part.
+    for (int64_t part : {l3 / 4, l3 / 2})
+      if (part >= 2 * l2) sets.push_back({"L3", round_down(part)});
+    if (sets.back().level != "L3") sets.push_back({"L3", round_down(l2 + l3 / 2)});
+  }
+  sets.push_back({"DRAM", round_down(dram_bytes(machine, threads) / threads)});
+  return sets;
+}
+
+}  // namespace ridge::hw
