@@ -48,7 +48,8 @@ plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base) {
     if (candidate.batch > 1 && !shape.empty()) shape[0] *= candidate.batch;
   plan.spin = candidate.spin;
   plan.inter_op_threads = candidate.inter_op_threads;
-  if (candidate.block_base > 0) plan.options["session.dynamic_block_base"] = std::to_string(candidate.block_base);
+  if (candidate.block_base > 0 && plan.engine == "onnxruntime")
+    plan.options["session.dynamic_block_base"] = std::to_string(candidate.block_base);
   return plan;
 }
 

@@ -43,10 +43,11 @@ bool ranks_before(const Standing& a, const Standing& b) {
 Gain gain_of(std::span<const double> log_ratios) {
   Gain gain;
   if (log_ratios.empty()) return gain;
-  measure::Interval interval = measure::mean_interval(log_ratios);
-  gain.ratio = std::exp(interval.mean);
-  gain.low = std::exp(interval.mean - interval.half_width);
-  gain.high = std::exp(interval.mean + interval.half_width);
+  double centre = measure::mean(log_ratios);
+  double half = measure::half_width(log_ratios, 0.95);
+  gain.ratio = std::exp(centre);
+  gain.low = std::exp(centre - half);
+  gain.high = std::exp(centre + half);
   return gain;
 }
 
@@ -166,12 +167,7 @@ std::string Search::cannot_win(const Entry& entry) const {
 void Search::report(const Candidate& candidate, const Outcome& outcome) {
   size_t index = index_of(candidate);
   ++trials_;
-  if (!outcome.failure.empty()) {
-    state_[index] = State::kFailed;
-    count_skip(skipped_, "failed: " + outcome.failure);
-    std::erase_if(measured_, [&](const Standing& other) { return other.candidate == candidate; });
-    return;
-  }
+  if (!outcome.failure.empty()) return withdraw(candidate, "failed: " + outcome.failure);
   state_[index] = State::kMeasured;
   Standing* known = standing(candidate);
   if (known == nullptr) known = &measured_.emplace_back(Standing{candidate, {}, {}, true, 0});
@@ -181,6 +177,12 @@ void Search::report(const Candidate& candidate, const Outcome& outcome) {
   ++known->trials;
   const Entry& entry = space_.entries[index];
   if (entry.max_rows_per_s > 0) limit_slack_ = std::max(limit_slack_, known->outcome.rows_per_s / entry.max_rows_per_s);
+}
+
+void Search::withdraw(const Candidate& candidate, const std::string& reason) {
+  state_[index_of(candidate)] = State::kWithdrawn;
+  count_skip(skipped_, reason);
+  std::erase_if(measured_, [&](const Standing& other) { return other.candidate == candidate; });
 }
 
 std::optional<Standing> Search::best() const {

@@ -42,7 +42,7 @@ struct Standing {
   int trials = 0;
 };
 
-enum class Effort { kShort, kLong };
+enum class Effort { kShort, kLong, kConfirm };
 
 struct Probe {
   Candidate candidate;
@@ -59,6 +59,8 @@ class Search {
   // only contenders are measured again, from 1 on nothing.
   std::optional<Probe> next(double spent);
   void report(const Candidate& candidate, const Outcome& outcome);
+  // Takes a measured candidate out of the running, e.g. because a confirmation did not bear it out.
+  void withdraw(const Candidate& candidate, const std::string& reason);
 
   // The candidate with the highest lower bound of its gain among those that meet the goal; if none does, the one closest
   // to it (feasible = false). Absent before the first successful measurement.
@@ -71,7 +73,7 @@ class Search {
   int trials() const { return trials_; }
 
  private:
-  enum class State { kUntried, kQueued, kMeasured, kSkipped, kFailed };
+  enum class State { kUntried, kQueued, kMeasured, kSkipped, kWithdrawn };
 
   void survey();
   bool climb();

@@ -94,12 +94,14 @@ double available_bytes(const hw::Machine& machine) {
 }
 
 // Why the candidate cannot pay on this machine whatever a measurement says; empty = it may.
-std::string hopeless(const Entry& entry, const cost::Costs& costs, double available, const Goal& goal) {
+std::string hopeless(const Entry& entry, const cost::Costs& costs, double available, const SpaceOptions& options) {
+  const Goal& goal = options.goal;
   const Candidate& candidate = entry.candidate;
   if (goal.objective == Objective::kLatency && (candidate.batch > 1 || candidate.instances > 1))
     return "more rows or instances at once cannot shorten one request";
   if (available > 0 && memory_bytes(candidate, costs) > available) return "does not fit into the available memory";
   if (goal.p99_ms && entry.bound_ms > *goal.p99_ms) return "its physical limit misses the p99 goal";
+  if (options.max_run_ms > 0 && entry.bound_ms > options.max_run_ms) return "one run takes too much of the time budget";
   return "";
 }
 
@@ -152,7 +154,7 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph, const Ba
   for (const Candidate& candidate : candidates(processors, options, overlap)) {
     cost::Costs run = at_batch(costs, candidate.batch);
     Entry entry = bounded(candidate, machine, run);
-    std::string reason = hopeless(entry, run, available_bytes(machine), options.goal);
+    std::string reason = hopeless(entry, run, available_bytes(machine), options);
     if (reason.empty())
       space.entries.push_back(entry);
     else

@@ -17,15 +17,18 @@ void visit(SideType& side, Visit&& with) {
   with("max_ms", side.latency_ms.max);
   with("rows_per_s", side.rows_per_s);
   with("ci95_percent", side.ci95_percent);
-  with("load_ms", side.load_ms);
-  with("first_run_ms", side.first_run_ms);
+  with("load_ms", side.stages_ms.load);
+  with("first_run_ms", side.stages_ms.first_run);
+  with("input_ms", side.stages_ms.input);
+  with("compute_ms", side.stages_ms.compute);
+  with("output_ms", side.stages_ms.output);
 }
 
 Json side_json(const Side& side) {
   Json json;
   visit(side, [&](const char* name, double value) { json[name] = value; });
   json["samples"] = side.samples;
-  json["rss_delta_bytes"] = side.rss_delta_bytes;
+  json["threads"] = side.threads;
   return json;
 }
 
@@ -44,7 +47,8 @@ Result<Side> read_side(const Json& parent, const char* key) {
   });
   RIDGE_TRY(status);
   RIDGE_ASSIGN(side.samples, json_member<int64_t>(json, "samples"));
-  RIDGE_ASSIGN(side.rss_delta_bytes, json_member<int64_t>(json, "rss_delta_bytes"));
+  RIDGE_ASSIGN(int64_t threads, json_member<int64_t>(json, "threads"));
+  side.threads = static_cast<int>(threads);
   return side;
 }
 

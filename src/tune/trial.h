@@ -18,8 +18,8 @@ struct Side {
   double rows_per_s = 0;         // mean over the slices
   double ci95_percent = 0;       // half-width of the interval of the mean latency
   int64_t samples = 0;           // runs
-  double load_ms = 0, first_run_ms = 0;
-  int64_t rss_delta_bytes = 0;
+  measure::Stages stages_ms;     // load and first run of the first session; the rest as means over the runs
+  int threads = 0;               // per instance, as the engine really runs
 };
 
 struct Trial {
