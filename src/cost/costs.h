@@ -21,27 +21,32 @@ std::string_view limiter_name(Limiter limiter);  // "compute", "memory", "unknow
 struct NodeCost {
   std::string name;
   std::string op;
-  double flops = 0;       // multiply-adds count 2; elementary functions count 1 each, stated per rule
-  double macs = 0;        // the multiply-adds among them
-  double bytes_read = 0;  // activations and weights
+  double flops = 0;  // as published counts have it: multiply-adds count 2, elementary functions 1; stated per rule
+  double macs = 0;   // the multiply-adds among them
+  double needed_flops = 0;  // ≤ flops: multiply-adds that no engine can leave out; what a bound may count
+  double bytes_read = 0;    // activations and weights
   double bytes_written = 0;
   double weight_bytes = 0;  // the weights among bytes_read
   int64_t parameters = 0;
   Precision precision = Precision::kFp32;  // of the arithmetic
   bool has_rule = true;                    // false: no rule for this operator; bytes counted, FLOPs unknown (0)
   bool shapes_known = true;                // false: an input or output shape is unknown; the figures are a lower bound
+  bool runs = true;  // false: computed once when the model is loaded, or its result is not used; all figures 0
   double intensity() const { return bytes_read + bytes_written > 0 ? flops / (bytes_read + bytes_written) : 0; }
 };
 
 struct Costs {
-  std::vector<NodeCost> nodes;
+  std::vector<NodeCost> nodes;  // as in the graph
   double flops = 0, macs = 0;
   double bytes = 0;                  // sum over the nodes
-  double compulsory_bytes = 0;       // weights + model inputs + model outputs: what no schedule can avoid
+  double compulsory_read = 0;        // model inputs and the weights of multiply-add operators, once each
+  double compulsory_written = 0;     // model outputs
+  double compulsory_bytes = 0;       // both: what no schedule can avoid
   double peak_activation_bytes = 0;  // most bytes of live activations at one time, in node order, freed after last use
-  int64_t parameters = 0;
+  int64_t parameters = 0;            // elements of floating-point or quantised weights that the graph uses
   double weight_bytes = 0;
-  std::vector<std::string> without_rule;  // distinct operators, "domain.Op × n"
+  std::vector<std::string> without_rule;    // distinct operators, "domain.Op × n"
+  std::vector<std::string> unknown_shapes;  // nodes whose figures are a lower bound because a shape is unknown
 };
 
 // `precision` replaces FP32 arithmetic and storage when it is not kFp32 (a model stored in FP16 or INT8 keeps its own).
@@ -50,8 +55,8 @@ Costs count(const model::Graph& graph, Precision precision = Precision::kFp32);
 // The limits of a device, as the roofline needs them.
 struct DeviceLimits {
   struct Level {
-    std::string name;  // "L1" … "DRAM"
-    double bytes_per_s = 0;
+    std::string name;           // "L1" … "DRAM"
+    double bytes_per_s = 0;     // 0: not measured; its capacity still counts
     double capacity_bytes = 0;  // infinite for the last
   };
   std::string device;
@@ -63,18 +68,33 @@ struct DeviceLimits {
 // The measured limits for `threads` threads; an error if the machine was not measured.
 Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads);
 
-// A lower bound on time. Compute: flops / peak. Memory: the largest over the levels of (bytes that do not fit in the
-// nearer level) / bandwidth, so that data which can stay in a cache is never charged to DRAM.
+// The rate that bounds arithmetic at `precision`. Where the device has no units for it: the rate of what an engine uses
+// instead, never below it, and `note` says so. Empty note: measured. Rate 0: nothing is known.
+struct Rate {
+  double flops_per_s = 0;
+  std::string note;
+};
+Rate rate_of(const DeviceLimits& limits, Precision precision);
+
+// A lower bound on time: the larger of
+//   compute: needed FLOPs / peak
+//   memory: the largest over the levels of (bytes − capacity of all nearer levels) / bandwidth of the level, so that data
+//   which can stay in a cache is never charged to the level behind it.
+// Bytes are those read or those written, whichever is more: links between caches, and to memory, carry both at a time (on
+// an EPYC an in-place update moved 47 GB/s where reading alone reached 34), so their sum would not be a bound.
 struct Bound {
   double ms = 0;
   double compute_ms = 0;
   double memory_ms = 0;
   Limiter limiter = Limiter::kUnknown;
 };
-Bound bound(double flops, double bytes, Precision precision, const DeviceLimits& limits);
+Bound bound(double needed_flops, double bytes, Precision precision, const DeviceLimits& limits);
+// `bytes` is the larger of read and written.
 Bound bound(const NodeCost& node, const DeviceLimits& limits);
-// For the whole model: sum of flops per precision over their peaks, against the compulsory bytes. No fusion, schedule or
-// cache can beat it.
+// For the whole model: the needed FLOPs per precision over their peaks, against the compulsory bytes. No fusion, folding,
+// schedule or cache can beat it (an algorithm with fewer multiplications, as Winograd's, could).
 Bound bound(const Costs& costs, const DeviceLimits& limits);
+// Sentences on what the bound had to assume: rates taken from another precision, operators without a rule.
+std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits);
 
 }  // namespace ridge::cost

@@ -1,0 +1,162 @@
+// From a graph to its costs: one node after the other, then what holds for the whole.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <unordered_set>
+
+#include "cost/costs.h"
+#include "cost/count_node.h"
+#include "cost/lifetime.h"
+#include "cost/residency.h"
+
+namespace ridge::cost {
+namespace {
+
+std::vector<Operand> operands_of(const std::vector<int>& tensors, const Residency& residency,
+                                 const model::Graph& graph) {
+  std::vector<Operand> operands;
+  operands.reserve(tensors.size());
+  for (int index : tensors) {
+    Operand operand;
+    operand.present = index >= 0;
+    if (index >= 0) {
+      const model::TensorInfo& tensor = graph.tensors[static_cast<size_t>(index)];
+      operand.type = residency.stored_type[static_cast<size_t>(index)];
+      operand.shape = tensor.shape;
+      operand.weight = residency.constant[static_cast<size_t>(index)];
+      operand.values = tensor.constant;
+    }
+    operands.push_back(std::move(operand));
+  }
+  return operands;
+}
+
+// Multiply-adds between two dequantised operands run as integers once the engine has fused the dequantisation.
+bool is_quantised(const model::Node& node, const Residency& residency) {
+  if (node.inputs.size() < 2) return false;
+  return std::all_of(node.inputs.begin(), node.inputs.begin() + 2,
+                     [&](int index) { return index >= 0 && residency.dequantised[static_cast<size_t>(index)]; });
+}
+
+NodeWork idle(const model::Node& node) {
+  NodeWork work;
+  work.cost.name = node.name;
+  work.cost.op = node.op;
+  work.cost.runs = false;
+  return work;
+}
+
+double bytes_of(const model::Graph& graph, const Residency& residency, int index, Precision precision) {
+  const model::TensorInfo& tensor = graph.tensors[static_cast<size_t>(index)];
+  double size = stored_size(residency.stored_type[static_cast<size_t>(index)], precision);
+  if (!tensor.shape) return 0;
+  for (int64_t dimension : *tensor.shape) size *= static_cast<double>(std::max<int64_t>(dimension, 0));
+  return size;
+}
+
+// Weights that running nodes use, each once.
+void add_weights(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
+                 Precision precision, Costs& costs) {
+  std::vector<bool> seen(graph.tensors.size());
+  for (size_t n = 0; n < works.size(); ++n) {
+    if (!works[n].cost.runs) continue;
+    for (int index : graph.nodes[n].inputs) {
+      if (index < 0 || !residency.constant[static_cast<size_t>(index)] || seen[static_cast<size_t>(index)]) continue;
+      seen[static_cast<size_t>(index)] = true;
+      const model::TensorInfo& tensor = graph.tensors[static_cast<size_t>(index)];
+      costs.weight_bytes += bytes_of(graph, residency, index, precision);
+      if (!tensor.shape || !is_parameter(residency.stored_type[static_cast<size_t>(index)])) continue;
+      if (int64_t elements = element_count(*tensor.shape).value_or(0); elements > 1) costs.parameters += elements;
+    }
+    for (const model::Node* node = &graph.nodes[n]; const auto& [name, attribute] : node->attributes) {
+      if (!std::holds_alternative<std::shared_ptr<const model::Graph>>(attribute)) continue;
+      costs.weight_bytes += works[n].cost.weight_bytes;  // of all bodies together
+      costs.parameters += works[n].cost.parameters;
+      break;
+    }
+  }
+}
+
+// What must be read of each tensor, from the outputs backwards: views pass on what is asked of them, reads at places that
+// the data decide are not certain, and only multiply-adds need their constants (others may be folded into neighbours).
+void add_compulsory(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
+                    Precision precision, Costs& costs) {
+  std::vector<double> need(graph.tensors.size(), 0.0);
+  std::vector<bool> written(graph.tensors.size());
+  for (int index : graph.outputs) {
+    if (index < 0 || written[static_cast<size_t>(index)]) continue;
+    written[static_cast<size_t>(index)] = true;
+    need[static_cast<size_t>(index)] = bytes_of(graph, residency, index, precision);
+    costs.compulsory_written += need[static_cast<size_t>(index)];
+  }
+  for (size_t n = works.size(); n-- > 0;) {
+    const NodeWork& work = works[n];
+    const model::Node& node = graph.nodes[n];
+    if (!work.cost.runs) continue;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] < 0) continue;
+      size_t index = static_cast<size_t>(node.inputs[i]);
+      double wanted = i == 0 && work.sparse ? 0 : work.read[i];
+      if (work.view)
+        wanted =
+            i == 0 && !node.outputs.empty() && node.outputs[0] >= 0 ? need[static_cast<size_t>(node.outputs[0])] : 0;
+      if (residency.constant[index] && work.cost.needed_flops == 0) wanted = 0;
+      need[index] = std::max(need[index], wanted);
+    }
+  }
+  std::unordered_set<int> inputs(graph.inputs.begin(), graph.inputs.end());
+  for (size_t t = 0; t < need.size(); ++t)
+    if (residency.constant[t] || inputs.contains(static_cast<int>(t))) costs.compulsory_read += need[t];
+  costs.compulsory_bytes = costs.compulsory_read + costs.compulsory_written;
+}
+
+void add_without_rule(const model::Graph& graph, const std::vector<NodeWork>& works, Costs& costs) {
+  std::map<std::string, int> times;
+  for (size_t n = 0; n < works.size(); ++n) {
+    const model::Node& node = graph.nodes[n];
+    if (!works[n].cost.has_rule) ++times[(node.domain.empty() ? "ai.onnx" : node.domain) + "." + node.op];
+    costs.without_rule.insert(costs.without_rule.end(), works[n].body_without_rule.begin(),
+                              works[n].body_without_rule.end());
+  }
+  for (const auto& [name, count] : times) costs.without_rule.push_back(name + " × " + std::to_string(count));
+}
+
+}  // namespace
+
+std::string_view limiter_name(Limiter limiter) {
+  switch (limiter) {
+    case Limiter::kCompute: return "compute";
+    case Limiter::kMemory: return "memory";
+    case Limiter::kUnknown: break;
+  }
+  return "unknown";
+}
+
+Costs count(const model::Graph& graph, Precision precision) {
+  Residency residency = residency_of(graph);
+  std::vector<NodeWork> works;
+  works.reserve(graph.nodes.size());
+  Costs costs;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const model::Node& node = graph.nodes[n];
+    works.push_back(residency.runs[n] ? work_of(node, operands_of(node.inputs, residency, graph),
+                                                operands_of(node.outputs, residency, graph), precision)
+                                      : idle(node));
+    NodeCost& cost = works.back().cost;
+    if (cost.needed_flops > 0 && is_quantised(node, residency)) cost.precision = Precision::kInt8;
+    costs.flops += cost.flops;
+    costs.macs += cost.macs;
+    costs.bytes += cost.bytes_read + cost.bytes_written;
+    if (!cost.shapes_known) costs.unknown_shapes.push_back(cost.name);
+  }
+  add_weights(graph, residency, works, precision, costs);
+  add_compulsory(graph, residency, works, precision, costs);
+  add_without_rule(graph, works, costs);
+  auto size_of = [&](int index) { return bytes_of(graph, residency, index, precision); };
+  costs.peak_activation_bytes = peak_activation_bytes(graph, residency, works, size_of);
+  costs.nodes.reserve(works.size());
+  for (NodeWork& work : works) costs.nodes.push_back(std::move(work.cost));
+  return costs;
+}
+
+}  // namespace ridge::cost

@@ -1,0 +1,53 @@
+// The cost of one node from the types and shapes of its operands alone, so that it can be asked for a node of a graph and
+// equally for a node that an engine's profile reports with the shapes it really had.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/tensor.h"
+#include "base/units.h"
+#include "cost/costs.h"
+#include "model/graph.h"
+
+namespace ridge::cost {
+
+// An input or output of a node.
+struct Operand {
+  bool present = true;  // false: an optional operand that was left out
+  DataType type = DataType::kInvalid;
+  std::optional<Shape> shape;                  // absent: rank unknown; -1: dimension unknown
+  bool weight = false;                         // constant: part of the model, not of a request
+  std::optional<std::vector<int64_t>> values;  // of a small integer constant
+};
+
+// How much of each operand a node really touches, beside its cost.
+struct NodeWork {
+  NodeCost cost;
+  std::vector<double> read;     // [bytes] per input
+  std::vector<double> written;  // [bytes] per output
+  bool view = false;            // its first output is its first input under another shape: no bytes move
+  bool sparse = false;          // input 0 is read at places that the data decide: of the whole, nothing is certain
+  double body_peak_bytes = 0;   // live activations inside a loop or branch
+  std::vector<std::string> body_without_rule;  // operators inside without a rule, as in Costs::without_rule
+};
+
+// Precision as in count(). Never fails: what is unknown is marked in the result (has_rule, shapes_known).
+NodeCost count_node(const model::Node& node, std::span<const Operand> inputs, std::span<const Operand> outputs,
+                    Precision precision = Precision::kFp32);
+NodeWork work_of(const model::Node& node, std::span<const Operand> inputs, std::span<const Operand> outputs,
+                 Precision precision = Precision::kFp32);
+
+// Bytes per element as stored when `precision` replaces FP32; 0 if the type has no fixed size.
+double stored_size(DataType type, Precision precision);
+
+// Types whose constants count as parameters: floating-point and 8-bit integers, the quantised ones.
+bool is_parameter(DataType type);
+
+// Whether the operator is known; "" and "ai.onnx" are one domain.
+bool has_rule(const std::string& domain, const std::string& op);
+
+}  // namespace ridge::cost

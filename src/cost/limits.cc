@@ -1,0 +1,158 @@
+// The measured machine as a roofline, and the bounds that follow.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "cost/costs.h"
+
+namespace ridge::cost {
+namespace {
+
+struct Sample {
+  int threads = 0;
+  double rate = 0;
+};
+
+// The highest rate that `threads` threads can have: as measured with so many; otherwise no more than in proportion to
+// fewer threads (they clock higher), nor than with more of them.
+double highest_rate(const std::vector<Sample>& samples, int threads) {
+  double seen = 0, ceiling = std::numeric_limits<double>::infinity();
+  bool exact = false;
+  for (const Sample& sample : samples) {
+    exact = exact || sample.threads == threads;
+    if (sample.threads <= threads) seen = std::max(seen, sample.rate);
+    double scaled = sample.threads < threads ? sample.rate * threads / std::max(sample.threads, 1) : sample.rate;
+    ceiling = std::min(ceiling, scaled);
+  }
+  if (samples.empty()) return 0;
+  return exact ? seen : std::max(seen, ceiling);
+}
+
+// More threads than cores do not raise a limit.
+int effective_threads(const hw::Machine& machine, int threads) {
+  int most = hw::usable_threads(machine);
+  for (const hw::Peak& peak : machine.peaks) most = std::max(most, peak.threads);
+  return std::clamp(threads, 1, std::max(most, 1));
+}
+
+std::vector<Sample> samples_of(const std::vector<hw::Bandwidth>& all, const std::string& level) {
+  std::vector<Sample> samples;
+  for (const hw::Bandwidth& bandwidth : all)
+    if (bandwidth.level == level) samples.push_back({bandwidth.threads, bandwidth.bytes_per_s});
+  return samples;
+}
+
+std::vector<DeviceLimits::Level> levels_of(const hw::Machine& machine, int threads) {
+  std::vector<DeviceLimits::Level> levels;
+  for (int level : {1, 2, 3}) {
+    std::string name = "L" + std::to_string(level);
+    double capacity = static_cast<double>(hw::cache_capacity(machine, level, threads));
+    double rate = highest_rate(samples_of(machine.bandwidths, name), threads);
+    if (capacity > 0 || rate > 0) levels.push_back({name, rate, capacity});
+  }
+  levels.push_back(
+      {"DRAM", highest_rate(samples_of(machine.bandwidths, "DRAM"), threads), std::numeric_limits<double>::infinity()});
+  return levels;
+}
+
+double measured_rate(const DeviceLimits& limits, Precision precision) {
+  double best = 0;
+  for (const auto& [candidate, rate] : limits.flops_per_s)
+    if (candidate == precision) best = std::max(best, rate);
+  return best;
+}
+
+double larger_traffic(const NodeCost& node) { return std::max(node.bytes_read, node.bytes_written); }
+
+double memory_seconds(double bytes, const DeviceLimits& limits) {
+  double nearer = 0, slowest = 0;
+  for (const DeviceLimits::Level& level : limits.levels) {
+    if (level.bytes_per_s > 0) slowest = std::max(slowest, std::max(0.0, bytes - nearer) / level.bytes_per_s);
+    nearer += level.capacity_bytes;
+  }
+  return slowest;
+}
+
+Bound combine(double compute_s, double memory_s) {
+  Bound result{.ms = 1e3 * std::max(compute_s, memory_s), .compute_ms = 1e3 * compute_s, .memory_ms = 1e3 * memory_s};
+  if (result.ms > 0) result.limiter = compute_s >= memory_s ? Limiter::kCompute : Limiter::kMemory;
+  return result;
+}
+
+double compute_seconds(double flops, Precision precision, const DeviceLimits& limits) {
+  double rate = rate_of(limits, precision).flops_per_s;
+  return rate > 0 ? flops / rate : 0;
+}
+
+}  // namespace
+
+Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads) {
+  if (machine.peaks.empty() || machine.bandwidths.empty())
+    return Error{Code::kUnavailable, fmt::format("the limits of this machine ({}) were not measured; run 'ridge bench "
+                                                 "device' to measure and store them",
+                                                 machine.cpu.model)};
+  if (threads < 1)
+    return Error{Code::kInvalid, fmt::format("limits for {} threads were asked for; at least 1 is needed", threads)};
+  DeviceLimits limits;
+  limits.device = machine.cpu.model;
+  limits.threads = threads;
+  int used = effective_threads(machine, threads);
+  std::map<Precision, std::vector<Sample>> samples;
+  for (const hw::Peak& peak : machine.peaks) samples[peak.precision].push_back({peak.threads, peak.flops_per_s});
+  for (const auto& [precision, rates] : samples) limits.flops_per_s.emplace_back(precision, highest_rate(rates, used));
+  limits.levels = levels_of(machine, used);
+  return limits;
+}
+
+Rate rate_of(const DeviceLimits& limits, Precision precision) {
+  if (double rate = measured_rate(limits, precision); rate > 0) return {rate, ""};
+  double fp32 = measured_rate(limits, Precision::kFp32);
+  if (fp32 <= 0) return {0, fmt::format("no arithmetic peak is known for {}", precision_name(precision))};
+  std::string missing = fmt::format("no {} peak was measured on {}", precision_name(precision), limits.device);
+  switch (precision) {
+    case Precision::kInt8:  // four times as many lanes; without a dot-product instruction nothing reaches this
+      return {4 * fp32, missing + "; four times the FP32 peak is used as its ceiling"};
+    case Precision::kFp8: {
+      double wider = std::max({fp32, measured_rate(limits, Precision::kFp16), measured_rate(limits, Precision::kBf16)});
+      return {wider, missing + "; such data are computed in the fastest wider type"};
+    }
+    default: return {fp32, missing + "; such data are computed at the FP32 peak at best"};
+  }
+}
+
+Bound bound(double needed_flops, double bytes, Precision precision, const DeviceLimits& limits) {
+  return combine(compute_seconds(needed_flops, precision, limits), memory_seconds(bytes, limits));
+}
+
+Bound bound(const NodeCost& node, const DeviceLimits& limits) {
+  return bound(node.needed_flops, larger_traffic(node), node.precision, limits);
+}
+
+Bound bound(const Costs& costs, const DeviceLimits& limits) {
+  double compute_s = 0;
+  for (const NodeCost& node : costs.nodes) compute_s += compute_seconds(node.needed_flops, node.precision, limits);
+  return combine(compute_s, memory_seconds(std::max(costs.compulsory_read, costs.compulsory_written), limits));
+}
+
+std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits) {
+  std::set<Precision> used;
+  for (const NodeCost& node : costs.nodes)
+    if (node.needed_flops > 0) used.insert(node.precision);
+  std::vector<std::string> sentences;
+  for (Precision precision : used)
+    if (std::string note = rate_of(limits, precision).note; !note.empty()) sentences.push_back(note);
+  for (const std::string& op : costs.without_rule)
+    sentences.push_back(fmt::format("no rule for {}: counted by its bytes, its FLOPs are not known", op));
+  if (!costs.unknown_shapes.empty())
+    sentences.push_back(
+        fmt::format("{} of {} nodes have a shape that is not known (first: {}); the figures are a lower "
+                    "bound",
+                    costs.unknown_shapes.size(), costs.nodes.size(), costs.unknown_shapes.front()));
+  return sentences;
+}
+
+}  // namespace ridge::cost

@@ -1,0 +1,123 @@
+#include "cost/residency.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+
+namespace ridge::cost {
+namespace {
+
+using GraphPointer = std::shared_ptr<const model::Graph>;
+
+bool has_body(const model::Node& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(),
+                     [](const auto& entry) { return std::holds_alternative<GraphPointer>(entry.second); });
+}
+
+bool is_random(std::string_view op) { return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial"; }
+
+bool passes_storage(const model::Node& node) {
+  static const std::unordered_set<std::string_view> kOps = {"DequantizeLinear", "Cast",      "Transpose", "Reshape",
+                                                            "Squeeze",          "Unsqueeze", "Identity",  "Flatten"};
+  return kOps.contains(node.op);
+}
+
+bool is_plain_view(const model::Node& node) {
+  return passes_storage(node) && node.op != "DequantizeLinear" && node.op != "Cast";
+}
+
+bool all_constant(const model::Node& node, const std::vector<bool>& constant) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](int index) { return index < 0 || constant[static_cast<size_t>(index)]; });
+}
+
+void names_in(const model::Graph& graph, std::unordered_set<std::string_view>& names) {
+  for (const model::TensorInfo& tensor : graph.tensors) names.insert(tensor.name);
+  for (const model::Node& node : graph.nodes)
+    for (const auto& [key, attribute] : node.attributes)
+      if (const GraphPointer* body = std::get_if<GraphPointer>(&attribute); body && *body) names_in(**body, names);
+}
+
+// Outer tensors whose name occurs inside the node's bodies. A name that is only defined again inside is taken for a use:
+// that keeps a node alive which might be dropped, never the other way round.
+std::vector<int> captured_by(const model::Node& node, const std::unordered_map<std::string_view, int>& by_name) {
+  std::unordered_set<std::string_view> names;
+  for (const auto& [key, attribute] : node.attributes)
+    if (const GraphPointer* body = std::get_if<GraphPointer>(&attribute); body && *body) names_in(**body, names);
+  std::vector<int> captured;
+  for (std::string_view name : names)
+    if (auto found = by_name.find(name); found != by_name.end() && !name.empty()) captured.push_back(found->second);
+  std::sort(captured.begin(), captured.end());
+  return captured;
+}
+
+void find_captured(const model::Graph& graph, Residency& residency) {
+  residency.captured.resize(graph.nodes.size());
+  std::unordered_map<std::string_view, int> by_name;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!has_body(graph.nodes[n])) continue;
+    if (by_name.empty())
+      for (size_t t = 0; t < graph.tensors.size(); ++t) by_name.emplace(graph.tensors[t].name, static_cast<int>(t));
+    residency.captured[n] = captured_by(graph.nodes[n], by_name);
+  }
+}
+
+void find_constants(const model::Graph& graph, Residency& residency) {
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    residency.constant[t] = graph.tensors[t].role == model::TensorRole::kWeight;
+    residency.stored_type[t] = graph.tensors[t].type;
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const model::Node& node = graph.nodes[n];
+    bool folded = !has_body(node) && !is_random(node.op) && all_constant(node, residency.constant);
+    residency.runs[n] = !folded;
+    int source = node.inputs.empty() ? -1 : node.inputs[0];
+    for (int index : node.outputs) {
+      if (index < 0) continue;
+      size_t t = static_cast<size_t>(index);
+      if (folded) residency.constant[t] = true;
+      if (node.op == "DequantizeLinear") residency.dequantised[t] = true;
+      if (source >= 0 && is_plain_view(node))
+        residency.dequantised[t] = residency.dequantised[static_cast<size_t>(source)];
+      if (folded && source >= 0 && passes_storage(node))
+        residency.stored_type[t] = residency.stored_type[static_cast<size_t>(source)];
+    }
+  }
+}
+
+void drop_unused(const model::Graph& graph, Residency& residency) {
+  std::vector<bool> used(graph.tensors.size());
+  auto use = [&](const std::vector<int>& tensors) {
+    for (int index : tensors)
+      if (index >= 0) used[static_cast<size_t>(index)] = true;
+  };
+  use(graph.outputs);
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const model::Node& node = graph.nodes[n];
+    bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(),
+                              [&](int index) { return index >= 0 && used[static_cast<size_t>(index)]; });
+    residency.runs[n] = residency.runs[n] && wanted;
+    if (!wanted) continue;
+    use(node.inputs);
+    use(residency.captured[n]);
+  }
+}
+
+}  // namespace
+
+Residency residency_of(const model::Graph& graph) {
+  Residency residency;
+  residency.constant.resize(graph.tensors.size());
+  residency.dequantised.resize(graph.tensors.size());
+  residency.stored_type.resize(graph.tensors.size());
+  residency.runs.resize(graph.nodes.size());
+  find_captured(graph, residency);
+  find_constants(graph, residency);
+  drop_unused(graph, residency);
+  return residency;
+}
+
+}  // namespace ridge::cost

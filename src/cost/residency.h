@@ -1,0 +1,24 @@
+// Which tensors are there before a run starts (weights, and what follows from weights alone), which nodes really run, and
+// what form weights are stored in. Private to cost/.
+#pragma once
+
+#include <vector>
+
+#include "base/tensor.h"
+#include "model/graph.h"
+
+namespace ridge::cost {
+
+struct Residency {
+  // Per tensor
+  std::vector<bool> constant;         // a weight, or computed from weights only when the model is loaded
+  std::vector<bool> dequantised;      // made by DequantizeLinear
+  std::vector<DataType> stored_type;  // of a weight that was dequantised or converted: the type in the file
+  // Per node
+  std::vector<bool> runs;                  // not constant, and its result is used
+  std::vector<std::vector<int>> captured;  // tensors that its bodies use by name
+};
+
+Residency residency_of(const model::Graph& graph);
+
+}  // namespace ridge::cost

@@ -1,0 +1,149 @@
+// Operators that rearrange, select or make data: no FLOPs, only bytes. Views (another shape over the same memory) move
+// nothing: engines make no copy for them.
+#include <algorithm>
+
+#include "cost/rules.h"
+
+namespace ridge::cost {
+namespace {
+
+void view(Context& context, double) { context.make_view(); }
+
+// Nothing is read of the input but its shape.
+void shape_only(Context& context, double) {
+  if (!context.work.read.empty()) context.work.read[0] = 0;
+}
+
+bool same_shape(Context& context) {
+  const Shape *x = context.input_shape(0), *y = context.output_shape(0);
+  return x != nullptr && y != nullptr && *x == *y;
+}
+
+// Expand, Tile, Pad … to the shape that is already there.
+void moves_unless_same(Context& context, double) {
+  if (same_shape(context)) context.make_view();
+}
+
+// Reads what it writes, not the whole input.
+void selects(Context& context, double) {
+  if (same_shape(context)) return context.make_view();
+  double written = 0;
+  for (double bytes : context.work.written) written += bytes;
+  if (!context.work.read.empty()) context.work.read[0] = std::min(context.work.read[0], written);
+}
+
+// As above, at places that the data decide.
+void gathers(Context& context, double) {
+  if (!context.work.read.empty()) context.work.read[0] = std::min(context.work.read[0], context.output_bytes(0));
+  context.work.sparse = true;
+}
+
+void concatenates(Context& context, double) {
+  auto present =
+      std::count_if(context.inputs.begin(), context.inputs.end(), [](const Operand& o) { return o.present; });
+  if (present == 1) context.make_view();
+}
+
+// A permutation that only moves dimensions of length 1 leaves the memory as it is.
+void transpose(Context& context, double) {
+  const Shape* x = context.input_shape(0);
+  if (x == nullptr) return;
+  std::vector<int64_t> order = context.integers("perm");
+  for (size_t i = x->size(); order.size() < x->size() && i > 0; --i) order.push_back(static_cast<int64_t>(i) - 1);
+  int64_t last = -1;
+  bool in_place = true;
+  for (int64_t axis : order) {
+    if (axis < 0 || axis >= static_cast<int64_t>(x->size())) return context.mark_unknown();
+    if ((*x)[static_cast<size_t>(axis)] == 1) continue;
+    in_place = in_place && axis > last;
+    last = axis;
+  }
+  if (in_place) context.make_view();
+}
+
+// A copy of the data with some places overwritten; with a reduction one operation per update.
+void scatters(Context& context, double) {
+  std::string reduction = context.text("reduction");
+  if (!reduction.empty() && reduction != "none") context.add_flops(context.input_elements(2));
+}
+
+// Its value is part of the model.
+void constant(Context& context, double) { std::fill(context.work.written.begin(), context.work.written.end(), 0.0); }
+
+constexpr Rule kRules[] = {
+    // Views
+    {kOnnx, "Reshape", view},
+    {kOnnx, "Flatten", view},
+    {kOnnx, "Squeeze", view},
+    {kOnnx, "Unsqueeze", view},
+    {kOnnx, "Identity", view},
+    {kOnnx, "Dropout", view},
+    {kOnnx, "BitCast", view},
+    {kOnnx, "Optional", view},
+    {kOnnx, "OptionalGetElement", view},
+    {kOnnx, "OptionalHasElement", view},
+    {kOnnx, "SequenceConstruct", view},
+    {kOnnx, "SequenceAt", view},
+    {kOnnx, "SequenceEmpty", view},
+    {kOnnx, "SequenceErase", view},
+    {kOnnx, "SequenceInsert", view},
+    {kOnnx, "SequenceLength", view},
+    // Shapes and constants
+    {kOnnx, "Shape", shape_only},
+    {kOnnx, "Size", shape_only},
+    {kOnnx, "Constant", constant},
+    {kOnnx, "ConstantOfShape", moves},
+    {kOnnx, "EyeLike", shape_only},
+    {kOnnx, "Range", per_output_element, 1},
+    {kOnnx, "HannWindow", per_output_element, 4},
+    {kOnnx, "HammingWindow", per_output_element, 4},
+    {kOnnx, "BlackmanWindow", per_output_element, 7},
+    {kOnnx, "MelWeightMatrix", per_output_element, 4},
+    {kOnnx, "RandomNormal", per_output_element, 1},
+    {kOnnx, "RandomUniform", per_output_element, 1},
+    {kOnnx, "RandomNormalLike", per_output_element, 1},
+    {kOnnx, "RandomUniformLike", per_output_element, 1},
+    {kOnnx, "Bernoulli", per_output_element, 2},
+    {kOnnx, "Multinomial", per_input_element, 3},
+    // Copies
+    {kOnnx, "Transpose", transpose},
+    {kOnnx, "Concat", concatenates},
+    {kOnnx, "Split", moves_unless_same},
+    {kOnnx, "Slice", selects},
+    {kOnnx, "Pad", moves_unless_same},
+    {kOnnx, "Expand", moves_unless_same},
+    {kOnnx, "Tile", moves_unless_same},
+    {kOnnx, "DepthToSpace", moves},
+    {kOnnx, "SpaceToDepth", moves},
+    {kOnnx, "ReverseSequence", moves},
+    {kOnnx, "Trilu", moves},
+    {kOnnx, "OneHot", moves},
+    {kOnnx, "CenterCropPad", selects},
+    {kOnnx, "SplitToSequence", moves},
+    {kOnnx, "ConcatFromSequence", moves},
+    // By index
+    {kOnnx, "Gather", gathers},
+    {kOnnx, "GatherElements", gathers},
+    {kOnnx, "GatherND", gathers},
+    {kOnnx, "Compress", gathers},
+    {kOnnx, "Scatter", scatters},
+    {kOnnx, "ScatterElements", scatters},
+    {kOnnx, "ScatterND", scatters},
+    {kOnnx, "TensorScatter", scatters},
+    {kOnnxMl, "ArrayFeatureExtractor", gathers},
+    {kOnnxMl, "LabelEncoder", moves},
+    {kOnnxMl, "OneHotEncoder", moves},
+    {kOnnxMl, "FeatureVectorizer", moves},
+    // Blocked layout of ONNX Runtime
+    {kBlocked, "ReorderInput", moves},
+    {kBlocked, "ReorderOutput", moves},
+    // Copies between devices, inserted by ONNX Runtime
+    {kOnnx, "MemcpyFromHost", moves},
+    {kOnnx, "MemcpyToHost", moves},
+};
+
+}  // namespace
+
+std::span<const Rule> movement_rules() { return kRules; }
+
+}  // namespace ridge::cost

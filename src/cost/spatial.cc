@@ -1,0 +1,50 @@
+#include "cost/spatial.h"
+
+#include <algorithm>
+
+namespace ridge::cost {
+namespace {
+
+int64_t entry(const std::vector<int64_t>& values, size_t i, int64_t otherwise) {
+  return i < values.size() ? values[i] : otherwise;
+}
+
+// ONNX: the padding that makes output = ceil(input / stride); the odd element goes to the end for SAME_UPPER, to the
+// beginning for SAME_LOWER.
+int64_t same_padding(const Window& window, bool lower) {
+  int64_t total = std::max<int64_t>(
+      0, (window.output - 1) * window.stride + (window.kernel - 1) * window.dilation + 1 - window.input);
+  return lower ? (total + 1) / 2 : total / 2;
+}
+
+}  // namespace
+
+std::vector<Window> windows_of(const Context& context, const Shape& input, const Shape& output, const Shape& kernel) {
+  if (input.size() != output.size() || input.size() != kernel.size() + 2) return {};
+  std::vector<int64_t> strides = context.integers("strides"), dilations = context.integers("dilations");
+  std::vector<int64_t> pads = context.integers("pads");
+  std::string automatic = context.text("auto_pad");
+  std::vector<Window> windows;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    Window window{input[i + 2],         output[i + 2],          kernel[i],
+                  entry(strides, i, 1), entry(dilations, i, 1), entry(pads, i, 0)};
+    if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER")
+      window.pad_begin = same_padding(window, automatic == "SAME_LOWER");
+    windows.push_back(window);
+  }
+  return windows;
+}
+
+double valid_taps(const std::vector<Window>& windows) {
+  double product = 1;
+  for (const Window& window : windows) product *= valid_taps(window);
+  return product;
+}
+
+double touched_elements(const std::vector<Window>& windows) {
+  double product = 1;
+  for (const Window& window : windows) product *= touched_elements(window);
+  return product;
+}
+
+}  // namespace ridge::cost

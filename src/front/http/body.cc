@@ -1,0 +1,121 @@
+#include "front/http/body.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace ridge::front::http {
+namespace {
+
+constexpr size_t kSmallest = 4096;                     // [bytes]
+constexpr size_t kMapFrom = size_t{1} << 20;           // [bytes] from here on growth is worth a remap
+constexpr size_t kPage = 4096;                         // [bytes] granularity that mremap is asked in
+constexpr size_t kShelfBodies = 64;
+constexpr size_t kShelfBytes = size_t{64} << 20;
+
+size_t round_up(size_t value, size_t step) { return (value + step - 1) / step * step; }
+
+std::byte* map_fresh(size_t capacity) {
+  void* memory = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+std::byte* allocate_fresh(size_t capacity) {
+  void* memory = std::aligned_alloc(Body::kAlignment, capacity);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+Body::~Body() { release(); }
+
+void Body::release() {
+  if (memory_ == nullptr) return;
+  if (mapped_) munmap(memory_, capacity_);
+  else std::free(memory_);
+  memory_ = nullptr;
+  capacity_ = 0;
+}
+
+void Body::start(size_t align_at) {
+  size_ = 0;
+  skew_ = (kAlignment - align_at % kAlignment) % kAlignment;
+}
+
+void Body::reserve(size_t capacity) {
+  if (capacity <= capacity_) return;
+  bool map = capacity >= kMapFrom;
+  capacity = map ? round_up(capacity, kPage) : round_up(std::max(capacity, kSmallest), kAlignment);
+  if (mapped_) {
+    void* moved = mremap(memory_, capacity_, capacity, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) throw std::bad_alloc();
+    memory_ = static_cast<std::byte*>(moved);
+  } else {
+    std::byte* fresh = map ? map_fresh(capacity) : allocate_fresh(capacity);
+    if (size_ > 0) std::memcpy(fresh + skew_, data(), size_);
+    release();
+    memory_ = fresh;
+    mapped_ = map;
+  }
+  capacity_ = capacity;
+}
+
+std::span<std::byte> Body::room(size_t wanted) {
+  size_t ahead = std::min(wanted, kAhead);
+  size_t needed = skew_ + size_ + ahead + kPadding;
+  if (needed > capacity_) reserve(std::max(needed, std::min(2 * capacity_, needed + kAhead)));
+  return {data() + size_, std::min(wanted, capacity_ - skew_ - size_ - kPadding)};
+}
+
+void Body::append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    std::span<std::byte> free = room(bytes.size());
+    std::memcpy(free.data(), bytes.data(), free.size());
+    commit(free.size());
+    bytes = bytes.subspan(free.size());
+  }
+}
+
+struct BodyPool::Shelf {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Body>> bodies;  // guarded by mutex
+  size_t bytes = 0;                           // guarded by mutex
+
+  std::unique_ptr<Body> take() {
+    std::lock_guard lock(mutex);
+    if (bodies.empty()) return nullptr;
+    std::unique_ptr<Body> body = std::move(bodies.back());
+    bodies.pop_back();
+    bytes -= body->capacity();
+    return body;
+  }
+
+  void put(std::unique_ptr<Body> body) {
+    std::unique_lock lock(mutex);
+    if (bodies.size() < kShelfBodies && bytes + body->capacity() <= kShelfBytes) {
+      bytes += body->capacity();
+      bodies.push_back(std::move(body));
+    } else {
+      lock.unlock();  // unmapping a large block takes a while
+      body.reset();
+    }
+  }
+};
+
+BodyPool::BodyPool() : shelf_(std::make_shared<Shelf>()) {}
+
+std::shared_ptr<Body> BodyPool::take() {
+  std::unique_ptr<Body> body = shelf_->take();
+  if (!body) body = std::make_unique<Body>();
+  auto give_back = [shelf = shelf_](Body* used) { shelf->put(std::unique_ptr<Body>(used)); };
+  return {body.release(), std::move(give_back)};
+}
+
+}  // namespace ridge::front::http

@@ -1,0 +1,64 @@
+// Body: the bytes of one HTTP message body, contiguous and aligned for tensors, growing as they arrive.
+//
+// Memory follows what was received, not what was claimed: at most kAhead beyond it. Large bodies grow by remapping
+// pages, not by copying. The start may be skewed so that a chosen byte (the first tensor's) lies on a cache line.
+// Body: one thread at a time. BodyPool: thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace ridge::front::http {
+
+class Body {
+ public:
+  static constexpr size_t kAlignment = 64;             // [bytes] of `align_at`'s address; base/tensor.h's Buffer
+  static constexpr size_t kPadding = 64;               // [bytes] readable behind the end (simdjson reads over it)
+  static constexpr size_t kAhead = size_t{4} << 20;    // [bytes] allocated beyond what was received
+
+  Body() = default;
+  ~Body();
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  // Forgets the content; the byte at offset `align_at` of the new content will be aligned.
+  void start(size_t align_at);
+  // Room for the next bytes, at most `wanted` and never empty unless wanted is 0. Throws std::bad_alloc only.
+  std::span<std::byte> room(size_t wanted);
+  // The first `count` bytes of the room now hold content.
+  void commit(size_t count) { size_ += count; }
+  void append(std::span<const std::byte> bytes);
+
+  std::byte* data() { return memory_ + skew_; }
+  const std::byte* data() const { return memory_ + skew_; }
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  std::span<const std::byte> bytes() const { return {data(), size_}; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(data()), size_}; }
+
+ private:
+  void reserve(size_t capacity);
+  void release();
+
+  std::byte* memory_ = nullptr;
+  size_t capacity_ = 0;  // [bytes] at memory_
+  size_t skew_ = 0;      // content starts here
+  size_t size_ = 0;
+  bool mapped_ = false;  // by mmap, else by aligned_alloc
+};
+
+// Bodies in reuse: a fresh large block costs a page fault per 4 KiB, a used one costs nothing.
+class BodyPool {
+ public:
+  BodyPool();
+  // Given back to the pool when the last owner lets go, on whatever thread; the pool may be gone by then.
+  std::shared_ptr<Body> take();
+
+ private:
+  struct Shelf;
+  std::shared_ptr<Shelf> shelf_;
+};
+
+}  // namespace ridge::front::http

@@ -1,0 +1,374 @@
+#include "front/http/connection.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/error.hpp>
+#include <boost/asio/write.hpp>
+#include <charconv>
+#include <cstring>
+#include <new>
+
+namespace ridge::front::http {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr size_t kInputStart = 8 * 1024;                     // [bytes]
+constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;        // [bytes] of a refused body that are read to keep the peace
+constexpr std::chrono::seconds kLingerTime{2};
+
+// Where the first tensor begins in the body: behind the JSON header.
+size_t tensor_offset(const Head& head) {
+  size_t offset = 0;
+  if (head.inference_length)
+    std::from_chars(head.inference_length->data(), head.inference_length->data() + head.inference_length->size(), offset);
+  return offset;
+}
+
+// What is left to write, as Asio wants to see it, without a copy of the vector.
+struct Rest {
+  using value_type = asio::const_buffer;
+  using const_iterator = const asio::const_buffer*;
+  const_iterator from, to;
+  const_iterator begin() const { return from; }
+  const_iterator end() const { return to; }
+};
+
+std::optional<std::string_view> view(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  return *text;
+}
+
+}  // namespace
+
+Connection::Connection(IoThread& thread, asio::ip::tcp::socket socket, uint64_t id)
+    : thread_(thread), socket_(std::move(socket)), id_(id), parser_(thread.options().header_limit) {
+  input_.resize(kInputStart);
+}
+
+void Connection::start() {
+  ErrorCode ec;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ec);
+  socket_.non_blocking(true, ec);
+  phase_began_ = Clock::now();
+  read_input();
+}
+
+void Connection::close() {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kClosed;
+  ErrorCode ec;
+  socket_.close(ec);
+  thread_.forget(id_);
+}
+
+void Connection::begin_drain() {
+  if (phase_ == Phase::kLingering || (phase_ == Phase::kHead && !in_message_)) close();
+}
+
+// ---- reading
+
+void Connection::read_input() {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (begin_ > 0) {
+    std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == input_.size()) input_.resize(2 * input_.size());  // the parser bounds what stays unconsumed
+  socket_.async_read_some(asio::buffer(input_.data() + end_, input_.size() - end_),
+                          [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_input(ec, count); });
+}
+
+void Connection::read_body() {
+  std::span<std::byte> room = body_->room(static_cast<size_t>(remaining_));
+  socket_.async_read_some(asio::buffer(room.data(), room.size()),
+                          [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_body(ec, count); });
+}
+
+void Connection::on_input(const ErrorCode& ec, size_t count) {
+  if (phase_ == Phase::kClosed) return;
+  if (ec) return close();
+  end_ += count;
+  moved_ += count;
+  if (phase_ == Phase::kLingering) {
+    begin_ = end_ = 0;
+    return read_input();
+  }
+  advance();
+  thread_.run_completions();
+}
+
+void Connection::on_body(const ErrorCode& ec, size_t count) {
+  if (phase_ == Phase::kClosed) return;
+  if (ec) return close();
+  body_->commit(count);
+  remaining_ -= count;
+  moved_ += count;
+  advance();
+  thread_.run_completions();
+}
+
+void Connection::advance() {
+  try {
+    while (true) {
+      bool more = false;
+      switch (phase_) {
+        case Phase::kHead: more = advance_head(); break;
+        case Phase::kBody: more = advance_body(); break;
+        case Phase::kChunks: more = advance_chunks(); break;
+        case Phase::kDiscard: more = advance_discard(); break;
+        default: break;
+      }
+      if (!more) return;
+    }
+  } catch (const std::bad_alloc&) {
+    body_.reset();
+    refuse(503, "not enough memory for this request's body");
+  }
+}
+
+void Connection::begin_message() {
+  in_message_ = true;
+  arrived_ = phase_began_ = Clock::now();
+  moved_ = 0;
+  parser_.reset();
+}
+
+bool Connection::advance_head() {
+  if (begin_ == end_) {
+    read_input();
+    return false;
+  }
+  if (!in_message_) begin_message();
+  RequestParser::Step step = parser_.feed_head(pending_input());
+  begin_ += step.consumed;
+  if (step.event == RequestParser::Event::kNeedMore) {
+    read_input();
+    return false;
+  }
+  if (step.event == RequestParser::Event::kBad) {
+    refuse(parser_.problem_status(), parser_.problem());
+    return false;
+  }
+  begin_content();
+  return true;
+}
+
+void Connection::begin_content() {
+  const Head& head = parser_.head();
+  keep_alive_ = head.keep_alive;
+  if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
+  phase_began_ = Clock::now();
+  moved_ = 0;
+  limit_ = thread_.handler().body_limit(request());
+  remaining_ = head.content_length.value_or(0);
+  if (remaining_ > limit_) return refuse_content(remaining_);
+  body_ = thread_.bodies().take();
+  body_->start(tensor_offset(head));
+  if (head.expects_continue && !head.http_1_0 && begin_ == end_) send_continue();
+  phase_ = head.chunked ? Phase::kChunks : Phase::kBody;
+}
+
+// Too large a body is read and dropped, so that the client sees the answer and may go on; a vast one is not.
+void Connection::refuse_content(uint64_t size) {
+  if (size > kDiscardLimit || parser_.head().expects_continue)
+    return refuse(413, "the body has " + std::to_string(size) + " bytes; this server accepts " + std::to_string(limit_));
+  phase_ = Phase::kDiscard;
+}
+
+void Connection::send_continue() {
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  ErrorCode ec;
+  socket_.write_some(asio::buffer(kContinue.data(), kContinue.size()), ec);  // an idle socket has room for 25 bytes
+}
+
+bool Connection::advance_body() {
+  while (remaining_ > 0 && begin_ < end_) {
+    std::span<std::byte> room = body_->room(static_cast<size_t>(remaining_));
+    size_t count = std::min(room.size(), end_ - begin_);
+    std::memcpy(room.data(), input_.data() + begin_, count);
+    body_->commit(count);
+    begin_ += count;
+    remaining_ -= count;
+  }
+  if (remaining_ > 0) read_body();
+  else dispatch();
+  return false;
+}
+
+bool Connection::advance_chunks() {
+  RequestParser::Step step{};
+  if (begin_ < end_) step = parser_.feed_chunks(pending_input(), *body_, limit_);
+  begin_ += step.consumed;
+  uint64_t received = parser_.body_received();
+  std::string too_long = "the chunked body is longer than the " + std::to_string(limit_) + " bytes that are accepted";
+  if (step.event == RequestParser::Event::kBad) {
+    refuse(400, parser_.problem());
+  } else if (received > limit_ && received > kDiscardLimit) {
+    refuse(413, too_long);
+  } else if (step.event == RequestParser::Event::kNeedMore) {
+    read_input();
+  } else if (received > limit_) {
+    phase_ = Phase::kHandling;
+    Responder(thread_.mailbox(), id_).send(error_response(413, too_long));
+  } else {
+    dispatch();
+  }
+  return false;
+}
+
+bool Connection::advance_discard() {
+  size_t count = static_cast<size_t>(std::min<uint64_t>(remaining_, end_ - begin_));
+  begin_ += count;
+  remaining_ -= count;
+  if (remaining_ > 0) {
+    read_input();
+    return false;
+  }
+  phase_ = Phase::kHandling;
+  Responder(thread_.mailbox(), id_)
+      .send(error_response(413, "the body has " + std::to_string(*parser_.head().content_length) +
+                                    " bytes; this server accepts " + std::to_string(limit_)));
+  return false;
+}
+
+Request Connection::request() const {
+  const Head& head = parser_.head();
+  return {.method = head.method,
+          .target = head.target,
+          .inference_length = view(head.inference_length),
+          .content_encoding = view(head.content_encoding),
+          .accept_encoding = view(head.accept_encoding),
+          .body = body_,
+          .arrived = arrived_,
+          .io_thread = thread_.index()};
+}
+
+void Connection::dispatch() {
+  phase_ = Phase::kHandling;
+  Request request = this->request();
+  body_.reset();
+  thread_.handler().handle(request, Responder(thread_.mailbox(), id_));
+}
+
+void Connection::refuse(int status, std::string_view message) {
+  keep_alive_ = false;
+  phase_ = Phase::kHandling;
+  Responder(thread_.mailbox(), id_).send(error_response(status, message));
+}
+
+// ---- writing
+
+void Connection::complete(Response response) {
+  if (phase_ != Phase::kHandling) return;
+  response_ = std::move(response);
+  if (response_.close || thread_.draining()) keep_alive_ = false;
+  phase_ = Phase::kWriting;
+  phase_began_ = Clock::now();
+  moved_ = 0;
+  write_head();
+  pieces_.clear();
+  next_piece_ = 0;
+  pieces_.emplace_back(head_.data(), head_.size());
+  if (parser_.head().method != Method::kHead) {
+    if (!response_.text.empty()) pieces_.emplace_back(response_.text.data(), response_.text.size());
+    for (std::span<const std::byte> blob : response_.blobs)
+      if (!blob.empty()) pieces_.emplace_back(blob.data(), blob.size());
+  }
+  write();
+}
+
+void Connection::write() {
+  while (next_piece_ < pieces_.size()) {
+    ErrorCode ec;
+    size_t count = socket_.write_some(Rest{pieces_.data() + next_piece_, pieces_.data() + pieces_.size()}, ec);
+    if (ec == asio::error::would_block || ec == asio::error::try_again) {
+      socket_.async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this()](const ErrorCode& failed) {
+        if (self->phase_ == Phase::kClosed) return;
+        if (failed) return self->close();
+        self->write();
+        self->thread_.run_completions();
+      });
+      return;
+    }
+    if (ec) return close();
+    moved_ += count;
+    while (count > 0) {
+      size_t taken = std::min(count, pieces_[next_piece_].size());
+      pieces_[next_piece_] += taken;
+      count -= taken;
+      if (pieces_[next_piece_].size() == 0) ++next_piece_;
+    }
+  }
+  written();
+}
+
+void Connection::written() {
+  response_ = {};
+  if (!keep_alive_) return linger();
+  if (thread_.draining() && begin_ == end_) return close();
+  phase_ = Phase::kHead;
+  phase_began_ = Clock::now();
+  in_message_ = false;
+  advance();
+}
+
+// Closing with unread bytes in the socket would send a reset, which can overtake the answer: shut our side, then read
+// until the client has closed its own (RFC 9112, 9.6).
+void Connection::linger() {
+  if (thread_.draining() && begin_ == end_) return close();
+  phase_ = Phase::kLingering;
+  phase_began_ = Clock::now();
+  begin_ = end_ = 0;
+  ErrorCode ec;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ec);
+  if (ec) return close();
+  read_input();
+}
+
+// ---- deadlines
+
+TimePoint Connection::stall_deadline() const {
+  const ServerOptions& options = thread_.options();
+  double earned_s = static_cast<double>(moved_) / static_cast<double>(options.slowest_bytes_per_s);
+  return phase_began_ + options.stall_timeout + from_seconds(earned_s);
+}
+
+void Connection::enforce_deadline(TimePoint now) {
+  const ServerOptions& options = thread_.options();
+  switch (phase_) {
+    case Phase::kHead:
+      if (now >= phase_began_ + (in_message_ ? options.head_timeout : options.idle_timeout)) timed_out();
+      break;
+    case Phase::kBody:
+    case Phase::kChunks:
+    case Phase::kDiscard:
+      if (now >= stall_deadline()) timed_out();
+      break;
+    case Phase::kWriting:
+      if (now >= stall_deadline()) close();
+      break;
+    case Phase::kLingering:
+      if (now >= phase_began_ + kLingerTime) close();
+      break;
+    case Phase::kHandling:
+    case Phase::kClosed: break;
+  }
+}
+
+// Says so once, if the client listens, and goes: a read is still under way, so there is no lingering.
+void Connection::timed_out() {
+  if (in_message_) {
+    keep_alive_ = false;
+    response_ = error_response(408, "the request did not arrive in time");
+    write_head();
+    head_ += response_.text;
+    ErrorCode ec;
+    socket_.write_some(asio::buffer(head_), ec);
+  }
+  close();
+}
+
+}  // namespace ridge::front::http

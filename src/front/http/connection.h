@@ -1,0 +1,89 @@
+// Connection: one client's socket and the state of the request it is in. Included by the server's own sources only.
+//
+//   head → body | chunks | discard → handling → writing → head …      (lingering, closed)
+//
+// One thread (its IoThread's).
+#pragma once
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "front/http/body.h"
+#include "front/http/io_thread.h"
+#include "front/http/parser.h"
+
+namespace ridge::front::http {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(IoThread& thread, boost::asio::ip::tcp::socket socket, uint64_t id);
+
+  void start();
+  void complete(Response response);  // the answer to the request being handled
+  void enforce_deadline(TimePoint now);
+  void begin_drain();
+  void close();
+
+ private:
+  using ErrorCode = boost::system::error_code;
+  enum class Phase { kHead, kBody, kChunks, kDiscard, kHandling, kWriting, kLingering, kClosed };
+
+  // Reading. advance() consumes what has arrived and starts the next read where more is needed.
+  void advance();
+  bool advance_head();
+  bool advance_body();
+  bool advance_chunks();
+  bool advance_discard();
+  void read_input();
+  void read_body();
+  void on_input(const ErrorCode& ec, size_t count);
+  void on_body(const ErrorCode& ec, size_t count);
+  void begin_message();
+  void begin_content();
+  void refuse_content(uint64_t limit);
+  void send_continue();
+  void dispatch();
+  Request request() const;
+  // Answers by itself; the connection closes after it.
+  void refuse(int status, std::string_view message);
+
+  // Writing.
+  void write_head();
+  void write();
+  void written();
+  void linger();
+  void timed_out();
+
+  std::string_view pending_input() const { return {input_.data() + begin_, end_ - begin_}; }
+  TimePoint stall_deadline() const;
+
+  IoThread& thread_;
+  boost::asio::ip::tcp::socket socket_;
+  uint64_t id_;
+  Phase phase_ = Phase::kHead;
+  TimePoint phase_began_;
+  uint64_t moved_ = 0;  // [bytes] in this phase
+
+  std::string input_;  // bytes [begin_, end_) are not consumed yet
+  size_t begin_ = 0, end_ = 0;
+  RequestParser parser_;
+  bool in_message_ = false;
+  bool keep_alive_ = true;
+  TimePoint arrived_;
+  std::shared_ptr<Body> body_;
+  uint64_t remaining_ = 0;  // [bytes] of the body still to come
+  uint64_t limit_ = 0;      // [bytes] of the body
+
+  Response response_;
+  std::string head_;  // of the response
+  std::vector<boost::asio::const_buffer> pieces_;
+  size_t next_piece_ = 0;
+};
+
+}  // namespace ridge::front::http

@@ -1,0 +1,33 @@
+// Content codings: gzip, and deflate in the sense of HTTP (zlib format, RFC 1950). Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "front/http/body.h"
+
+namespace ridge::front::http {
+
+enum class Coding : uint8_t { kIdentity, kGzip, kDeflate };
+
+std::string_view coding_name(Coding coding);  // "gzip"; of static storage
+
+// Of a Content-Encoding field. nullopt = one that is not supported.
+std::optional<Coding> coding_from_field(std::string_view field);
+
+// The coding to answer with, by an Accept-Encoding field (RFC 9110, 12.5.3): the one with the highest q, gzip before
+// deflate; identity if nothing else is asked for or everything else is refused.
+Coding preferred_coding(std::string_view accept);
+
+// Appends the decoded bytes to `into`. kInvalid: truncated, corrupt, wrong check sum, bytes behind the end.
+// kExhausted: more than `limit` bytes.
+Status decode(Coding coding, std::span<const std::byte> coded, uint64_t limit, Body& into);
+
+// The pieces, as one coded text.
+std::string encode(Coding coding, std::span<const std::span<const std::byte>> pieces);
+
+}  // namespace ridge::front::http

@@ -1,0 +1,86 @@
+#include "front/http/describe.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ridge::front::http {
+namespace {
+
+Json tensors(std::span<const TensorSpec> specs) {
+  Json list = Json::array();
+  for (const TensorSpec& spec : specs)
+    list.push_back({{"name", spec.name}, {"datatype", std::string(data_type_name(spec.type))}, {"shape", spec.shape}});
+  return list;
+}
+
+Json duration(const serve::DurationStatistic& statistic) { return {{"count", statistic.count}, {"ns", statistic.ns}}; }
+
+Json batches(std::span<const serve::BatchStatistic> statistics) {
+  Json list = Json::array();
+  for (const serve::BatchStatistic& batch : statistics)
+    list.push_back({{"batch_size", batch.batch_size},
+                    {"compute_input", duration(batch.compute_input)},
+                    {"compute_infer", duration(batch.compute_infer)},
+                    {"compute_output", duration(batch.compute_output)}});
+  return list;
+}
+
+Json one_model(const serve::ModelStatistics& model) {
+  Json inference = {{"success", duration(model.success)},
+                    {"fail", duration(model.fail)},
+                    {"queue", duration(model.queue)},
+                    {"compute_input", duration(model.compute_input)},
+                    {"compute_infer", duration(model.compute_infer)},
+                    {"compute_output", duration(model.compute_output)},
+                    {"cache_hit", duration({})},  // no cache; perf_analyzer reads both without looking
+                    {"cache_miss", duration({})}};
+  return {{"name", model.name},
+          {"version", std::to_string(model.version)},
+          {"last_inference", model.last_inference_ms},
+          {"inference_count", model.inference_count},
+          {"execution_count", model.execution_count},
+          {"inference_stats", std::move(inference)},
+          {"response_stats", Json::object()},
+          {"batch_stats", batches(model.batches)},
+          {"memory_usage", Json::array()}};
+}
+
+}  // namespace
+
+Json server_metadata(const std::string& version) {
+  return {{"name", "ridge"},
+          {"version", version},
+          {"extensions", {"binary_tensor_data", "classification", "model_configuration", "model_repository",
+                          "model_repository(unload_dependents)", "parameters", "statistics"}}};
+}
+
+Json model_metadata(const serve::ModelMetadata& model) {
+  Json versions = Json::array();
+  for (int64_t version : model.versions) versions.push_back(std::to_string(version));
+  return {{"name", model.name},
+          {"versions", std::move(versions)},
+          {"platform", model.platform},
+          {"inputs", tensors(model.inputs)},
+          {"outputs", tensors(model.outputs)}};
+}
+
+Json model_statistics(std::span<const serve::ModelStatistics> models) {
+  Json list = Json::array();
+  for (const serve::ModelStatistics& model : models) list.push_back(one_model(model));
+  return {{"model_stats", std::move(list)}};
+}
+
+Json repository_index(std::span<const serve::IndexEntry> entries) {
+  Json list = Json::array();
+  for (const serve::IndexEntry& entry : entries) {
+    Json row = {{"name", entry.name}};
+    if (entry.version > 0) {
+      row["version"] = std::to_string(entry.version);
+      row["state"] = std::string(serve::model_state_name(entry.state));
+      if (!entry.reason.empty()) row["reason"] = entry.reason;
+    }
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+}  // namespace ridge::front::http

@@ -1,0 +1,17 @@
+// What the protocol says about servers and models, as JSON: metadata, statistics, the repository's index. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/json.h"
+#include "serve/service.h"
+
+namespace ridge::front::http {
+
+Json server_metadata(const std::string& version);
+Json model_metadata(const serve::ModelMetadata& model);
+Json model_statistics(std::span<const serve::ModelStatistics> models);
+Json repository_index(std::span<const serve::IndexEntry> entries);
+
+}  // namespace ridge::front::http

@@ -1,0 +1,112 @@
+// FakeService: a Service for tests and for measuring the HTTP stack alone. Models answer their own inputs: "echo" at
+// once, "slow" on another thread when told to, "broken" with an error.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "serve/service.h"
+
+namespace ridge::front::http {
+
+class FakeService : public serve::Service {
+ public:
+  // Output i repeats input i, named as asked or "y0", "y1", …; one input of the name "x" answers "y".
+  static serve::InferResponse echo(const serve::InferRequest& request) {
+    serve::InferResponse response;
+    response.model = request.model;
+    response.version = request.version > 0 ? request.version : 1;
+    response.id = request.id;
+    for (size_t i = 0; i < request.inputs.size(); ++i) {
+      const serve::RequestInput& input = request.inputs[i];
+      serve::ResponseOutput& output = response.outputs.emplace_back();
+      output.name = i < request.outputs.size() ? request.outputs[i].name : input.name == "x" ? "y" : "y" + std::to_string(i);
+      output.type = input.type;
+      output.shape = input.shape;
+      output.data = input.data;
+      output.owner = request.body;
+    }
+    return response;
+  }
+
+  void infer(serve::InferRequest request, serve::InferDone done) override {
+    if (request.model == "broken") return done(Error{Code::kFailed, "the engine failed"});
+    if (request.model == "full") return done(Error{Code::kUnavailable, "the queue is full"});
+    if (request.model == "slow") {
+      std::lock_guard lock(mutex_);
+      waiting_.emplace_back(std::move(request), std::move(done));
+      return;
+    }
+    if (request.model != "echo" && request.model != "identity")
+      return done(Error{Code::kNotFound, "Request for unknown model: '" + request.model + "' is not found"});
+    serve::InferResponse response = echo(request);
+    done(std::move(response));
+  }
+
+  // How many requests to "slow" wait; release() answers them on a thread of its own.
+  size_t waiting() {
+    std::lock_guard lock(mutex_);
+    return waiting_.size();
+  }
+  void release() {
+    std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting;
+    {
+      std::lock_guard lock(mutex_);
+      waiting.swap(waiting_);
+    }
+    std::jthread([&] {
+      for (auto& [request, done] : waiting) done(echo(request));
+    });
+  }
+
+  bool live() const override { return true; }
+  bool ready() const override { return is_ready; }
+  bool model_ready(const std::string& model, int64_t version) const override { return metadata(model, version).ok(); }
+
+  Result<serve::ModelMetadata> metadata(const std::string& model, int64_t version) const override {
+    auto found = models.find(model);
+    if (found == models.end() || version > 1)
+      return Error{Code::kNotFound, "Request for unknown model: '" + model + "' is not found"};
+    return found->second;
+  }
+  Result<Json> config(const std::string& model, int64_t) const override {
+    return Json{{"name", model}, {"max_batch_size", max_batch_size}};
+  }
+  Result<std::vector<serve::ModelStatistics>> statistics(const std::string& model, int64_t version) const override {
+    if (!model.empty() && !metadata(model, version)) return metadata(model, version).error();
+    return model_statistics;
+  }
+  std::vector<serve::IndexEntry> index(bool only_ready) const override {
+    std::vector<serve::IndexEntry> entries{{"echo", 1, serve::ModelState::kReady, ""}};
+    if (!only_ready) entries.push_back({"never", 0, serve::ModelState::kUnavailable, ""});
+    return entries;
+  }
+  Status load(const std::string& model, const serve::LoadRequest& request) override {
+    loaded = request;
+    if (model == "missing") return Error{Code::kNotFound, "failed to load 'missing', no such folder"};
+    return {};
+  }
+  Status unload(const std::string&, bool dependents) override {
+    unload_dependents = dependents;
+    return {};
+  }
+
+  bool is_ready = true;
+  int64_t max_batch_size = 0;
+  std::map<std::string, serve::ModelMetadata> models{
+      {"echo", {"echo", {1}, "fake", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
+  std::vector<serve::ModelStatistics> model_statistics;
+  serve::LoadRequest loaded;
+  bool unload_dependents = false;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting_;  // guarded by mutex_
+};
+
+}  // namespace ridge::front::http

@@ -1,0 +1,357 @@
+#include "front/http/infer_request.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+#include "front/http/tensor_values.h"
+
+namespace ridge::front::http {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr size_t kMaxDepth = 110;                    // of the JSON text: 100 for data, the rest around it
+constexpr size_t kKeptCapacity = size_t{4} << 20;    // [bytes] of text; a larger parser is not kept
+
+Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+std::string in_quotes(std::string_view name) { return "'" + std::string(name) + "'"; }
+
+const char* type_text(const dom::element& value) {
+  switch (value.type()) {
+    case dom::element_type::ARRAY: return "a list";
+    case dom::element_type::OBJECT: return "an object";
+    case dom::element_type::STRING: return "a string";
+    case dom::element_type::BOOL: return "a boolean";
+    case dom::element_type::NULL_VALUE: return "null";
+    default: return "a number";
+  }
+}
+
+Error wrong_type(std::string_view what, const char* expected, const dom::element& found) {
+  return invalid(std::string(what) + " should be " + expected + ", found " + type_text(found));
+}
+
+Result<std::string_view> read_string(const dom::element& value, std::string_view what) {
+  if (!value.is_string()) return wrong_type(what, "a string", value);
+  return value.get_string().value_unsafe();
+}
+
+Result<bool> read_bool(const dom::element& value, std::string_view what) {
+  if (!value.is_bool()) return wrong_type(what, "true or false", value);
+  return value.get_bool().value_unsafe();
+}
+
+Result<int64_t> read_unsigned(const dom::element& value, std::string_view what) {
+  if (value.is_int64() && value.get_int64().value_unsafe() >= 0) return value.get_int64().value_unsafe();
+  return invalid(std::string(what) + " should be an unsigned integer, found " + std::string(simdjson::minify(value)).substr(0, 60));
+}
+
+// Calls member(key, value) for each member of an object. A key given twice has no agreed meaning and is refused where
+// the caller knows the key: member() gets a slot number back from it.
+class SeenOnce {
+ public:
+  Status see(unsigned slot, std::string_view key) {
+    if ((seen_ & (1u << slot)) != 0) return invalid("member " + in_quotes(key) + " is given twice");
+    seen_ |= 1u << slot;
+    return {};
+  }
+
+ private:
+  unsigned seen_ = 0;
+};
+
+// Members of interest by key; an unknown one is ignored. `wanted`: array of {key, element&, present&} rows.
+struct Wanted {
+  std::string_view key;
+  std::optional<dom::element>* into;
+};
+
+Status pick(const dom::object& object, std::span<const Wanted> wanted) {
+  SeenOnce seen;
+  for (dom::key_value_pair member : object)
+    for (unsigned i = 0; i < wanted.size(); ++i) {
+      if (wanted[i].key != member.key) continue;
+      RIDGE_TRY(seen.see(i, member.key));
+      *wanted[i].into = member.value;
+      break;
+    }
+  return {};
+}
+
+// Parameter values are strings, numbers or booleans (the protocol's inference parameters); what they mean is the
+// caller's business.
+Status check_parameters(const dom::object& parameters) {
+  for (dom::key_value_pair member : parameters)
+    if (member.value.is_array() || member.value.is_object())
+      return wrong_type("parameter " + in_quotes(member.key), "a string, number or boolean", member.value);
+  return {};
+}
+
+Result<dom::object> read_parameters(const dom::element& value) {
+  if (!value.is_object()) return wrong_type("'parameters'", "an object", value);
+  dom::object parameters = value.get_object().value_unsafe();
+  RIDGE_TRY(check_parameters(parameters));
+  return parameters;
+}
+
+Result<Shape> read_shape(const dom::element& value) {
+  if (!value.is_array()) return wrong_type("'shape'", "a list of integers", value);
+  Shape shape;
+  dom::array dims = value.get_array().value_unsafe();  // by value: a range-for would not keep simdjson's temporary
+  for (dom::element dim : dims) {
+    RIDGE_ASSIGN(int64_t number, read_unsigned(dim, "each dimension of 'shape'"));
+    shape.push_back(number);
+  }
+  return shape;
+}
+
+// Everything that one decoding needs at hand.
+struct Reading {
+  std::span<const std::byte> blobs;  // what is left of the binary part
+  size_t json_size = 0;
+  bool points_into_body = false;
+  std::vector<std::shared_ptr<const void>> owners;  // of packed tensors
+};
+
+Status take_blob(Reading& reading, int64_t size, serve::RequestInput& input) {
+  if (static_cast<uint64_t>(size) > reading.blobs.size())
+    return invalid("binary_data_size is " + std::to_string(size) + ", only " + std::to_string(reading.blobs.size()) +
+                   " bytes of binary data are left in the body");
+  input.data = reading.blobs.first(static_cast<size_t>(size));
+  reading.blobs = reading.blobs.subspan(static_cast<size_t>(size));
+  reading.points_into_body = true;
+  return {};
+}
+
+Status read_input_data(Reading& reading, const std::optional<dom::element>& data,
+                       const std::optional<dom::element>& parameters, serve::RequestInput& input) {
+  std::optional<dom::element> blob_size, region;
+  if (parameters) {
+    RIDGE_ASSIGN(dom::object object, read_parameters(*parameters));
+    RIDGE_TRY(pick(object, std::array{Wanted{"binary_data_size", &blob_size}, Wanted{"shared_memory_region", &region}}));
+  }
+  if (region) return invalid("shared memory is not supported; send the tensor in the body");
+  if (data && blob_size) return invalid("has both 'data' and 'binary_data_size'; give one");
+  if (blob_size) {
+    RIDGE_ASSIGN(int64_t size, read_unsigned(*blob_size, "'binary_data_size'"));
+    return take_blob(reading, size, input);
+  }
+  if (!data) return invalid("has neither 'data' nor 'binary_data_size'");
+  RIDGE_ASSIGN(PackedTensor packed, pack_values(*data, input.type, input.shape, reading.json_size));
+  input.data = packed.data;
+  reading.owners.push_back(std::move(packed.owner));
+  return {};
+}
+
+Status read_input(Reading& reading, const dom::object& object, serve::RequestInput& input) {
+  std::optional<dom::element> name, shape, datatype, parameters, data;
+  RIDGE_TRY(pick(object, std::array{Wanted{"name", &name}, Wanted{"shape", &shape}, Wanted{"datatype", &datatype},
+                                    Wanted{"parameters", &parameters}, Wanted{"data", &data}}));
+  if (!name) return invalid("'name' is missing");
+  RIDGE_ASSIGN(input.name, read_string(*name, "'name'"));
+  if (!shape) return invalid("'shape' is missing");
+  if (!datatype) return invalid("'datatype' is missing");
+  RIDGE_ASSIGN(input.shape, read_shape(*shape));
+  RIDGE_ASSIGN(std::string_view type, read_string(*datatype, "'datatype'"));
+  input.type = data_type_from_name(type);
+  if (input.type == DataType::kInvalid)
+    return invalid("unknown datatype " + in_quotes(type) + "; known are BOOL, UINT8 … UINT64, INT8 … INT64, FP16, FP32, FP64, BF16, BYTES");
+  return read_input_data(reading, data, parameters, input);
+}
+
+Status read_inputs(Reading& reading, const dom::element& list, std::vector<serve::RequestInput>& inputs) {
+  if (!list.is_array()) return wrong_type("'inputs'", "a list", list);
+  dom::array elements = list.get_array().value_unsafe();
+  inputs.reserve(std::min<size_t>(elements.size(), 64));
+  for (dom::element element : elements) {
+    if (!element.is_object()) return wrong_type("each member of 'inputs'", "an object", element);
+    serve::RequestInput& input = inputs.emplace_back();
+    Status read = read_input(reading, element.get_object().value_unsafe(), input);
+    if (read) continue;
+    std::string which = input.name.empty() ? "number " + std::to_string(inputs.size()) : in_quotes(input.name);
+    return wrap(read.error(), "input " + which);
+  }
+  return {};
+}
+
+struct OutputAsked {
+  serve::RequestedOutput output;
+  std::optional<bool> binary;
+};
+
+Status read_output(const dom::object& object, OutputAsked& asked) {
+  std::optional<dom::element> name, parameters, binary, classification, region;
+  RIDGE_TRY(pick(object, std::array{Wanted{"name", &name}, Wanted{"parameters", &parameters}}));
+  if (!name) return invalid("'name' is missing");
+  RIDGE_ASSIGN(asked.output.name, read_string(*name, "'name'"));
+  if (!parameters) return {};
+  RIDGE_ASSIGN(dom::object values, read_parameters(*parameters));
+  RIDGE_TRY(pick(values, std::array{Wanted{"binary_data", &binary}, Wanted{"classification", &classification},
+                                    Wanted{"shared_memory_region", &region}}));
+  if (region) return invalid("shared memory is not supported; take the tensor from the answer's body");
+  if (binary) {
+    RIDGE_ASSIGN(asked.binary, read_bool(*binary, "'binary_data'"));
+  }
+  if (classification) {
+    RIDGE_ASSIGN(asked.output.classification, read_unsigned(*classification, "'classification'"));
+  }
+  return {};
+}
+
+Status read_outputs(const dom::element& list, DecodedRequest& decoded) {
+  if (!list.is_array()) return wrong_type("'outputs'", "a list", list);
+  size_t number = 0;
+  dom::array elements = list.get_array().value_unsafe();
+  for (dom::element element : elements) {
+    ++number;
+    if (!element.is_object()) return wrong_type("each member of 'outputs'", "an object", element);
+    OutputAsked asked;
+    if (Status read = read_output(element.get_object().value_unsafe(), asked); !read) {
+      std::string which = asked.output.name.empty() ? "number " + std::to_string(number) : in_quotes(asked.output.name);
+      return wrap(read.error(), "output " + which);
+    }
+    decoded.request.outputs.push_back(std::move(asked.output));
+    decoded.format.binary_outputs.push_back(asked.binary.value_or(decoded.format.binary));
+  }
+  return {};
+}
+
+Status read_request_parameters(const dom::element& value, DecodedRequest& decoded) {
+  RIDGE_ASSIGN(dom::object parameters, read_parameters(value));
+  std::optional<dom::element> binary, priority, timeout;
+  RIDGE_TRY(pick(parameters, std::array{Wanted{"binary_data_output", &binary}, Wanted{"priority", &priority},
+                                        Wanted{"timeout", &timeout}}));
+  if (binary) {
+    RIDGE_ASSIGN(decoded.format.binary, read_bool(*binary, "parameter 'binary_data_output'"));
+  }
+  if (priority) {  // checked, as Triton does; there is one priority
+    if (!priority->is_uint64()) RIDGE_TRY(read_unsigned(*priority, "parameter 'priority'"));
+  }
+  if (timeout) {
+    RIDGE_ASSIGN(int64_t microseconds, read_unsigned(*timeout, "parameter 'timeout' [microseconds]"));
+    constexpr int64_t kLongest = std::numeric_limits<int64_t>::max() / 2000;
+    if (microseconds > 0) decoded.request.timeout = std::chrono::microseconds(std::min(microseconds, kLongest));
+  }
+  return {};
+}
+
+Status read_request(Reading& reading, const dom::object& object, DecodedRequest& decoded) {
+  std::optional<dom::element> id, parameters, inputs, outputs;
+  RIDGE_TRY(pick(object, std::array{Wanted{"id", &id}, Wanted{"parameters", &parameters}, Wanted{"inputs", &inputs},
+                                    Wanted{"outputs", &outputs}}));
+  if (id) {
+    RIDGE_ASSIGN(decoded.request.id, read_string(*id, "'id'"));
+  }
+  if (parameters) RIDGE_TRY(read_request_parameters(*parameters, decoded));
+  if (!inputs) return invalid("'inputs' is missing");
+  RIDGE_TRY(read_inputs(reading, *inputs, decoded.request.inputs));
+  if (outputs) RIDGE_TRY(read_outputs(*outputs, decoded));
+  return {};
+}
+
+// simdjson refuses integers beyond 64 bits, which JSON allows and which are fine for floating point tensors: the same
+// text with such integers written as fractions.
+std::string with_long_integers_as_fractions(std::string_view json) {
+  constexpr size_t kSafeDigits = 18;
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string result;
+  result.reserve(json.size() + 64);
+  bool in_string = false;
+  for (size_t i = 0; i < json.size();) {
+    char c = json[i];
+    if (in_string && c == '\\' && i + 1 < json.size()) {
+      result.append(json, i, 2);
+      i += 2;
+      continue;
+    }
+    if (c == '"') in_string = !in_string;
+    size_t end = i + 1;
+    if (!in_string && is_digit(c)) {
+      while (end < json.size() && is_digit(json[end])) ++end;
+      result.append(json, i, end - i);
+      char before = i > 0 ? json[i - 1] : ' ', after = end < json.size() ? json[end] : ' ';
+      bool whole = after != '.' && after != 'e' && after != 'E' && before != '.' && before != '+' && before != 'e' && before != 'E';
+      if (before == '-' && i > 1 && (json[i - 2] == 'e' || json[i - 2] == 'E')) whole = false;
+      if (whole && end - i > kSafeDigits + (before == '-' ? 0 : 1)) result += ".0";
+    } else {
+      result += c;
+    }
+    i = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+struct InferDecoder::Impl {
+  dom::parser parser;
+
+  Impl() { fresh(); }
+  void fresh() {
+    parser = dom::parser();
+    if (parser.allocate(4096, kMaxDepth) != simdjson::SUCCESS) throw std::bad_alloc();
+  }
+
+  // `json` has Body::kPadding readable bytes behind it.
+  Result<dom::object> parse(std::string_view json) {
+    simdjson::simdjson_result<dom::element> parsed = parser.parse(json.data(), json.size(), false);
+    if (parsed.error() != simdjson::SUCCESS && parsed.error() != simdjson::MEMALLOC) {
+      std::string rewritten = with_long_integers_as_fractions(json);
+      // The parsed text is copied: `rewritten` may go.
+      if (rewritten.size() != json.size()) parsed = parser.parse(simdjson::padded_string(rewritten));
+    }
+    if (parsed.error() == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (parsed.error() == simdjson::DEPTH_ERROR)
+      return invalid("the request is nested deeper than " + std::to_string(kMaxDepth));
+    if (parsed.error() != simdjson::SUCCESS)
+      return invalid(std::string("the request is not valid JSON: ") + simdjson::error_message(parsed.error()));
+    dom::element root = parsed.value_unsafe();
+    if (!root.is_object()) return wrong_type("the request", "a JSON object", root);
+    return root.get_object().value_unsafe();
+  }
+};
+
+static_assert(Body::kPadding >= simdjson::SIMDJSON_PADDING);
+
+InferDecoder::InferDecoder() : impl_(std::make_unique<Impl>()) {}
+InferDecoder::~InferDecoder() = default;
+InferDecoder::InferDecoder(InferDecoder&&) noexcept = default;
+
+Result<DecodedRequest> InferDecoder::decode(std::shared_ptr<const Body> body, std::optional<size_t> header_length) {
+  std::string_view json = body->text().substr(0, header_length.value_or(body->size()));
+  Reading reading{.blobs = body->bytes().subspan(json.size()), .json_size = json.size(), .owners = {}};
+  auto read = [&]() -> Result<DecodedRequest> {
+    RIDGE_ASSIGN(dom::object object, impl_->parse(json));
+    DecodedRequest decoded;
+    RIDGE_TRY(read_request(reading, object, decoded));
+    return decoded;
+  };
+  Result<DecodedRequest> decoded = read();
+  if (json.size() > kKeptCapacity) impl_->fresh();
+  if (!decoded) return decoded;
+  if (!reading.blobs.empty())
+    return invalid(std::to_string(reading.blobs.size()) + " bytes are left in the body behind the last input's data");
+  if (reading.points_into_body) reading.owners.push_back(std::move(body));
+  if (reading.owners.size() == 1) decoded->request.body = std::move(reading.owners[0]);
+  else decoded->request.body = std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(reading.owners));
+  return decoded;
+}
+
+Result<size_t> parse_header_length(std::string_view field, size_t body_size) {
+  size_t length = 0;
+  auto [end, failure] = std::from_chars(field.data(), field.data() + field.size(), length);
+  if (failure != std::errc() || end != field.data() + field.size())
+    return invalid("Inference-Header-Content-Length should be a number of bytes, found " + in_quotes(field));
+  if (length > body_size)
+    return invalid("Inference-Header-Content-Length is " + std::to_string(length) + ", the body has only " +
+                   std::to_string(body_size) + " bytes");
+  return length;
+}
+
+}  // namespace ridge::front::http

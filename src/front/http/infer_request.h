@@ -1,0 +1,52 @@
+// The body of an inference request → native request (Open Inference Protocol, with the binary tensor extension).
+//
+// Pure but for the memory that is reused between calls. Tensors in the binary part are not copied: the request points
+// into the body. Tensors in the JSON part are packed as base/tensor.h has it. What only the model can tell (names,
+// types, shapes) is left to the service; what the text itself says wrong is refused here, naming the tensor.
+// A decoder is of one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "front/http/body.h"
+#include "serve/service.h"
+
+namespace ridge::front::http {
+
+// How the client wants to see the answer.
+struct AnswerFormat {
+  bool binary = false;               // of outputs that `outputs` does not name
+  std::vector<bool> binary_outputs;  // parallel to InferRequest::outputs
+};
+
+struct DecodedRequest {
+  serve::InferRequest request;  // without model, version and arrival
+  AnswerFormat format;
+};
+
+class InferDecoder {
+ public:
+  InferDecoder();
+  ~InferDecoder();
+  InferDecoder(InferDecoder&&) noexcept;
+
+  // `header_length`: the length of the JSON part, nullopt = all of the body.
+  Result<DecodedRequest> decode(std::shared_ptr<const Body> body, std::optional<size_t> header_length);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The value of an Inference-Header-Content-Length field for a body of that size.
+Result<size_t> parse_header_length(std::string_view field, size_t body_size);
+
+// A body that is the one input of the model and nothing else ("raw binary request").
+Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve::ModelMetadata& model, bool batching);
+
+}  // namespace ridge::front::http

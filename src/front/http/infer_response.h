@@ -1,0 +1,19 @@
+// Native inference answer → HTTP response (Open Inference Protocol, with the binary tensor extension). Pure.
+#pragma once
+
+#include "base/result.h"
+#include "front/http/content_coding.h"
+#include "front/http/infer_request.h"
+#include "front/http/message.h"
+#include "serve/service.h"
+
+namespace ridge::front::http {
+
+// Tensors in binary form are not copied: the response points at them and holds their owners. An error names the
+// output that has no JSON form.
+Result<Response> encode_infer_response(serve::InferResponse answer, const AnswerFormat& format);
+
+// The same response with a coded body.
+void apply_coding(Response& response, Coding coding);
+
+}  // namespace ridge::front::http

@@ -1,0 +1,183 @@
+#include "front/http/io_thread.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "front/http/connection.h"
+
+namespace ridge::front::http {
+namespace {
+
+// An id names a slot and the generation of its tenant: an answer that comes late must not reach the next tenant.
+uint64_t make_id(size_t slot, uint32_t generation) { return uint64_t{generation} << 32 | slot; }
+
+// How often deadlines are looked at: a quarter of the shortest, not more than twice a second.
+std::chrono::milliseconds tick_period(const ServerOptions& options) {
+  std::chrono::milliseconds shortest = std::min({options.idle_timeout, options.head_timeout, options.stall_timeout});
+  return std::clamp(shortest / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(500));
+}
+
+// The mailbox whose thread this is, so that answers given at once need no lock.
+thread_local const Mailbox* own_mailbox = nullptr;
+
+}  // namespace
+
+// ---- Mailbox
+
+void Mailbox::put(Item item) {
+  if (own_mailbox == this) {
+    local.push_back(std::move(item));
+    return;
+  }
+  bool wake = false;
+  {
+    std::lock_guard lock(mutex_);
+    wake = remote_.empty();  // otherwise somebody has woken it already
+    remote_.push_back(std::move(item));
+  }
+  if (wake)
+    boost::asio::post(context, [this] {
+      if (thread != nullptr) thread->run_completions();
+    });
+}
+
+std::vector<Mailbox::Item> Mailbox::take_remote() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(remote_, {});
+}
+
+Responder::Responder(std::shared_ptr<Mailbox> mailbox, uint64_t connection)
+    : mailbox_(std::move(mailbox)), connection_(connection) {}
+
+Responder::Responder(Responder&& other) noexcept = default;
+
+Responder& Responder::operator=(Responder&& other) noexcept {
+  std::swap(mailbox_, other.mailbox_);
+  std::swap(connection_, other.connection_);
+  return *this;
+}
+
+Responder::~Responder() {
+  if (mailbox_) send(error_response(500, "the request was dropped without an answer"));
+}
+
+void Responder::send(Response response) {
+  if (auto mailbox = std::exchange(mailbox_, nullptr)) mailbox->put({connection_, std::move(response), nullptr});
+}
+
+void Responder::send_later(Finish finish) {
+  if (auto mailbox = std::exchange(mailbox_, nullptr)) mailbox->put({connection_, std::nullopt, std::move(finish)});
+}
+
+// ---- ConnectionCount
+
+void ConnectionCount::add(int change) {
+  std::lock_guard lock(mutex_);
+  count_ += change;
+  if (count_ == 0) changed_.notify_all();
+}
+
+bool ConnectionCount::wait_for_none(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, patience, [&] { return count_ == 0; });
+}
+
+// ---- IoThread
+
+IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index)
+    : options_(options),
+      handler_(handler),
+      count_(count),
+      index_(index),
+      mailbox_(std::make_shared<Mailbox>()),
+      ticker_(mailbox_->context),
+      thread_([this] { run(); }) {}
+
+IoThread::~IoThread() {
+  boost::asio::post(mailbox_->context, [this] { close_all(); });
+  thread_.join();
+}
+
+void IoThread::run() {
+  own_mailbox = mailbox_.get();
+  mailbox_->thread = this;
+  tick();
+  mailbox_->context.run();  // ends when close_all() has cancelled everything that is under way
+  mailbox_->thread = nullptr;
+  own_mailbox = nullptr;
+}
+
+void IoThread::tick() {
+  TimePoint now = Clock::now();
+  for_each_connection([&](Connection& connection) { connection.enforce_deadline(now); });
+  run_completions();
+  ticker_.expires_after(tick_period(options_));
+  ticker_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) tick();
+  });
+}
+
+void IoThread::adopt(boost::asio::ip::tcp::socket socket) {
+  if (draining_) return;
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  uint32_t index = free_slots_.back();
+  free_slots_.pop_back();
+  Slot& slot = slots_[index];
+  slot.connection = std::make_shared<Connection>(*this, std::move(socket), make_id(index, slot.generation));
+  count_.add(1);
+  slot.connection->start();
+}
+
+void IoThread::forget(uint64_t id) {
+  auto index = static_cast<uint32_t>(id);
+  if (find(id) == nullptr) return;
+  ++slots_[index].generation;
+  free_slots_.push_back(index);
+  std::shared_ptr<Connection> last = std::move(slots_[index].connection);
+  // The connection calls this from its own members: it goes when they have returned.
+  boost::asio::post(context(), [last = std::move(last)] {});
+  count_.add(-1);
+}
+
+Connection* IoThread::find(uint64_t id) {
+  auto index = static_cast<uint32_t>(id);
+  if (index >= slots_.size() || slots_[index].generation != id >> 32) return nullptr;
+  return slots_[index].connection.get();
+}
+
+void IoThread::run_completions() {
+  std::vector<Mailbox::Item> items = mailbox_->take_remote();
+  while (true) {
+    for (Mailbox::Item& item : items) {
+      Connection* connection = find(item.connection);
+      if (connection == nullptr) continue;  // the client has gone
+      connection->complete(item.response ? std::move(*item.response) : item.finish());
+    }
+    items.clear();
+    if (mailbox_->local.empty()) return;
+    std::swap(items, mailbox_->local);
+  }
+}
+
+template <typename Visit>
+void IoThread::for_each_connection(Visit visit) {
+  for (size_t i = 0; i < slots_.size(); ++i)
+    if (std::shared_ptr<Connection> connection = slots_[i].connection) visit(*connection);
+}
+
+void IoThread::begin_drain() {
+  draining_ = true;
+  for_each_connection([](Connection& connection) { connection.begin_drain(); });
+}
+
+void IoThread::close_all() {
+  draining_ = true;
+  for_each_connection([](Connection& connection) { connection.close(); });
+  ticker_.cancel();
+}
+
+}  // namespace ridge::front::http

@@ -1,0 +1,109 @@
+// The inside of Server: one event loop, its connections and its mailbox. Included by the server's own sources only,
+// which is why Asio may show here.
+//
+// Everything runs on the thread of `Mailbox::context` except Mailbox::put, which is thread-safe.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "front/http/body.h"
+#include "front/http/message.h"
+#include "front/http/server.h"
+
+namespace ridge::front::http {
+
+class Connection;
+class IoThread;
+
+// Answers on their way to connections. Shared by the thread and by every Responder, so that an answer may come after
+// its connection, or the whole server, is gone.
+class Mailbox {
+ public:
+  struct Item {
+    uint64_t connection = 0;
+    std::optional<Response> response;  // or, when absent, the one that `finish` makes
+    Finish finish;
+  };
+
+  void put(Item item);
+
+  boost::asio::io_context context{1};  // 1 = run by one thread; posting from others stays allowed
+  // Of the context's thread only:
+  IoThread* thread = nullptr;  // null = stopped
+  std::vector<Item> local;
+  std::vector<Item> take_remote();
+
+ private:
+  std::mutex mutex_;
+  std::vector<Item> remote_;  // guarded by mutex_
+};
+
+// How many connections the server has, and somebody waiting for none.
+class ConnectionCount {
+ public:
+  void add(int change);
+  bool wait_for_none(std::chrono::milliseconds patience);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;  // guarded by mutex_
+};
+
+class IoThread {
+ public:
+  IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index);
+  ~IoThread();  // cuts all connections off
+
+  boost::asio::io_context& context() { return mailbox_->context; }
+
+  // On this thread:
+  void adopt(boost::asio::ip::tcp::socket socket);
+  void begin_drain();
+  // Delivers what lies in the mailbox. Called at the end of every event.
+  void run_completions();
+  void forget(uint64_t connection);
+
+  const ServerOptions& options() const { return options_; }
+  Handler& handler() { return handler_; }
+  BodyPool& bodies() { return bodies_; }
+  const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
+  size_t index() const { return index_; }
+  bool draining() const { return draining_; }
+
+ private:
+  struct Slot {
+    std::shared_ptr<Connection> connection;
+    uint32_t generation = 0;
+  };
+
+  void run();
+  void tick();
+  void close_all();
+  Connection* find(uint64_t id);
+  template <typename Visit>
+  void for_each_connection(Visit visit);
+
+  const ServerOptions& options_;
+  Handler& handler_;
+  ConnectionCount& count_;
+  size_t index_;
+  std::shared_ptr<Mailbox> mailbox_;
+  BodyPool bodies_;
+  boost::asio::steady_timer ticker_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_slots_;
+  bool draining_ = false;
+  std::jthread thread_;  // last: ends first
+};
+
+}  // namespace ridge::front::http

@@ -1,0 +1,80 @@
+// What passes between the HTTP server and the code that answers: requests with their body, responses in pieces.
+//
+// A Request's texts belong to the connection and live until handle() returns; its body lives as long as it is held.
+// Values; a Responder may be used once, from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "front/http/body.h"
+
+namespace ridge::front::http {
+
+enum class Method : uint8_t { kGet, kHead, kPost, kOther };
+
+struct Request {
+  Method method = Method::kOther;
+  std::string_view target;                            // as sent: path and query, percent-encoded
+  std::optional<std::string_view> inference_length;   // Inference-Header-Content-Length
+  std::optional<std::string_view> content_encoding;
+  std::optional<std::string_view> accept_encoding;
+  std::shared_ptr<Body> body;                         // null = none was sent
+  TimePoint arrived{};                                // when its first byte was seen
+  size_t io_thread = 0;                               // index of the thread that calls handle()
+};
+
+struct Response {
+  int status = 200;
+  std::string_view content_type = "application/json";  // of static storage
+  std::string_view content_encoding;                   // of static storage; empty = identity
+  std::string_view allow;                              // of static storage; for 405
+  bool has_inference_length = false;                   // send Inference-Header-Content-Length = inference_length
+  size_t inference_length = 0;
+  std::string text;                                    // first part of the body
+  std::vector<std::span<const std::byte>> blobs;       // the rest of it, sent from where it lies
+  std::vector<std::shared_ptr<const void>> owners;     // keep the blobs' memory
+  bool close = false;                                  // close the connection after this answer
+};
+
+// An answer in the making. Runs on the connection's thread, so that the calling (worker) thread is free at once.
+using Finish = std::function<Response()>;
+
+// Where finished answers go: the I/O thread that owns the connection.
+class Mailbox;
+
+class Responder {
+ public:
+  Responder(std::shared_ptr<Mailbox> mailbox, uint64_t connection);
+  Responder(Responder&& other) noexcept;
+  Responder& operator=(Responder&& other) noexcept;
+  ~Responder();  // unanswered: the client gets a 500, not silence
+
+  void send(Response response);
+  void send_later(Finish finish);
+
+ private:
+  std::shared_ptr<Mailbox> mailbox_;  // null = answered
+  uint64_t connection_ = 0;
+};
+
+// The code behind the server. Thread-safe: every I/O thread calls it. Must not block.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  // Largest body [bytes] accepted for a request with this head; the body itself is not there yet.
+  virtual uint64_t body_limit(const Request& head) = 0;
+  virtual void handle(const Request& request, Responder responder) = 0;
+};
+
+// {"error": message} with that status.
+Response error_response(int status, std::string_view message);
+
+}  // namespace ridge::front::http

@@ -1,0 +1,189 @@
+#include "front/http/parser.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+#include <cstring>
+#include <limits>
+
+namespace ridge::front::http {
+namespace {
+
+namespace beast = boost::beast;
+using beast::http::field;
+using beast::string_view;
+using ErrorCode = beast::error_code;
+
+std::string_view plain(string_view text) { return {text.data(), text.size()}; }
+
+// A repeated list header means the joined list (RFC 9110, 5.3).
+void join(std::optional<std::string>& list, string_view value) {
+  if (list) list->append(", ").append(plain(value));
+  else list.emplace(plain(value));
+}
+
+// Keeps what the connection needs and drops every other field: no container of headers is ever built.
+class Collector final : public beast::http::basic_parser<true> {
+ public:
+  explicit Collector(Head& head) : head_(head) {
+    body_limit(std::numeric_limits<uint64_t>::max());  // boost::none, "no limit", refuses every body in Boost 1.74
+    eager(false);
+  }
+
+  void collect_chunks(Body& body, uint64_t limit) {
+    body_ = &body;
+    body_left_ = limit;
+    eager(true);
+  }
+  uint64_t received() const { return received_; }
+  const char* problem() const { return problem_; }
+  int codings() const { return codings_; }
+  bool plain_chunked() const { return plain_chunked_; }
+
+ private:
+  void on_request_impl(beast::http::verb method, string_view, string_view target, int version, ErrorCode&) override {
+    using beast::http::verb;
+    head_.method = method == verb::post   ? Method::kPost
+                   : method == verb::get  ? Method::kGet
+                   : method == verb::head ? Method::kHead
+                                          : Method::kOther;
+    head_.target.assign(target.data(), target.size());
+    head_.http_1_0 = version < 11;
+  }
+  void on_response_impl(int, string_view, int, ErrorCode&) override {}
+  void on_field_impl(field name, string_view text, string_view value, ErrorCode& ec) override {
+    if (name == field::unknown) {
+      if (!beast::iequals(text, "Inference-Header-Content-Length")) return;
+      if (head_.inference_length && *head_.inference_length != plain(value)) {
+        problem_ = "Inference-Header-Content-Length is given twice with different values";
+        ec = beast::http::error::bad_value;
+      }
+      head_.inference_length.emplace(plain(value));
+    } else if (name == field::content_encoding) {
+      join(head_.content_encoding, value);
+    } else if (name == field::accept_encoding) {
+      join(head_.accept_encoding, value);
+    } else if (name == field::transfer_encoding) {
+      ++codings_;
+      plain_chunked_ = beast::iequals(value, "chunked");
+    } else if (name == field::expect) {
+      if (beast::iequals(value, "100-continue")) head_.expects_continue = true;
+    }
+  }
+  void on_header_impl(ErrorCode&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) override {}
+  std::size_t on_body_impl(string_view body, ErrorCode&) override { return body.size(); }
+  void on_chunk_header_impl(std::uint64_t, string_view, ErrorCode&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, string_view body, ErrorCode&) override {
+    size_t kept = static_cast<size_t>(std::min<uint64_t>(body.size(), body_left_));
+    if (kept > 0) body_->append({reinterpret_cast<const std::byte*>(body.data()), kept});
+    body_left_ -= kept;
+    received_ += body.size();
+    return body.size();
+  }
+  void on_finish_impl(ErrorCode&) override {}
+
+  Head& head_;
+  Body* body_ = nullptr;
+  uint64_t body_left_ = 0;
+  uint64_t received_ = 0;
+  int codings_ = 0;
+  bool plain_chunked_ = false;
+  const char* problem_ = nullptr;
+};
+
+}  // namespace
+
+struct RequestParser::Impl {
+  uint32_t header_limit;
+  Head head;
+  std::optional<Collector> parser;
+  size_t head_bytes = 0;
+  bool collecting = false;
+  std::string problem;
+  int status = 400;
+
+  Step bad(int why, std::string text) {
+    status = why;
+    problem = std::move(text);
+    return {Event::kBad, 0};
+  }
+};
+
+RequestParser::RequestParser(uint32_t header_limit) : impl_(std::make_unique<Impl>()) {
+  impl_->header_limit = header_limit;
+  reset();
+}
+
+RequestParser::~RequestParser() = default;
+
+void RequestParser::reset() {
+  Head& head = impl_->head;
+  head.method = Method::kOther;
+  head.http_1_0 = false;
+  head.inference_length.reset();
+  head.content_encoding.reset();
+  head.accept_encoding.reset();
+  head.content_length.reset();
+  head.expects_continue = false;
+  impl_->head_bytes = 0;
+  impl_->collecting = false;
+  impl_->parser.emplace(head);
+  impl_->parser->header_limit(impl_->header_limit);
+}
+
+RequestParser::Step RequestParser::feed_head(std::string_view input) {
+  Impl& impl = *impl_;
+  size_t skipped = 0;  // empty lines before a request are harmless leftovers of old clients (RFC 9112, 2.2)
+  if (impl.head_bytes == 0)
+    while (skipped < input.size() && (input[skipped] == '\r' || input[skipped] == '\n')) ++skipped;
+  input.remove_prefix(skipped);
+  if (input.empty()) return {Event::kNeedMore, skipped};
+
+  ErrorCode ec;
+  size_t used = impl.parser->put(boost::asio::const_buffer(input.data(), input.size()), ec);
+  impl.head_bytes += used;
+  bool too_long = impl.head_bytes > impl.header_limit || input.size() - used >= impl.header_limit;
+  if (ec == beast::http::error::header_limit || ((!impl.parser->is_header_done()) && too_long))
+    return impl.bad(431, "the request's headers are longer than " + std::to_string(impl.header_limit) + " bytes");
+  if (ec == beast::http::error::need_more) return {Event::kNeedMore, skipped + used};
+  if (ec) {
+    const char* own = impl.parser->problem();
+    return impl.bad(400, own != nullptr ? own : "malformed HTTP request: " + ec.message());
+  }
+  if (!impl.parser->is_header_done()) return {Event::kNeedMore, skipped + used};
+
+  Head& head = impl.head;
+  head.keep_alive = impl.parser->keep_alive();
+  head.chunked = impl.parser->chunked();
+  if (impl.parser->codings() > 0) {
+    if (impl.parser->codings() > 1 || !impl.parser->plain_chunked())
+      return impl.bad(501, "this Transfer-Encoding is not supported; send the body as is or as 'chunked'");
+    if (head.http_1_0) return impl.bad(400, "HTTP/1.0 has no Transfer-Encoding");
+  }
+  if (auto length = impl.parser->content_length(); length && !head.chunked) head.content_length = *length;
+  return {Event::kHead, skipped + used};
+}
+
+RequestParser::Step RequestParser::feed_chunks(std::string_view input, Body& body, uint64_t limit) {
+  Impl& impl = *impl_;
+  if (!impl.collecting) impl.parser->collect_chunks(body, limit);
+  impl.collecting = true;
+  ErrorCode ec;
+  size_t used = 0;
+  while (used < input.size() && !impl.parser->is_done() && !ec)
+    used += impl.parser->put(boost::asio::const_buffer(input.data() + used, input.size() - used), ec);
+  if (ec && ec != beast::http::error::need_more) return impl.bad(400, "malformed chunked body: " + ec.message());
+  if (impl.parser->is_done()) return {Event::kMessage, used};
+  if (input.size() - used >= impl.header_limit) return impl.bad(400, "malformed chunked body: a line is too long");
+  return {Event::kNeedMore, used};
+}
+
+const Head& RequestParser::head() const { return impl_->head; }
+uint64_t RequestParser::body_received() const { return impl_->parser->received(); }
+const std::string& RequestParser::problem() const { return impl_->problem; }
+int RequestParser::problem_status() const { return impl_->status; }
+
+}  // namespace ridge::front::http

@@ -1,0 +1,117 @@
+#include "front/http/repository_request.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace ridge::front::http {
+namespace {
+
+constexpr size_t kLongestPath = 255;  // [bytes]
+
+Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+Result<Json> read_object(std::string_view body) {
+  if (is_blank(body)) return Json(Json::object());
+  RIDGE_ASSIGN(Json json, parse_json(body, "the request"));
+  if (!json.is_object()) return invalid("the request should be a JSON object, found " + dump_json(json).substr(0, 60));
+  return json;
+}
+
+Result<Json> read_parameters(std::string_view body) {
+  RIDGE_ASSIGN(Json json, read_object(body));
+  auto found = json.find("parameters");
+  if (found == json.end() || found->is_null()) return Json(Json::object());
+  if (!found->is_object()) return invalid("'parameters' should be an object, found " + dump_json(*found).substr(0, 60));
+  return Json(std::move(*found));
+}
+
+// A file's place below the model's folder: relative, and going nowhere else.
+bool is_safe_path(std::string_view path) {
+  if (path.empty() || path.size() > kLongestPath || path.find('\0') != std::string_view::npos ||
+      path.find('\\') != std::string_view::npos)
+    return false;
+  while (true) {
+    size_t slash = path.find('/');
+    std::string_view part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == "..") return false;
+    if (slash == std::string_view::npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+Status add_file(const std::string& key, const Json& value, serve::LoadRequest& request) {
+  std::string path = key.substr(std::string_view("file:").size());
+  if (!is_safe_path(path))
+    return invalid("'" + key.substr(0, 80) + "' does not name a file below the model's folder; use file:VERSION/NAME");
+  if (!value.is_string()) return invalid("'" + key + "' should be the file's content in base64");
+  std::optional<std::string> content = base64_decoded(value.get_ref<const std::string&>());
+  if (!content) return invalid("the content of '" + key + "' is not base64");
+  request.files.emplace_back(std::move(path), std::move(*content));
+  return {};
+}
+
+// The value of each character, -1 for those outside the alphabet.
+constexpr std::array<int8_t, 256> kBase64Values = [] {
+  std::array<int8_t, 256> values{};
+  values.fill(-1);
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t i = 0; i < kAlphabet.size(); ++i) values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int8_t>(i);
+  return values;
+}();
+
+}  // namespace
+
+Result<bool> read_index_request(std::string_view body) {
+  RIDGE_ASSIGN(Json json, read_object(body));
+  return json_member_or<bool>(json, "ready", false);
+}
+
+Result<serve::LoadRequest> read_load_request(std::string_view body) {
+  RIDGE_ASSIGN(Json parameters, read_parameters(body));
+  serve::LoadRequest request;
+  for (const auto& [key, value] : parameters.items()) {
+    if (key == "config") {
+      if (!value.is_string()) return invalid("'config' should be a string that holds the model configuration as JSON");
+      request.config_json = value.get<std::string>();
+    } else if (key.starts_with("file:")) {
+      RIDGE_TRY(add_file(key, value, request));
+    } else {
+      return invalid("unknown parameter '" + key + "'; a load takes 'config' and 'file:VERSION/NAME'");
+    }
+  }
+  if (!request.files.empty() && !request.config_json)
+    return invalid("files replace the model's folder and need the parameter 'config' beside them");
+  return request;
+}
+
+Result<bool> read_unload_request(std::string_view body) {
+  RIDGE_ASSIGN(Json parameters, read_parameters(body));
+  return json_member_or<bool>(parameters, "unload_dependents", false);
+}
+
+std::optional<std::string> base64_decoded(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  text.remove_suffix(padding);
+  std::string decoded;
+  decoded.reserve(text.size() / 4 * 3 + 3);
+  uint32_t bits = 0;
+  unsigned count = 0;  // of bits not yet written
+  for (char c : text) {
+    int8_t value = kBase64Values[static_cast<unsigned char>(c)];
+    if (value < 0) return std::nullopt;
+    bits = bits << 6 | static_cast<uint32_t>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    decoded += static_cast<char>(bits >> count & 0xFF);
+  }
+  if ((bits & ((1u << count) - 1)) != 0) return std::nullopt;
+  return decoded;
+}
+
+}  // namespace ridge::front::http

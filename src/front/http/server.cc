@@ -1,0 +1,158 @@
+#include "front/http/server.h"
+
+#include <sys/resource.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <future>
+#include <vector>
+
+#include "base/log.h"
+#include "front/http/io_thread.h"
+
+namespace ridge::front::http {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+
+constexpr std::chrono::milliseconds kAcceptPause{100};  // after running out of descriptors
+
+// A thousand idle clients need a thousand descriptors; the usual soft limit is 1024, the hard one far above.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Error bind_error(const ServerOptions& options, const char* doing, const ErrorCode& ec) {
+  std::string message = std::string(doing) + " " + options.address + ":" + std::to_string(options.port) + ": " + ec.message();
+  if (ec == asio::error::address_in_use)
+    message += "; another program holds the port: stop it or choose another port (0 = any free one)";
+  if (ec == asio::error::access_denied) message += "; ports below 1024 need privileges: choose a higher one";
+  return {Code::kFailed, message};
+}
+
+Status listen(tcp::acceptor& acceptor, const ServerOptions& options) {
+  ErrorCode ec;
+  asio::ip::address address = asio::ip::make_address(options.address == "localhost" ? "127.0.0.1" : options.address, ec);
+  if (ec)
+    return Error{Code::kInvalid, "'" + options.address + "' is not an IP address to listen on; use e.g. 0.0.0.0 or 127.0.0.1"};
+  tcp::endpoint endpoint(address, options.port);
+  if (acceptor.open(endpoint.protocol(), ec); ec) return bind_error(options, "open", ec);
+  acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
+  if (acceptor.bind(endpoint, ec); ec) return bind_error(options, "listen on", ec);
+  if (acceptor.listen(4096, ec); ec) return bind_error(options, "listen on", ec);
+  acceptor.non_blocking(true, ec);
+  return {};
+}
+
+}  // namespace
+
+// The acceptor lives on the first thread and deals new connections out in turn: with few connections (a handful of
+// clients that keep theirs) the kernel's own sharding by hash would leave threads idle.
+struct Server::Impl {
+  ServerOptions options;
+  std::shared_ptr<Handler> handler;
+  ConnectionCount count;
+  std::vector<std::unique_ptr<IoThread>> threads;
+  std::unique_ptr<tcp::acceptor> acceptor;
+  std::unique_ptr<asio::steady_timer> pause;
+  uint16_t port = 0;
+  size_t next = 0;
+  bool warned = false;
+
+  ~Impl() {
+    on_first([this] { stop_accepting(); });
+    threads.clear();
+  }
+
+  // Runs `work` on the accepting thread and waits for it.
+  template <typename Work>
+  void on_first(Work work) {
+    if (threads.empty()) return;
+    std::promise<void> done;
+    asio::post(threads[0]->context(), [&] {
+      work();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
+  void stop_accepting() {
+    acceptor.reset();
+    pause.reset();
+  }
+
+  void accept() {
+    IoThread& target = *threads[next];
+    acceptor->async_accept(target.context(), [this, &target](const ErrorCode& ec, tcp::socket socket) {
+      if (acceptor == nullptr || ec == asio::error::operation_aborted) return;
+      if (ec) return pause_accepting(ec);
+      hand_over(target, std::move(socket));
+      accept();
+    });
+  }
+
+  void hand_over(IoThread& target, tcp::socket socket) {
+    next = (next + 1) % threads.size();
+    asio::post(target.context(), [&target, socket = std::move(socket)]() mutable {
+      target.adopt(std::move(socket));
+      target.run_completions();
+    });
+  }
+
+  void pause_accepting(const ErrorCode& ec) {
+    if (!std::exchange(warned, true))
+      log::warning("http port {}: cannot accept connections: {}; raise the limit of open files (ulimit -n)", port, ec.message());
+    pause->expires_after(kAcceptPause);
+    pause->async_wait([this](const ErrorCode& cancelled) {
+      if (!cancelled && acceptor != nullptr) accept();
+    });
+  }
+};
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::shared_ptr<Handler> handler) {
+  raise_descriptor_limit();
+  auto impl = std::make_unique<Impl>();
+  impl->options = std::move(options);
+  impl->handler = std::move(handler);
+  size_t count = static_cast<size_t>(std::max(1, impl->options.threads));
+  for (size_t i = 0; i < count; ++i)
+    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, impl->count, i));
+  asio::io_context& first = impl->threads[0]->context();
+  Status listening;
+  impl->on_first([&] {
+    impl->acceptor = std::make_unique<tcp::acceptor>(first);
+    impl->pause = std::make_unique<asio::steady_timer>(first);
+    listening = listen(*impl->acceptor, impl->options);
+    if (!listening) return;
+    impl->port = impl->acceptor->local_endpoint().port();
+    impl->accept();
+  });
+  if (!listening) return std::move(listening).error();
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+uint16_t Server::port() const { return impl_->port; }
+
+bool Server::drain(std::chrono::milliseconds patience) {
+  impl_->on_first([this] { impl_->stop_accepting(); });
+  for (const std::unique_ptr<IoThread>& thread : impl_->threads) {
+    std::promise<void> done;
+    asio::post(thread->context(), [&] {
+      thread->begin_drain();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  return impl_->count.wait_for_none(patience);
+}
+
+}  // namespace ridge::front::http

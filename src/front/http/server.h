@@ -1,0 +1,49 @@
+// Server: HTTP/1.1 over TCP. Reads requests, hands them to a Handler, delivers the answers in order. Knows nothing of
+// inference.
+//
+// N threads, each with its own event loop and its own connections; nothing is shared between them on the way of a
+// request. Requests of one connection are answered strictly in order. Every state of a connection has a deadline, so
+// that silent or slow clients go away and cost nobody else anything.
+// start(), port() and drain() from one thread; the destructor closes everything at once.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "front/http/message.h"
+
+namespace ridge::front::http {
+
+struct ServerOptions {
+  std::string address = "0.0.0.0";
+  uint16_t port = 8000;  // 0 = any free one
+  int threads = 1;
+  uint32_t header_limit = 64 * 1024;                // [bytes] request line and fields
+  std::chrono::milliseconds idle_timeout{600'000};  // between requests
+  std::chrono::milliseconds head_timeout{30'000};   // from a request's first byte to the end of its head
+  // For bodies and answers: this long, plus the time that the bytes moved so far take at the slowest accepted rate.
+  std::chrono::milliseconds stall_timeout{30'000};
+  uint64_t slowest_bytes_per_s = 16 * 1024;
+};
+
+class Server {
+ public:
+  // Binds, listens and answers from now on. kFailed: the port is taken, the address is not of this machine, …
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, std::shared_ptr<Handler> handler);
+  ~Server();
+
+  uint16_t port() const;
+  // Stops accepting, closes idle connections at once, lets requests in progress finish and closes their connections
+  // after the answer; returns when all are gone or `patience` has passed (false: some were cut off).
+  bool drain(std::chrono::milliseconds patience);
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ridge::front::http

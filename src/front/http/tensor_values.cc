@@ -1,0 +1,263 @@
+#include "front/http/tensor_values.h"
+
+#include <simdjson.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "front/http/json_text.h"
+
+namespace ridge::front::http {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr size_t kMaxNesting = 100;
+
+std::string found_text(const dom::element& value) {
+  std::string text = simdjson::minify(value);
+  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+}
+
+Error wrong_value(int64_t index, const std::string& expected, const dom::element& found) {
+  return {Code::kInvalid, "element " + std::to_string(index) + " should be " + expected + ", found " + found_text(found)};
+}
+
+// Calls put(value) for every value that is not a list, in order. No recursion: the client chooses the depth.
+template <typename Put>
+Status for_each_value(const dom::array& values, Put put) {
+  struct Level {
+    dom::array::iterator at, end;
+  };
+  std::vector<Level> levels{{values.begin(), values.end()}};
+  while (!levels.empty()) {
+    Level& level = levels.back();
+    if (!(level.at != level.end)) {
+      levels.pop_back();
+      continue;
+    }
+    dom::element value = *level.at;
+    ++level.at;
+    if (!value.is_array()) {
+      RIDGE_TRY(put(value));
+      continue;
+    }
+    if (levels.size() == kMaxNesting)
+      return Error{Code::kInvalid, "data is nested deeper than " + std::to_string(kMaxNesting)};
+    dom::array inner = value.get_array().value_unsafe();
+    levels.push_back({inner.begin(), inner.end()});
+  }
+  return {};
+}
+
+template <typename T>
+std::string range_text() {
+  return "an integer from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+         std::to_string(std::numeric_limits<T>::max());
+}
+
+// ok = `value` is exactly a T.
+template <typename T>
+bool read_value(const dom::element& value, T& result) {
+  dom::element_type type = value.type();
+  if constexpr (std::is_floating_point_v<T>) {
+    if (type == dom::element_type::DOUBLE) result = static_cast<T>(value.get_double().value_unsafe());
+    else if (type == dom::element_type::INT64) result = static_cast<T>(value.get_int64().value_unsafe());
+    else if (type == dom::element_type::UINT64) result = static_cast<T>(value.get_uint64().value_unsafe());
+    else return false;
+    return std::isfinite(result);  // 1e300 is no FP32
+  } else {
+    if (type == dom::element_type::INT64) {
+      int64_t number = value.get_int64().value_unsafe();
+      result = static_cast<T>(number);
+      return std::in_range<T>(number);
+    }
+    if (type != dom::element_type::UINT64) return false;
+    uint64_t number = value.get_uint64().value_unsafe();
+    result = static_cast<T>(number);
+    return std::in_range<T>(number);
+  }
+}
+
+template <typename T>
+std::string expected_text() {
+  if constexpr (std::is_same_v<T, float>) return "a number within the range of FP32";
+  else if constexpr (std::is_floating_point_v<T>) return "a number";
+  else return range_text<T>();
+}
+
+Error wrong_count(const Shape& shape, int64_t expected, const std::string& found) {
+  return {Code::kInvalid, "shape " + shape_text(shape) + " needs " + std::to_string(expected) + " values, data has " + found};
+}
+
+// `read`: (const dom::element&, T&) → bool.
+template <typename T, typename Read>
+Result<PackedTensor> pack_fixed(const dom::array& values, const Shape& shape, int64_t count, const std::string& expected,
+                                Read read) {
+  auto buffer = std::make_shared<Buffer>(static_cast<size_t>(count) * sizeof(T));
+  std::byte* at = buffer->data();
+  int64_t seen = 0;
+  RIDGE_TRY(for_each_value(values, [&](const dom::element& value) -> Status {
+    if (seen == count) return wrong_count(shape, count, "more");
+    T number{};
+    if (!read(value, number)) return wrong_value(seen, expected, value);
+    std::memcpy(at, &number, sizeof number);
+    at += sizeof number;
+    ++seen;
+    return {};
+  }));
+  if (seen != count) return wrong_count(shape, count, std::to_string(seen));
+  return PackedTensor{buffer->span(), buffer};
+}
+
+template <typename T>
+Result<PackedTensor> pack_numbers(const dom::array& values, const Shape& shape, int64_t count) {
+  return pack_fixed<T>(values, shape, count, expected_text<T>(),
+                       [](const dom::element& value, T& number) { return read_value(value, number); });
+}
+
+Result<PackedTensor> pack_bools(const dom::array& values, const Shape& shape, int64_t count) {
+  return pack_fixed<uint8_t>(values, shape, count, "true or false", [](const dom::element& value, uint8_t& flag) {
+    if (!value.is_bool()) return false;
+    flag = value.get_bool().value_unsafe() ? 1 : 0;
+    return true;
+  });
+}
+
+Result<PackedTensor> pack_strings(const dom::array& values, const Shape& shape, int64_t count) {
+  auto block = std::make_shared<std::vector<std::byte>>();
+  int64_t seen = 0;
+  RIDGE_TRY(for_each_value(values, [&](const dom::element& value) -> Status {
+    if (seen == count) return wrong_count(shape, count, "more");
+    if (!value.is_string()) return wrong_value(seen, "a string", value);
+    std::string_view text = value.get_string().value_unsafe();
+    auto length = static_cast<uint32_t>(text.size());  // the body is shorter than 4 GiB: simdjson reads no more
+    size_t at = block->size();
+    block->resize(at + sizeof length + text.size());
+    std::memcpy(block->data() + at, &length, sizeof length);
+    if (!text.empty()) std::memcpy(block->data() + at + sizeof length, text.data(), text.size());
+    ++seen;
+    return {};
+  }));
+  if (seen != count) return wrong_count(shape, count, std::to_string(seen));
+  return PackedTensor{*block, block};
+}
+
+Error no_json_form(DataType type) {
+  return {Code::kInvalid, std::string(data_type_name(type)) + " has no JSON form; use the binary tensor extension"};
+}
+
+// ---- packed → text
+
+template <typename T>
+void append_value(std::string& text, T value) {
+  if constexpr (std::is_floating_point_v<T>) append_json_number(text, value);
+  else if constexpr (std::is_signed_v<T>) append_json_integer(text, int64_t{value});
+  else append_json_integer(text, uint64_t{value});
+}
+
+template <typename T>
+Status append_numbers(std::string& text, std::span<const std::byte> data) {
+  size_t count = data.size() / sizeof(T);
+  text.reserve(text.size() + count * (std::is_floating_point_v<T> ? 2 * sizeof(T) + 4 : sizeof(T) + 2) + 2);
+  for (size_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, data.data() + i * sizeof value, sizeof value);
+    if constexpr (std::is_floating_point_v<T>)
+      if (!std::isfinite(value))
+        return Error{Code::kInvalid, "element " + std::to_string(i) + (std::isnan(value) ? " is NaN" : " is infinite") +
+                                         ", which JSON cannot express; ask for this output with binary_data"};
+    if (i > 0) text += ',';
+    append_value(text, value);
+  }
+  return {};
+}
+
+Status append_bools(std::string& text, std::span<const std::byte> data) {
+  for (size_t i = 0; i < data.size(); ++i) {
+    if (i > 0) text += ',';
+    text += data[i] != std::byte{0} ? "true" : "false";
+  }
+  return {};
+}
+
+Status append_strings(std::string& text, std::span<const std::byte> data) {
+  size_t at = 0;
+  for (size_t i = 0; at < data.size(); ++i) {
+    uint32_t length = 0;
+    if (data.size() - at < sizeof length) return Error{Code::kFailed, "the model's BYTES block is cut off"};
+    std::memcpy(&length, data.data() + at, sizeof length);
+    at += sizeof length;
+    if (data.size() - at < length) return Error{Code::kFailed, "the model's BYTES block is cut off"};
+    std::string_view value(reinterpret_cast<const char*>(data.data() + at), length);
+    at += length;
+    if (!is_utf8(value))
+      return Error{Code::kInvalid, "element " + std::to_string(i) +
+                                       " is not UTF-8, which JSON cannot express; ask for this output with binary_data"};
+    if (i > 0) text += ',';
+    append_json_string(text, value);
+  }
+  return {};
+}
+
+Status append_elements(std::string& text, DataType type, std::span<const std::byte> data) {
+  switch (type) {
+    case DataType::kBool: return append_bools(text, data);
+    case DataType::kUint8: return append_numbers<uint8_t>(text, data);
+    case DataType::kUint16: return append_numbers<uint16_t>(text, data);
+    case DataType::kUint32: return append_numbers<uint32_t>(text, data);
+    case DataType::kUint64: return append_numbers<uint64_t>(text, data);
+    case DataType::kInt8: return append_numbers<int8_t>(text, data);
+    case DataType::kInt16: return append_numbers<int16_t>(text, data);
+    case DataType::kInt32: return append_numbers<int32_t>(text, data);
+    case DataType::kInt64: return append_numbers<int64_t>(text, data);
+    case DataType::kFp32: return append_numbers<float>(text, data);
+    case DataType::kFp64: return append_numbers<double>(text, data);
+    case DataType::kBytes: return append_strings(text, data);
+    case DataType::kFp16:
+    case DataType::kBf16:
+    case DataType::kInvalid: break;
+  }
+  return no_json_form(type);
+}
+
+}  // namespace
+
+Result<PackedTensor> pack_values(const dom::element& element, DataType type, const Shape& shape, size_t json_size) {
+  if (!element.is_array()) return Error{Code::kInvalid, "'data' should be a list, found " + found_text(element)};
+  dom::array values = element.get_array().value_unsafe();
+  std::optional<int64_t> count = element_count(shape);
+  if (!count) return Error{Code::kInvalid, "shape " + shape_text(shape) + " has too many elements"};
+  // Every value takes at least two bytes of text: a claimed size never allocates.
+  if (*count > static_cast<int64_t>(json_size)) return wrong_count(shape, *count, "fewer");
+  switch (type) {
+    case DataType::kBool: return pack_bools(values, shape, *count);
+    case DataType::kUint8: return pack_numbers<uint8_t>(values, shape, *count);
+    case DataType::kUint16: return pack_numbers<uint16_t>(values, shape, *count);
+    case DataType::kUint32: return pack_numbers<uint32_t>(values, shape, *count);
+    case DataType::kUint64: return pack_numbers<uint64_t>(values, shape, *count);
+    case DataType::kInt8: return pack_numbers<int8_t>(values, shape, *count);
+    case DataType::kInt16: return pack_numbers<int16_t>(values, shape, *count);
+    case DataType::kInt32: return pack_numbers<int32_t>(values, shape, *count);
+    case DataType::kInt64: return pack_numbers<int64_t>(values, shape, *count);
+    case DataType::kFp32: return pack_numbers<float>(values, shape, *count);
+    case DataType::kFp64: return pack_numbers<double>(values, shape, *count);
+    case DataType::kBytes: return pack_strings(values, shape, *count);
+    case DataType::kFp16:
+    case DataType::kBf16:
+    case DataType::kInvalid: break;
+  }
+  return no_json_form(type);
+}
+
+Status append_values(std::string& text, DataType type, std::span<const std::byte> data) {
+  text += '[';
+  RIDGE_TRY(append_elements(text, type, data));
+  text += ']';
+  return {};
+}
+
+}  // namespace ridge::front::http

@@ -1,0 +1,64 @@
+#include "plan/first_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ridge::plan {
+namespace {
+
+// Handing an operator to several threads and waiting for them costs some microseconds; a model whose whole bound on one
+// thread is below this gains nothing from a second. Assumed (a thread wake-up on Linux takes 5 to 50 µs), checked by tuning.
+constexpr double kTooSmallToShareMs = 0.05;
+
+void choose_threads(const hw::Machine& machine, const cost::Costs& costs, const Wishes& wishes, Plan& plan) {
+  int usable = hw::usable_threads(machine);
+  if (wishes.threads) {
+    plan.threads = *wishes.threads;
+    if (plan.threads > usable)
+      plan.reasons.push_back(
+          fmt::format("{} threads were asked for, more than the {} this process may keep busy", plan.threads, usable));
+    return;
+  }
+  plan.threads = usable;
+  if (auto one = cost::limits_of(machine, 1); usable > 1 && one && cost::bound(costs, *one).ms < kTooSmallToShareMs) {
+    plan.threads = 1;
+    plan.reasons.push_back(fmt::format("1 thread: one run needs {} at least, too little to share out",
+                                       format_ms(cost::bound(costs, *one).ms)));
+    return;
+  }
+  if (machine.cpu.quota && usable < machine.cpu.allowed_cores)
+    plan.reasons.push_back(
+        fmt::format("{} threads: the quota of {:g} processors is below the {} cores that may be used", usable,
+                    *machine.cpu.quota, machine.cpu.allowed_cores));
+  else
+    plan.reasons.push_back(fmt::format("{} threads: one per physical core that may be used", usable));
+}
+
+// Threads that wait by spinning use up a quota without computing, and steal cores when there are more threads than cores.
+void choose_spin(const hw::Machine& machine, Plan& plan) {
+  bool quota = machine.cpu.quota && *machine.cpu.quota < machine.cpu.allowed_processors;
+  bool crowded = plan.threads > std::max(machine.cpu.allowed_processors, 1);
+  if (!quota && !crowded) return;
+  plan.spin = Spin::kOff;
+  plan.reasons.push_back(
+      quota
+          ? fmt::format("waiting threads sleep: spinning would use up the quota of {:g} processors", *machine.cpu.quota)
+          : "waiting threads sleep: there are more threads than processors");
+}
+
+}  // namespace
+
+Plan first_plan(const hw::Machine& machine, const cost::Costs& costs, const Wishes& wishes) {
+  Plan plan;
+  plan.model = wishes.model;
+  plan.shapes = wishes.shapes;
+  plan.batch = wishes.batch;
+  plan.precision = wishes.precision;
+  choose_threads(machine, costs, wishes, plan);
+  choose_spin(machine, plan);
+  if (auto limits = cost::limits_of(machine, plan.threads)) plan.bound_ms = cost::bound(costs, *limits).ms;
+  return plan;
+}
+
+}  // namespace ridge::plan

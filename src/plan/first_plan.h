@@ -1,0 +1,28 @@
+// The plan before any search: what ridge would choose for a model on a machine, from their descriptions alone. Pure; no
+// file, clock or device is touched.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cost/costs.h"
+#include "hw/machine.h"
+#include "plan/plan.h"
+
+namespace ridge::plan {
+
+// What the user fixed; the rest is decided.
+struct Wishes {
+  std::string model;
+  std::map<std::string, Shape> shapes;  // of the inputs, all dimensions known
+  int64_t batch = 1;
+  std::optional<int> threads;
+  Precision precision = Precision::kFp32;
+};
+
+// One instance with a thread per usable core (fewer where the model is too small to share out), bound_ms from the
+// machine's limits if these were measured, and a reason for each decision.
+Plan first_plan(const hw::Machine& machine, const cost::Costs& costs, const Wishes& wishes);
+
+}  // namespace ridge::plan
