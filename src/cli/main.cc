@@ -25,6 +25,7 @@ struct Row {
 // In the order in which a user meets them. One row per verb.
 const std::vector<Row> kVerbs = {
     {"make", "write a reference model with random weights", make},
+    {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
 };
 
 // Levenshtein distance: least number of inserted, deleted or replaced characters.

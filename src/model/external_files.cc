@@ -1,12 +1,10 @@
 #include "model/external_files.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <onnx/onnx_pb.h>
 
-#include <fstream>
-#include <limits>
 #include <set>
+
+#include "model/model_file.h"
 
 namespace ridge::model {
 namespace {
@@ -40,13 +38,8 @@ void collect(const onnx::GraphProto& graph, std::set<std::string>& files) {
 }  // namespace
 
 Result<std::vector<std::string>> external_files(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{Code::kNotFound, "read model " + path + ": the file cannot be opened"};
-  google::protobuf::io::IstreamInputStream stream(&file);
-  google::protobuf::io::CodedInputStream input(&stream);
-  input.SetTotalBytesLimit(std::numeric_limits<int>::max());
   onnx::ModelProto model;
-  if (!model.ParseFromCodedStream(&input)) return Error{Code::kInvalid, "read model " + path + ": not an ONNX file, or truncated"};
+  RIDGE_TRY(load(path, model));
   std::set<std::string> files;
   collect(model.graph(), files);
   for (const onnx::FunctionProto& function : model.functions())
