@@ -1,7 +1,5 @@
 #include "hw/limits.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -13,6 +11,7 @@
 namespace ridge::hw {
 namespace {
 
+constexpr const char* kStep = "peak rates and bandwidths";
 constexpr double kBurstSeconds = 1.5e-3;
 constexpr int kBurstsPerVisit = 3;
 constexpr int64_t kClockAdditions = 64 * 1024;  // about 20 µs
@@ -37,7 +36,6 @@ struct Candidate {
 
 // What is asked: a precision or a level with a number of threads.
 struct Question {
-  std::string name;
   int threads = 1;
   bool is_peak = false;
   Precision precision = Precision::kFp32;
@@ -55,8 +53,6 @@ std::vector<Question> peak_questions(const Machine& machine, int threads) {
   for (const PeakKernel* kernel : peak_kernels_for(machine.cpu.isa)) {
     if (questions.empty() || questions.back().precision != kernel->precision) {
       Question question;
-      question.name =
-          fmt::format("{}, {} thread{}", precision_name(kernel->precision), threads, threads == 1 ? "" : "s");
       question.threads = threads;
       question.is_peak = true;
       question.precision = kernel->precision;
@@ -88,7 +84,6 @@ std::vector<Question> memory_questions(const Machine& machine, int threads) {
   for (const WorkingSet& set : working_sets(machine, threads)) {
     if (questions.empty() || questions.back().level != set.level) {
       Question question;
-      question.name = fmt::format("{}, {} thread{}", set.level, threads, threads == 1 ? "" : "s");
       question.threads = threads;
       question.level = set.level;
       questions.push_back(std::move(question));
@@ -178,11 +173,10 @@ void drop_hopeless(Question& question) {
 }
 
 // Visits every question once. True if one of them found a clearly better answer than before.
-bool ask_all(Crew& crew, std::vector<Question>& questions,
-             const std::function<void(const std::string&, size_t)>& step) {
+bool ask_all(Crew& crew, std::vector<Question>& questions, const std::function<void(double share_of_round)>& progress) {
   bool grew = false;
   for (size_t i = 0; i < questions.size(); ++i) {
-    step(questions[i].name, i);
+    progress(static_cast<double>(i) / static_cast<double>(questions.size()));
     double before = questions[i].best();
     for (Candidate& candidate : questions[i].candidates)
       if (!candidate.dropped) visit(crew, questions[i].threads, candidate);
@@ -265,10 +259,9 @@ Result<Limits> measure_limits(const Machine& machine, const MeasureOptions& opti
   for (int round = 0; round < options.least_rounds || quiet < kQuietRounds; ++round) {
     double used = to_seconds(Clock::now() - start) / options.most_seconds;
     if (round > 0 && used >= 1) break;
-    bool grew = ask_all(*crew, questions, [&](const std::string& name, size_t index) {
-      double of_round = static_cast<double>(index) / static_cast<double>(questions.size());
-      double by_rounds = (round + of_round) / (options.least_rounds + kQuietRounds);
-      if (options.progress) options.progress(name, std::min(0.99, std::max(used, by_rounds)));
+    bool grew = ask_all(*crew, questions, [&](double share_of_round) {
+      double by_rounds = (round + share_of_round) / (options.least_rounds + kQuietRounds);
+      if (options.progress) options.progress(kStep, std::min(0.99, std::max(used, by_rounds)));
     });
     quiet = grew ? 0 : quiet + 1;
     if (round + 1 >= kTrialRounds) std::for_each(questions.begin(), questions.end(), drop_hopeless);
