@@ -1,0 +1,77 @@
+#include "serve/batch_inputs.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "serve/reshape.h"
+
+namespace ridge::serve {
+namespace {
+
+constexpr size_t kAlignment = 64;
+// What tensors without elements point at: engines refuse null.
+alignas(kAlignment) constexpr std::byte kNothing[kAlignment] = {};
+
+size_t padded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+bool usable_in_place(const RequestInput& input) {
+  size_t element = std::max<size_t>(1, data_type_size(input.type));
+  return reinterpret_cast<uintptr_t>(input.data.data()) % element == 0;
+}
+
+}  // namespace
+
+void BatchInputs::set_shape(TensorView& view, const TensorSettings& tensor, const Shape& shape, int64_t rows) const {
+  if (!tensor.reshape) {
+    view.shape.assign(shape.begin(), shape.end());
+    if (settings_.batching()) view.shape[0] = rows;
+    return;
+  }
+  auto actual = std::span(shape).subspan(settings_.batching() ? 1 : 0);
+  view.shape = reshaped(tensor.dims, actual, *tensor.reshape);
+  if (settings_.batching()) view.shape.insert(view.shape.begin(), rows);
+}
+
+void BatchInputs::reserve(std::span<const JobPtr> jobs) {
+  size_t needed = 0;
+  for (size_t i = 0; i < settings_.inputs.size(); ++i) {
+    size_t bytes = 0;
+    for (const JobPtr& job : jobs) bytes += job->request.inputs[i].data.size();
+    needed += padded(bytes);
+  }
+  used_ = 0;
+  if (needed > buffer_.size()) buffer_ = Buffer(needed);
+}
+
+std::span<const std::byte> BatchInputs::gather(std::span<const JobPtr> jobs, size_t input) {
+  std::byte* start = buffer_.data() + used_;
+  std::byte* end = start;
+  for (const JobPtr& job : jobs) {
+    std::span<const std::byte> data = job->request.inputs[input].data;
+    if (data.empty()) continue;
+    std::memcpy(end, data.data(), data.size());
+    end += data.size();
+  }
+  auto size = static_cast<size_t>(end - start);
+  used_ += padded(size);
+  return {start, size};
+}
+
+std::span<const TensorView> BatchInputs::assemble(std::span<const JobPtr> jobs, int64_t rows) {
+  const auto& first = jobs.front()->request.inputs;
+  bool in_place = jobs.size() == 1 && std::all_of(first.begin(), first.end(), usable_in_place);
+  if (!in_place) reserve(jobs);
+  for (size_t i = 0; i < settings_.inputs.size(); ++i) {
+    const TensorSettings& tensor = settings_.inputs[i];
+    TensorView& view = views_[static_cast<size_t>(tensor.signature_index)];
+    view.type = first[i].type;
+    if (view.type == DataType::kInvalid) continue;
+    set_shape(view, tensor, first[i].shape, rows);
+    view.data = in_place ? first[i].data : gather(jobs, i);
+    if (view.data.empty()) view.data = {kNothing, size_t{0}};
+  }
+  return views_;
+}
+
+}  // namespace ridge::serve

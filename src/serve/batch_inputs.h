@@ -1,0 +1,34 @@
+// BatchInputs makes the engine's input tensors out of the inputs of a batch's requests.
+//
+// A request that runs alone is read in place, unless its memory is not aligned for the element type. Several requests are
+// laid behind one another in one buffer, which is kept for the next batch. One thread.
+#pragma once
+
+#include <vector>
+
+#include "base/tensor.h"
+#include "serve/job.h"
+#include "serve/model_settings.h"
+
+namespace ridge::serve {
+
+class BatchInputs {
+ public:
+  explicit BatchInputs(const ModelSettings& settings) : settings_(settings), views_(settings.model_inputs) {}
+
+  // One view per input of the model's signature; kInvalid for those that are left out. The jobs are mergeable and together
+  // have `rows` rows. Valid until the next call, and while the jobs live. May throw std::bad_alloc.
+  std::span<const TensorView> assemble(std::span<const JobPtr> jobs, int64_t rows);
+
+ private:
+  void set_shape(TensorView& view, const TensorSettings& tensor, const Shape& shape, int64_t rows) const;
+  void reserve(std::span<const JobPtr> jobs);
+  std::span<const std::byte> gather(std::span<const JobPtr> jobs, size_t input);
+
+  const ModelSettings& settings_;
+  std::vector<TensorView> views_;
+  Buffer buffer_;
+  size_t used_ = 0;
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,185 @@
+#include "serve/batch_outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "serve/classification.h"
+#include "serve/reshape.h"
+
+namespace ridge::serve {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+size_t padded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+void BatchOutputs::choose_wanted(std::span<const JobPtr> jobs) {
+  bool all = std::any_of(jobs.begin(), jobs.end(), [](const JobPtr& job) { return job->wanted.empty(); });
+  std::fill(slot_of_.begin(), slot_of_.end(), all ? 0 : -1);
+  if (!all)
+    for (const JobPtr& job : jobs)
+      for (const WantedOutput& output : job->wanted) slot_of_[static_cast<size_t>(output.index)] = 0;
+  wanted_.clear();
+  configured_.clear();
+  for (size_t i = 0; i < slot_of_.size(); ++i) {
+    if (slot_of_[i] < 0) continue;
+    slot_of_[i] = static_cast<int>(wanted_.size());
+    wanted_.push_back(settings_.outputs[i].signature_index);
+    configured_.push_back(static_cast<int>(i));
+  }
+}
+
+void BatchOutputs::prepare(std::span<const JobPtr> jobs, int64_t rows) {
+  choose_wanted(jobs);
+  outputs_.assign(wanted_.size(), {});
+  size_t total = 0;
+  for (size_t slot = 0; slot < outputs_.size(); ++slot) {
+    const TensorSettings& tensor = settings_.outputs[static_cast<size_t>(configured_[slot])];
+    if (!tensor.fixed_shape) continue;
+    engine::Output& output = outputs_[slot];
+    output.shape = *tensor.fixed_shape;
+    if (settings_.batching()) output.shape.insert(output.shape.begin(), rows);
+    std::optional<size_t> bytes = byte_size(tensor.type, output.shape);
+    if (!bytes || *bytes == 0) continue;
+    output.type = tensor.type;
+    output.data = {static_cast<std::byte*>(nullptr), *bytes};
+    total += padded(*bytes);
+  }
+  if (total == 0) return;
+  auto block = std::make_shared<Buffer>(total);
+  std::byte* next = block->data();
+  for (engine::Output& output : outputs_) {
+    if (output.data.empty()) continue;
+    output.data = {next, output.data.size()};
+    output.owner = block;
+    next += padded(output.data.size());
+  }
+}
+
+Status BatchOutputs::check(int64_t rows) const {
+  for (size_t slot = 0; slot < outputs_.size(); ++slot) {
+    const TensorSettings& tensor = settings_.outputs[static_cast<size_t>(configured_[slot])];
+    const engine::Output& output = outputs_[slot];
+    auto failed = [&](const std::string& what) {
+      return Error{Code::kFailed, fmt::format("model '{}' gave output '{}' as {} {}, {}", settings_.name, tensor.name,
+                                              data_type_name(output.type), shape_text(output.shape), what)};
+    };
+    if (output.type != tensor.type) return failed(fmt::format("expected {}", data_type_name(tensor.type)));
+    if (settings_.batching() && (output.shape.empty() || output.shape[0] != rows))
+      return failed(
+          fmt::format("whose first dimension is not the batch size {}; set max_batch_size: 0 for this model", rows));
+    auto dims = std::span(output.shape).subspan(settings_.batching() ? 1 : 0);
+    if (tensor.reshape && !matches(*tensor.reshape, dims))
+      return failed(fmt::format("its configuration reshapes from {}", shape_text(*tensor.reshape)));
+    std::optional<int64_t> count = element_count(output.shape);
+    if (!count) return failed("which is no shape");
+    if (output.type == DataType::kBytes) {
+      Status block = check_bytes_block(output.data, *count);
+      if (!block) return failed("whose elements are broken: " + block.error().message);
+    } else if (byte_size(output.type, output.shape) != output.data.size()) {
+      return failed(fmt::format("in {} bytes", output.data.size()));
+    }
+  }
+  return {};
+}
+
+// BYTES rows have no common size: walk once and remember where each row starts.
+void BatchOutputs::find_row_offsets(int64_t rows) {
+  row_offsets_.resize(outputs_.size());
+  for (size_t slot = 0; slot < outputs_.size(); ++slot) {
+    std::vector<size_t>& offsets = row_offsets_[slot];
+    offsets.clear();
+    const engine::Output& output = outputs_[slot];
+    if (output.type != DataType::kBytes) continue;
+    int64_t per_row = element_count(output.shape).value_or(0) / rows;
+    size_t at = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      offsets.push_back(at);
+      for (int64_t i = 0; i < per_row; ++i) {
+        uint32_t length = 0;
+        std::memcpy(&length, output.data.data() + at, sizeof length);
+        at += sizeof length + length;
+      }
+    }
+    offsets.push_back(at);
+  }
+}
+
+Shape BatchOutputs::client_shape(const TensorSettings& tensor, const Shape& shape, int64_t rows) const {
+  Shape result = shape;
+  if (tensor.reshape) {
+    auto actual = std::span(shape).subspan(settings_.batching() ? 1 : 0);
+    result = reshaped(*tensor.reshape, actual, tensor.dims);
+    if (settings_.batching()) result.insert(result.begin(), rows);
+  } else if (settings_.batching()) {
+    result[0] = rows;
+  }
+  return result;
+}
+
+ResponseOutput BatchOutputs::classes(const TensorSettings& tensor, ResponseOutput scores, int64_t k,
+                                     int64_t rows) const {
+  auto block = std::make_shared<std::vector<std::byte>>();
+  size_t row_size = scores.data.size() / static_cast<size_t>(rows);
+  size_t found = 0;
+  for (int64_t row = 0; row < rows; ++row)
+    found = append_top_classes(scores.type, scores.data.subspan(static_cast<size_t>(row) * row_size, row_size),
+                               static_cast<size_t>(k), tensor.labels, *block);
+  scores.type = DataType::kBytes;
+  scores.shape = {static_cast<int64_t>(found)};
+  if (settings_.batching()) scores.shape.insert(scores.shape.begin(), rows);
+  scores.data = *block;
+  scores.owner = std::move(block);
+  return scores;
+}
+
+ResponseOutput BatchOutputs::part(int index, int64_t classification, int64_t first_row, int64_t rows) const {
+  const TensorSettings& tensor = settings_.outputs[static_cast<size_t>(index)];
+  auto slot = static_cast<size_t>(slot_of_[static_cast<size_t>(index)]);
+  const engine::Output& output = outputs_[slot];
+  ResponseOutput part{tensor.name, output.type, client_shape(tensor, output.shape, rows), output.data, output.owner};
+  if (settings_.batching()) {
+    auto first = static_cast<size_t>(first_row), count = static_cast<size_t>(rows);
+    if (output.type == DataType::kBytes) {
+      const std::vector<size_t>& offsets = row_offsets_[slot];
+      part.data = output.data.subspan(offsets[first], offsets[first + count] - offsets[first]);
+    } else {
+      size_t row_size = output.data.size() / static_cast<size_t>(output.shape[0]);
+      part.data = output.data.subspan(first * row_size, count * row_size);
+    }
+  }
+  if (classification > 0) return classes(tensor, std::move(part), classification, settings_.batching() ? rows : 1);
+  return part;
+}
+
+Result<std::vector<InferResponse>> BatchOutputs::divide(std::span<const JobPtr> jobs, int64_t rows) {
+  RIDGE_TRY(check(rows));
+  if (settings_.batching()) find_row_offsets(rows);
+  std::vector<InferResponse> answers;
+  answers.reserve(jobs.size());
+  int64_t row = 0;
+  for (const JobPtr& job : jobs) {
+    InferResponse& answer = answers.emplace_back();
+    answer.model = settings_.name;
+    answer.version = settings_.version;
+    answer.id = std::move(job->request.id);
+    if (job->wanted.empty()) {
+      answer.outputs.reserve(settings_.outputs.size());
+      for (size_t i = 0; i < settings_.outputs.size(); ++i)
+        answer.outputs.push_back(part(static_cast<int>(i), 0, row, job->rows));
+    } else {
+      answer.outputs.reserve(job->wanted.size());
+      for (const WantedOutput& output : job->wanted)
+        answer.outputs.push_back(part(output.index, output.classification, row, job->rows));
+    }
+    row += job->rows;
+  }
+  outputs_.clear();
+  return answers;
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,46 @@
+// BatchOutputs gives the engine memory for a batch's outputs and cuts the results into one answer per request.
+//
+// Nothing is copied: the tensors of fixed shape lie in one block per batch, the others in what the engine allocated, and every
+// answer points into them and shares their ownership. Only classes are new text. One thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "serve/job.h"
+#include "serve/model_settings.h"
+
+namespace ridge::serve {
+
+class BatchOutputs {
+ public:
+  explicit BatchOutputs(const ModelSettings& settings) : settings_(settings), slot_of_(settings.outputs.size()) {}
+
+  // Finds what the jobs want together and makes room for it. May throw std::bad_alloc.
+  void prepare(std::span<const JobPtr> jobs, int64_t rows);
+  // For engine::Session::run.
+  std::span<const int> wanted() const { return wanted_; }
+  std::span<engine::Output> outputs() { return outputs_; }
+  // After a run: the answers, in the order of the jobs. kFailed if the model gave something that cannot be divided among the
+  // requests. Moves the requests' ids. May throw std::bad_alloc.
+  Result<std::vector<InferResponse>> divide(std::span<const JobPtr> jobs, int64_t rows);
+
+ private:
+  void choose_wanted(std::span<const JobPtr> jobs);
+  Status check(int64_t rows) const;
+  void find_row_offsets(int64_t rows);
+  ResponseOutput part(int index, int64_t classification, int64_t first_row, int64_t rows) const;
+  ResponseOutput classes(const TensorSettings& tensor, ResponseOutput scores, int64_t k, int64_t rows) const;
+  Shape client_shape(const TensorSettings& tensor, const Shape& shape, int64_t rows) const;
+
+  const ModelSettings& settings_;
+  std::vector<int> slot_of_;             // of each configured output: its place in wanted_, or -1
+  std::vector<int> configured_;          // parallel to wanted_: index into settings_.outputs
+  std::vector<int> wanted_;              // indices into the model's signature
+  std::vector<engine::Output> outputs_;  // parallel to wanted_
+  std::vector<std::vector<size_t>>
+      row_offsets_;  // parallel to wanted_; for BYTES: where each row starts, and the end [bytes]
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,32 @@
+#include "serve/batch_runner.h"
+
+#include <new>
+
+namespace ridge::serve {
+
+Result<std::vector<InferResponse>> BatchRunner::run_steps(std::span<const JobPtr> jobs, BatchTimes& times) {
+  int64_t rows = 0;
+  for (const JobPtr& job : jobs) rows += job->rows;
+  std::span<const TensorView> inputs = inputs_.assemble(jobs, rows);
+  outputs_.prepare(jobs, rows);
+  times.inputs_ready = Clock::now();
+  Status ran = session_.run(inputs, outputs_.wanted(), outputs_.outputs());
+  times.computed = Clock::now();
+  if (!ran) return Error{Code::kFailed, "model '" + settings_.name + "' failed: " + ran.error().message};
+  return outputs_.divide(jobs, rows);
+}
+
+Result<std::vector<InferResponse>> BatchRunner::run(std::span<const JobPtr> jobs, BatchTimes& times) {
+  times.started = times.inputs_ready = times.computed = Clock::now();
+  try {
+    Result<std::vector<InferResponse>> answers = run_steps(jobs, times);
+    times.outputs_ready = Clock::now();
+    return answers;
+  } catch (const std::bad_alloc&) {
+    times.outputs_ready = Clock::now();
+    return Error{Code::kFailed, "model '" + settings_.name + "': not enough memory for a batch of " +
+                                    std::to_string(jobs.size()) + " request(s)"};
+  }
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,30 @@
+// BatchRunner runs a batch of jobs on one engine session: inputs together, one execution, outputs apart. One thread.
+#pragma once
+
+#include <vector>
+
+#include "engine/engine.h"
+#include "serve/batch_inputs.h"
+#include "serve/batch_outputs.h"
+#include "serve/statistics.h"
+
+namespace ridge::serve {
+
+class BatchRunner {
+ public:
+  BatchRunner(const ModelSettings& settings, engine::Session& session)
+      : settings_(settings), session_(session), inputs_(settings), outputs_(settings) {}
+
+  // The answers in the order of the jobs, which must be mergeable, or why the whole batch failed (kFailed). Sets `times`.
+  Result<std::vector<InferResponse>> run(std::span<const JobPtr> jobs, BatchTimes& times);
+
+ private:
+  Result<std::vector<InferResponse>> run_steps(std::span<const JobPtr> jobs, BatchTimes& times);
+
+  const ModelSettings& settings_;
+  engine::Session& session_;
+  BatchInputs inputs_;
+  BatchOutputs outputs_;
+};
+
+}  // namespace ridge::serve

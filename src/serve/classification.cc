@@ -1,0 +1,104 @@
+#include "serve/classification.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+
+namespace ridge::serve {
+namespace {
+
+template <typename T>
+T value_at(std::span<const std::byte> row, size_t index) {
+  T value;
+  std::memcpy(&value, row.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+// A strict weak order in which NaN comes after every number.
+template <typename T>
+bool comes_before(T left, T right) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(left)) return false;
+    if (std::isnan(right)) return true;
+  }
+  return left > right;
+}
+
+template <typename T>
+std::string value_text(T value) {
+  if constexpr (std::is_floating_point_v<T>) return fmt::format("{:f}", value);
+  if constexpr (!std::is_floating_point_v<T>) return fmt::format("{}", value);
+}
+
+void append_element(const std::string& text, std::vector<std::byte>& block) {
+  auto length = static_cast<uint32_t>(text.size());
+  size_t at = block.size();
+  block.resize(at + sizeof length + text.size());
+  std::memcpy(block.data() + at, &length, sizeof length);
+  std::memcpy(block.data() + at + sizeof length, text.data(), text.size());
+}
+
+template <typename T>
+size_t append(std::span<const std::byte> row, size_t k, const std::vector<std::string>& labels,
+              std::vector<std::byte>& block) {
+  std::vector<size_t> order(row.size() / sizeof(T));
+  std::iota(order.begin(), order.end(), size_t{0});
+  k = std::min(k, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
+                    [&](size_t a, size_t b) {
+                      T left = value_at<T>(row, a), right = value_at<T>(row, b);
+                      if (comes_before(left, right)) return true;
+                      if (comes_before(right, left)) return false;
+                      return a < b;
+                    });
+  for (size_t i = 0; i < k; ++i) {
+    std::string text = value_text(value_at<T>(row, order[i])) + ":" + std::to_string(order[i]);
+    if (order[i] < labels.size() && !labels[order[i]].empty()) text += ":" + labels[order[i]];
+    append_element(text, block);
+  }
+  return k;
+}
+
+}  // namespace
+
+bool can_classify(DataType type) {
+  switch (type) {
+    case DataType::kUint8:
+    case DataType::kUint16:
+    case DataType::kUint32:
+    case DataType::kUint64:
+    case DataType::kInt8:
+    case DataType::kInt16:
+    case DataType::kInt32:
+    case DataType::kInt64:
+    case DataType::kFp32:
+    case DataType::kFp64: return true;
+    default: return false;
+  }
+}
+
+size_t append_top_classes(DataType type, std::span<const std::byte> row, size_t k,
+                          const std::vector<std::string>& labels, std::vector<std::byte>& block) {
+  switch (type) {
+    case DataType::kUint8: return append<uint8_t>(row, k, labels, block);
+    case DataType::kUint16: return append<uint16_t>(row, k, labels, block);
+    case DataType::kUint32: return append<uint32_t>(row, k, labels, block);
+    case DataType::kUint64: return append<uint64_t>(row, k, labels, block);
+    case DataType::kInt8: return append<int8_t>(row, k, labels, block);
+    case DataType::kInt16: return append<int16_t>(row, k, labels, block);
+    case DataType::kInt32: return append<int32_t>(row, k, labels, block);
+    case DataType::kInt64: return append<int64_t>(row, k, labels, block);
+    case DataType::kFp32: return append<float>(row, k, labels, block);
+    case DataType::kFp64: return append<double>(row, k, labels, block);
+    default: break;
+  }
+  assert(false);
+  return 0;
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "model_config.pb.h"
+#include "serve/config_complete.h"
+
+namespace ridge::serve {
+namespace {
+
+using inference::ModelConfig;
+using inference::ModelDynamicBatching;
+
+// More of either than any machine can use; a typing error rather than a wish.
+constexpr int kMaxInstances = 1024;
+constexpr uint64_t kMaxPriorityLevels = 1024;
+
+Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+Error unsupported(std::string_view what, std::string_view instead) {
+  return {Code::kUnsupported, fmt::format("{} is not supported by ridge; {}", what, instead)};
+}
+
+Status check_identity(const ModelConfig& config, const std::string& directory_name) {
+  if (!config.name().empty() && config.name() != directory_name)
+    return invalid(
+        fmt::format("the configuration's name '{}' differs from the model's directory '{}'; remove it or make "
+                    "them equal",
+                    config.name(), directory_name));
+  constexpr std::array<std::string_view, 3> kBackends = {"", "onnxruntime", "fake"};
+  constexpr std::array<std::string_view, 2> kPlatforms = {"", "onnxruntime_onnx"};
+  if (config.platform() == "ensemble" || config.has_ensemble_scheduling())
+    return unsupported("an ensemble", "serve the models one by one");
+  if (std::find(kBackends.begin(), kBackends.end(), config.backend()) == kBackends.end())
+    return unsupported(fmt::format("backend '{}'", config.backend()),
+                       "use backend: \"onnxruntime\" with an ONNX model");
+  if (config.backend().empty() &&
+      std::find(kPlatforms.begin(), kPlatforms.end(), config.platform()) == kPlatforms.end())
+    return unsupported(fmt::format("platform '{}'", config.platform()),
+                       "use platform: \"onnxruntime_onnx\" with an ONNX model");
+  return {};
+}
+
+Status check_features(const ModelConfig& config) {
+  if (config.has_sequence_batching()) return unsupported("sequence_batching", "remove it");
+  if (config.model_transaction_policy().decoupled()) return unsupported("a decoupled model", "set decoupled: false");
+  if (config.response_cache().enable()) return unsupported("response_cache", "set enable: false");
+  if (config.batch_input_size() > 0 || config.batch_output_size() > 0)
+    return unsupported("batch_input or batch_output", "remove it");
+  if (config.has_model_repository_agents()) return unsupported("model_repository_agents", "remove it");
+  for (const auto& input : config.input()) {
+    if (input.allow_ragged_batch())
+      return unsupported(fmt::format("allow_ragged_batch of input '{}'", input.name()), "remove it");
+    if (input.is_shape_tensor())
+      return unsupported(fmt::format("is_shape_tensor of input '{}'", input.name()), "remove it");
+  }
+  for (const auto& output : config.output())
+    if (output.is_shape_tensor())
+      return unsupported(fmt::format("is_shape_tensor of output '{}'", output.name()), "remove it");
+  return {};
+}
+
+Status check_instances(const ModelConfig& config) {
+  int64_t total = 0;
+  for (const auto& group : config.instance_group()) {
+    if (group.kind() == inference::ModelInstanceGroup::KIND_GPU || group.gpus_size() > 0)
+      return unsupported("an instance group on a GPU", "use kind: KIND_CPU");
+    if (group.count() < 0) return invalid(fmt::format("instance group '{}' has a negative count", group.name()));
+    total += group.count();
+  }
+  if (total > kMaxInstances)
+    return invalid(fmt::format("{} instances are more than the limit of {}", total, kMaxInstances));
+  return {};
+}
+
+Status check_batching(const ModelConfig& config) {
+  if (config.max_batch_size() < 0) return invalid("max_batch_size must not be negative");
+  const ModelDynamicBatching& batching = config.dynamic_batching();
+  for (int32_t size : batching.preferred_batch_size())
+    if (size < 1 || (size > config.max_batch_size() && config.max_batch_size() > 0))
+      return invalid(fmt::format("dynamic batching preferred size must be between 1 and max_batch_size {}, found {}",
+                                 config.max_batch_size(), size));
+  uint64_t levels = batching.priority_levels();
+  if (levels > kMaxPriorityLevels)
+    return invalid(fmt::format("{} priority_levels are more than the limit of {}", levels, kMaxPriorityLevels));
+  if (levels > 0 && (batching.default_priority_level() < 1 || batching.default_priority_level() > levels))
+    return invalid(fmt::format("default_priority_level must be between 1 and priority_levels {}, found {}", levels,
+                               batching.default_priority_level()));
+  for (const auto& [level, policy] : batching.priority_queue_policy())
+    if (level < 1 || level > levels)
+      return invalid(
+          fmt::format("priority_queue_policy names level {}, but there are {} priority_levels", level, levels));
+  return {};
+}
+
+}  // namespace
+
+Status check_config(const ModelConfig& config, const std::string& directory_name) {
+  RIDGE_TRY(check_identity(config, directory_name));
+  RIDGE_TRY(check_features(config));
+  RIDGE_TRY(check_instances(config));
+  return check_batching(config);
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,60 @@
+#include "serve/config_text.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include "base/log.h"
+#include "model_config.pb.h"
+
+namespace ridge::serve {
+namespace {
+
+constexpr int kMaxDepth = 64;  // the schema itself nests 7 deep
+
+// Keeps the first error, which causes the others.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit FirstError(const std::string& path) : path_(path) {}
+  void AddError(int line, int column, const std::string& message) override {
+    if (text_.empty()) text_ = place(line, column) + message;
+  }
+  void AddWarning(int line, int column, const std::string& message) override {
+    log::warning("{}{}", place(line, column), message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  // Protobuf counts from 0; -1 = the whole text.
+  std::string place(int line, int column) const {
+    return line < 0 ? path_ + ": " : fmt::format("{}:{}:{}: ", path_, line + 1, column + 1);
+  }
+  std::string path_;
+  std::string text_;
+};
+
+}  // namespace
+
+Result<ConfigPtr> parse_config_text(const std::string& text, const std::string& path) {
+  auto config = std::make_shared<inference::ModelConfig>();
+  FirstError errors(path);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  parser.SetRecursionLimit(kMaxDepth);
+  if (parser.ParseFromString(text, config.get())) return ConfigPtr(std::move(config));
+  return Error{Code::kInvalid, errors.text().empty() ? path + ": not a model configuration" : errors.text()};
+}
+
+Result<ConfigPtr> parse_config_json(const std::string& json, const std::string& what) {
+  auto config = std::make_shared<inference::ModelConfig>();
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = false;
+  auto status = google::protobuf::util::JsonStringToMessage(json, config.get(), options);
+  if (status.ok()) return ConfigPtr(std::move(config));
+  return Error{Code::kInvalid, what + ": " + std::string(status.message())};
+}
+
+ConfigPtr empty_config() { return std::make_shared<inference::ModelConfig>(); }
+
+}  // namespace ridge::serve

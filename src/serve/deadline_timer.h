@@ -1,0 +1,48 @@
+// DeadlineTimer: one thread that calls back when a time has come, so that a timeout in a queue is enforced when it passes
+// and not when a worker happens to look.
+//
+// Thread-safe. It never keeps its targets alive; a target that is gone is skipped.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <queue>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace ridge::serve {
+
+class Expirable {
+ public:
+  virtual ~Expirable() = default;
+  // Called on the timer's thread, without its lock. Returns when to call again; TimePoint::max() = not any more.
+  virtual TimePoint expire(TimePoint now) = 0;
+};
+
+class DeadlineTimer {
+ public:
+  DeadlineTimer();
+  ~DeadlineTimer();
+  void schedule(TimePoint when, std::weak_ptr<Expirable> target);
+
+ private:
+  struct Entry {
+    TimePoint when;
+    std::weak_ptr<Expirable> target;
+    bool operator>(const Entry& other) const { return when > other.when; }
+  };
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
+  bool stop_ = false;
+
+  std::jthread thread_;  // last: starts when the rest is there
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,153 @@
+#include "serve/engine_parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <string_view>
+
+#include "base/log.h"
+#include "model_config.pb.h"
+#include "serve/settings_from_config.h"
+
+namespace ridge::serve {
+namespace {
+
+using plan::GraphLevel;
+using plan::Plan;
+using plan::Spin;
+
+Status wrong(const std::string& value, std::string_view expected) {
+  return Error{Code::kInvalid, fmt::format("'{}' is not {}", value, expected)};
+}
+
+Status read_threads(const std::string& value, int& threads) {
+  int number = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || number < 0 || number > 4096)
+    return wrong(value, "a number of threads between 0 (the engine's default) and 4096");
+  threads = number;
+  return {};
+}
+
+Status read_flag(const std::string& value, bool& flag) {
+  if (value != "0" && value != "1" && value != "true" && value != "false" && value != "on" && value != "off")
+    return wrong(value, "one of 0, 1, true, false, on, off");
+  flag = value == "1" || value == "true" || value == "on";
+  return {};
+}
+
+Status read_spin(const std::string& value, Spin& spin) {
+  if (value == "default") return spin = Spin::kDefault, ok_status();
+  bool on = false;
+  RIDGE_TRY(read_flag(value, on));
+  spin = on ? Spin::kOn : Spin::kOff;
+  return {};
+}
+
+Status read_graph_level(const std::string& value, GraphLevel& level) {
+  constexpr std::array<std::pair<std::string_view, GraphLevel>, 4> kLevels = {{{"off", GraphLevel::kOff},
+                                                                               {"basic", GraphLevel::kBasic},
+                                                                               {"extended", GraphLevel::kExtended},
+                                                                               {"all", GraphLevel::kAll}}};
+  for (const auto& [name, known] : kLevels)
+    if (value == name) return level = known, ok_status();
+  return wrong(value, "one of off, basic, extended, all");
+}
+
+// ONNX Runtime runs independent operators at the same time only in parallel mode; the Plan says so by more than one thread.
+Status read_execution_mode(const std::string& value, Plan& plan) {
+  if (value != "0" && value != "1") return wrong(value, "0 (one operator after the other) or 1 (parallel)");
+  if (value == "1") plan.inter_op_threads = std::max(2, plan.inter_op_threads);
+  return {};
+}
+
+Status read_precision(const std::string& value, Plan& plan) {
+  RIDGE_ASSIGN(plan.precision, precision_from_name(value));
+  return {};
+}
+
+struct Parameter {
+  std::string_view key;
+  Status (*read)(const std::string& value, Plan& plan);
+};
+
+// Triton's ONNX Runtime backend's names first; ridge's own begin with "ridge.".
+const std::array kParameters = {
+    Parameter{"intra_op_thread_count", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
+    Parameter{"inter_op_thread_count",
+              [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
+    Parameter{"execution_mode", read_execution_mode},
+    Parameter{"enable_mem_arena", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_arena); }},
+    Parameter{"enable_mem_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
+    Parameter{"intra_op_allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
+    Parameter{"session.intra_op.allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
+    Parameter{"ridge.threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
+    Parameter{"ridge.inter_op_threads",
+              [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
+    Parameter{"ridge.spin", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
+    Parameter{"ridge.memory_arena", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_arena); }},
+    Parameter{"ridge.memory_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
+    Parameter{"ridge.graph_level", [](const std::string& v, Plan& p) { return read_graph_level(v, p.graph_level); }},
+    Parameter{"ridge.precision", read_precision},
+    // Read where the model is warmed up (settings_from_config.cc).
+    Parameter{"ridge.warmup", [](const std::string& v,
+                                 Plan&) { return v == "on" || v == "off" ? ok_status() : wrong(v, "on or off"); }},
+};
+
+// Session options of the engine, handed on as they are.
+constexpr std::array<std::string_view, 5> kEngineOptions = {"session.", "optimization.", "memory.", "mlas.", "ep."};
+
+bool is_engine_option(std::string_view key) {
+  return std::any_of(kEngineOptions.begin(), kEngineOptions.end(),
+                     [&](std::string_view start) { return key.starts_with(start); });
+}
+
+Status read_parameter(const std::string& key, const std::string& value, Plan& plan) {
+  auto known =
+      std::find_if(kParameters.begin(), kParameters.end(), [&](const Parameter& row) { return row.key == key; });
+  if (known != kParameters.end()) {
+    Status read = known->read(value, plan);
+    return read ? ok_status() : wrap(std::move(read).error(), fmt::format("parameter '{}'", key));
+  }
+  if (is_engine_option(key))
+    plan.options[key] = value;
+  else if (key.starts_with("ridge."))
+    log::warning("{}: parameter '{}' is not known to ridge and has no effect", plan.model, key);
+  return {};
+}
+
+// Levels of Triton's ONNX Runtime backend: -1 basic, 1 extended, 2 off; 0 = not set = all.
+Status read_graph_optimisation(const inference::ModelConfig& config, Plan& plan) {
+  if (!config.optimization().has_graph()) return {};
+  switch (config.optimization().graph().level()) {
+    case -1: plan.graph_level = GraphLevel::kBasic; return {};
+    case 0: return {};
+    case 1: plan.graph_level = GraphLevel::kExtended; return {};
+    case 2: plan.graph_level = GraphLevel::kOff; return {};
+    default:
+      return wrong(std::to_string(config.optimization().graph().level()),
+                   "a level of optimization.graph: -1, 0, 1 or 2");
+  }
+}
+
+}  // namespace
+
+Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
+                           const std::string& engine_library) {
+  Plan plan;
+  plan.model = model_file;
+  plan.engine_library = engine_library;
+  if (config.backend() == "fake") plan.engine = "fake";
+  plan.batch = std::max(1, config.max_batch_size());
+  plan.instances = instances_of(config);
+  if (cores > 0) plan.threads = std::max(1, cores / plan.instances);
+  RIDGE_TRY(read_graph_optimisation(config, plan));
+  for (const auto& [key, parameter] : config.parameters())
+    RIDGE_TRY(read_parameter(key, parameter.string_value(), plan));
+  return plan;
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,18 @@
+// How a model's configuration decides the way its engine runs it: `parameters`, `optimization` and `instance_group` of
+// config.pbtxt → Plan. The keys are listed in docs/formats.md.
+#pragma once
+
+#include <string>
+
+#include "plan/plan.h"
+#include "serve/config_text.h"
+
+namespace ridge::serve {
+
+// kInvalid: a known key with a wrong value, which the error names. An unknown key that starts with "ridge." is warned of; any
+// other unknown key belongs to someone else and is passed over. Without a thread count, `cores` (0 = not known) are
+// divided among the instances.
+Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
+                           const std::string& engine_library);
+
+}  // namespace ridge::serve

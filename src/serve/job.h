@@ -1,0 +1,35 @@
+// Job: a checked request on its way through queue and worker. A plain value.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "serve/service.h"
+
+namespace ridge::serve {
+
+struct WantedOutput {
+  int index = 0;               // into ModelSettings::outputs
+  int64_t classification = 0;  // k > 0: the top k classes instead of the tensor
+};
+
+struct Job {
+  // Its inputs are in the order of ModelSettings::inputs; an optional one that was left out has type kInvalid.
+  InferRequest request;
+  InferDone done;
+  int64_t rows = 1;                  // batch size; 1 for models that do not batch
+  std::vector<WantedOutput> wanted;  // empty = all, as tensors
+  TimePoint queued{};
+  TimePoint deadline = TimePoint::max();  // when it leaves the queue unserved
+};
+
+using JobPtr = std::unique_ptr<Job>;
+using Jobs = std::vector<JobPtr>;
+
+// Whether both may run in one execution of a batching model: the same inputs are there, with the same shapes beyond the
+// first dimension.
+bool mergeable(const Job& a, const Job& b);
+
+}  // namespace ridge::serve

@@ -1,0 +1,112 @@
+#include "serve/life_cycle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "base/log.h"
+#include "serve/repository.h"
+
+namespace ridge::serve {
+namespace {
+
+// A version of the same content that serves already.
+VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprint, int64_t version) {
+  for (const VersionPtr& served : serving)
+    if (served->settings().version == version && served->fingerprint() == fingerprint) return served;
+  return nullptr;
+}
+
+}  // namespace
+
+LifeCycle::LifeCycle(const ServerOptions& options)
+    : options_(options), reaper_([this](const ServedVersion& version) { table_.end_unload(version); }) {}
+
+LifeCycle::~LifeCycle() { close(); }
+
+std::shared_ptr<std::mutex> LifeCycle::turn_of(const std::string& model) {
+  std::lock_guard lock(turns_mutex_);
+  std::erase_if(turns_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  auto& turn = turns_[model];
+  if (!turn) turn = std::make_shared<std::mutex>();
+  return turn;
+}
+
+Status LifeCycle::load(const std::string& model, const LoadRequest& request) {
+  auto turn = turn_of(model);
+  std::lock_guard lock(*turn);
+  Status loaded = load_steps(model, request);
+  if (loaded) return {};
+  Error error = std::move(loaded).error();
+  error.message = fmt::format("failed to load '{}', {}", model.substr(0, 300), error.message);
+  log::error("{}", error.message);
+  return error;
+}
+
+Status LifeCycle::load_steps(const std::string& model, const LoadRequest& request) {
+  Result<ModelSource> source = read_source(options_, model, request);
+  if (!source) {
+    auto found = find_model(options_.repositories, model);
+    if (found)
+      table_.fail_load(model, list_versions(found->path), source.error().message);
+    else
+      table_.fail_unknown(model);
+    return std::move(source).error();
+  }
+  table_.begin_load(model, source->versions);
+  Result<Versions> versions = load_versions(*source);
+  if (!versions) {
+    table_.fail_load(model, source->versions, versions.error().message);
+    return std::move(versions).error();
+  }
+  Result<Versions> retired = table_.publish(model, *versions);
+  if (!retired) return std::move(retired).error();
+  versions->clear();  // the reaper waits until nobody holds what it ends
+  reaper_.take(std::move(*retired));
+  return {};
+}
+
+Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
+  Versions serving = table_.ready_versions(source.name);
+  Versions versions;
+  for (int64_t version : source.versions) {
+    if (VersionPtr unchanged = find_unchanged(serving, source_fingerprint(source, version), version)) {
+      versions.push_back(std::move(unchanged));
+      continue;
+    }
+    Result<LoadedModel> loaded = load_version(options_, source, version);
+    if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
+    const engine::Info& engine = loaded->sessions.front()->info();
+    log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {} instance(s)", source.name, version,
+              to_seconds(loaded->load_time), engine.name, engine.version, engine.device, loaded->sessions.size());
+    versions.push_back(std::make_shared<ServedVersion>(std::move(*loaded), timer_));
+    versions.back()->start();
+  }
+  return versions;
+}
+
+void LifeCycle::load_many(const std::vector<std::string>& models, int at_once) {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next++; i < models.size(); i = next++) (void)load(models[i], {}).ok();
+  };
+  std::vector<std::jthread> threads;
+  int wanted = std::min<int>(at_once, static_cast<int>(models.size()));
+  for (int i = 1; i < wanted; ++i) threads.emplace_back(work);
+  work();
+}
+
+void LifeCycle::unload(const std::string& model) {
+  auto turn = turn_of(model);
+  std::lock_guard lock(*turn);
+  reaper_.take(table_.withdraw(model));
+}
+
+void LifeCycle::close() {
+  reaper_.take(table_.close());
+  reaper_.wait();
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,50 @@
+// LifeCycle: loads, replaces and unloads models; the only writer of the ModelTable.
+//
+// Thread-safe. Work on one model is done by one caller at a time; different models do not wait for one another. A failed
+// load changes nothing for what serves already.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "serve/deadline_timer.h"
+#include "serve/model_loader.h"
+#include "serve/model_table.h"
+#include "serve/reaper.h"
+
+namespace ridge::serve {
+
+class LifeCycle {
+ public:
+  // `options` outlives it.
+  explicit LifeCycle(const ServerOptions& options);
+  ~LifeCycle();
+
+  // Returns when the model serves, or why not: "failed to load 'M', …". Versions of which nothing has changed stay as they are.
+  Status load(const std::string& model, const LoadRequest& request);
+  // Loads these from the repository, `at_once` at the same time; failures are logged and stand in the table.
+  void load_many(const std::vector<std::string>& models, int at_once);
+  // Nothing of the model serves any more when it returns; accepted requests are still answered.
+  void unload(const std::string& model);
+  // Unloads everything, refuses loads, and waits until all accepted requests are answered.
+  void close();
+
+  const ModelTable& table() const { return table_; }
+
+ private:
+  Status load_steps(const std::string& model, const LoadRequest& request);
+  Result<Versions> load_versions(const ModelSource& source);
+  std::shared_ptr<std::mutex> turn_of(const std::string& model);
+
+  const ServerOptions& options_;
+  ModelTable table_;
+  DeadlineTimer timer_;  // before the versions that use it
+  Reaper reaper_;
+  std::mutex turns_mutex_;
+  std::map<std::string, std::shared_ptr<std::mutex>> turns_;  // guarded by turns_mutex_; one per model in work
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,120 @@
+#include "serve/model_loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/log.h"
+#include "model_config.pb.h"
+#include "serve/config_complete.h"
+#include "serve/config_json.h"
+#include "serve/engine_parameters.h"
+#include "serve/override_files.h"
+#include "serve/repository.h"
+#include "serve/settings_from_config.h"
+#include "serve/warmup.h"
+
+namespace ridge::serve {
+namespace {
+
+using Sessions = std::vector<std::unique_ptr<engine::Session>>;
+
+Status choose_directory(const ServerOptions& options, const LoadRequest& request, ModelSource& source) {
+  if (!request.files.empty()) {
+    if (!request.config_json)
+      return Error{Code::kInvalid, "files were sent without a configuration; give parameters.config too"};
+    RIDGE_ASSIGN(std::shared_ptr<const OverrideFiles> files, write_override_files(request.files));
+    source.directory = files->path();
+    source.files = std::move(files);
+    return {};
+  }
+  auto found = find_model(options.repositories, source.name);
+  if (!found) return Error{Code::kNotFound, "no repository has a folder of that name"};
+  source.directory = found->path;
+  return {};
+}
+
+Status choose_config(const LoadRequest& request, ModelSource& source) {
+  if (request.config_json) {
+    source.config_key = "json:" + *request.config_json;
+    RIDGE_ASSIGN(source.config, parse_config_json(*request.config_json, "the configuration sent with the load"));
+    return {};
+  }
+  RIDGE_ASSIGN(std::optional<std::string> text, read_config_file(source.directory));
+  source.config_key = text ? "text:" + *text : "none";
+  source.config = empty_config();
+  if (text) {
+    RIDGE_ASSIGN(source.config, parse_config_text(*text, config_path(source.directory)));
+  }
+  return {};
+}
+
+std::string label_fingerprints(const ModelSource& source) {
+  std::string text;
+  for (const auto& output : source.config->output())
+    if (!output.label_filename().empty()) text += fingerprint(source.directory + "/" + output.label_filename());
+  return text;
+}
+
+// A session per instance, opened and warmed up at the same time as the others: each on its own thread.
+Status open_sessions(const OpenFunction& open, const plan::Plan& plan, const ModelSettings& settings,
+                     Sessions& sessions) {
+  sessions.resize(static_cast<size_t>(settings.instances));
+  std::vector<Status> results(sessions.size());
+  auto open_one = [&](size_t i) -> Status {
+    if (!sessions[i]) {
+      RIDGE_ASSIGN(sessions[i], open(plan));
+    }
+    BatchRunner runner(settings, *sessions[i]);
+    return warm_up(settings, runner);
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 1; i < sessions.size(); ++i) threads.emplace_back([&, i] { results[i] = open_one(i); });
+    results[0] = open_one(0);
+  }
+  for (Status& result : results) RIDGE_TRY(std::move(result));
+  return {};
+}
+
+}  // namespace
+
+Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request) {
+  RIDGE_TRY(check_model_name(name));
+  ModelSource source;
+  source.name = name;
+  RIDGE_TRY(choose_directory(options, request, source));
+  RIDGE_TRY(choose_config(request, source));
+  RIDGE_TRY(check_config(*source.config, name));
+  RIDGE_ASSIGN(source.versions, choose_versions(version_policy_of(*source.config), list_versions(source.directory)));
+  return source;
+}
+
+std::string source_fingerprint(const ModelSource& source, int64_t version) {
+  return source.config_key + "\n" + label_fingerprints(source) +
+         fingerprint(source.directory + "/" + std::to_string(version));
+}
+
+Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version) {
+  TimePoint start = Clock::now();
+  LoadedModel loaded;
+  loaded.fingerprint = source_fingerprint(source, version);
+  loaded.files = source.files;
+  OpenFunction open = options.open ? options.open : OpenFunction(engine::open);
+  RIDGE_ASSIGN(std::string file, find_model_file(source.directory, version, model_filename_of(*source.config)));
+  RIDGE_ASSIGN(plan::Plan plan, plan_of(*source.config, file, options.cores, options.engine_library));
+  loaded.sessions.resize(1);
+  RIDGE_ASSIGN(loaded.sessions[0], open(plan));
+  const engine::Signature& signature = loaded.sessions[0]->signature();
+  RIDGE_ASSIGN(ConfigPtr config, complete_config(*source.config, source.name, signature));
+  RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
+  loaded.config = std::make_shared<const Json>(config_to_json(*config));
+  RIDGE_TRY(open_sessions(open, plan, loaded.settings, loaded.sessions));
+  loaded.load_time = Clock::now() - start;
+  return loaded;
+}
+
+}  // namespace ridge::serve

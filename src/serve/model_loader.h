@@ -1,0 +1,34 @@
+// Loads versions of a model: from a directory of the repository, or from what a load request brought.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "serve/config_text.h"
+#include "serve/served_version.h"
+#include "serve/server.h"
+
+namespace ridge::serve {
+
+// What a model would be loaded from.
+struct ModelSource {
+  std::string name;
+  std::string directory;              // holds the version directories, labels and warm-up data
+  ConfigPtr config;                   // as written, not completed
+  std::string config_key;             // its text; equal text = equal configuration
+  std::vector<int64_t> versions;      // to serve, ascending
+  std::shared_ptr<const void> files;  // owns `directory` if it is temporary
+};
+
+// Errors: kInvalid name, files or configuration; kNotFound no such model, or no version to serve.
+Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request);
+
+// Equal to that of a loaded version: nothing it depends on has changed.
+std::string source_fingerprint(const ModelSource& source, int64_t version);
+
+// Opens all sessions of one version and warms them up.
+Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version);
+
+}  // namespace ridge::serve

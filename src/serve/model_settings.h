@@ -1,0 +1,77 @@
+// ModelSettings: everything the server needs to know to run one version of a model, in native types: the completed and
+// checked config.pbtxt beside the model's own signature. Immutable once built.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/tensor.h"
+#include "serve/batch_policy.h"
+
+namespace ridge::serve {
+
+struct TensorSettings {
+  std::string name;
+  DataType type = DataType::kInvalid;
+  Shape dims;                       // as clients see it, without the batch dimension; -1 = any
+  std::optional<Shape> reshape;     // what the model gets (or gives) instead of dims; -1 = the dims' open ones in order
+  bool optional = false;            // inputs only
+  int signature_index = 0;          // into engine::Signature::inputs or outputs
+  std::vector<std::string> labels;  // outputs only: of each class, by index
+  // Outputs: the shape that the model always gives, without the batch dimension; absent if it has open dimensions.
+  std::optional<Shape> fixed_shape;
+};
+
+struct QueuePolicy {
+  size_t max_size = 0;                  // waiting requests; 0 = the server's limit
+  Nanoseconds default_timeout{0};       // 0 = none
+  bool allow_timeout_override = false;  // a request may ask for a shorter timeout
+  bool delay_expired = false;           // expired requests run after the others instead of being refused
+};
+
+struct QueueSettings {
+  BatchLimits batch;
+  std::vector<QueuePolicy> levels;  // by priority, first = 1; at least one
+  size_t default_level = 0;         // index into levels
+  size_t size_limit = 100'000;      // where a level has no max_size
+};
+
+struct WarmupTensor {
+  enum class Data { kZero, kRandom, kFile };
+  std::string name;
+  DataType type = DataType::kInvalid;
+  Shape dims;  // without the batch dimension
+  Data data = Data::kZero;
+  std::string file;  // kFile: path of the packed values of one row
+};
+
+struct WarmupSample {
+  std::string name;
+  int64_t batch = 0;  // rows; 0 for models that do not batch
+  int count = 1;      // times to run
+  std::vector<WarmupTensor> inputs;
+};
+
+struct ModelSettings {
+  std::string name;
+  int64_t version = 0;
+  std::string platform;
+  int64_t max_batch_size = 0;          // 0 = the model does not batch
+  std::vector<TensorSettings> inputs;  // in the order of the configuration
+  std::vector<TensorSettings> outputs;
+  size_t model_inputs = 0;          // number of inputs in the model's signature
+  bool fixed_input_shapes = false;  // no input has an open dimension or may be left out: requests always merge
+  QueueSettings queue;
+  bool preserve_ordering = false;  // answers leave in the order of the requests
+  int instances = 1;
+  bool warmup_batches = true;  // run every batch size once before ready
+  std::vector<WarmupSample> warmup_samples;
+  std::vector<std::pair<std::string, std::string>> metric_tags;
+  bool batching() const { return max_batch_size > 0; }
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,162 @@
+#include "serve/model_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace ridge::serve {
+namespace {
+
+Error unknown_model(const std::string& model) {
+  return {Code::kNotFound, fmt::format("Request for unknown model: '{}' is not found", model)};
+}
+
+}  // namespace
+
+Result<VersionPtr> ModelTable::find(const std::string& model, int64_t version) const {
+  std::lock_guard lock(mutex_);
+  auto found = models_.find(model);
+  if (found == models_.end()) return unknown_model(model);
+  const Model& entry = found->second;
+  if (version == 0) {
+    if (entry.highest) return entry.highest;
+    return Error{Code::kUnavailable, fmt::format("Request for unknown model: '{}' has no available versions", model)};
+  }
+  auto place = entry.versions.find(version);
+  if (place == entry.versions.end())
+    return Error{Code::kNotFound,
+                 fmt::format("Request for unknown model: '{}' version {} is not found", model, version)};
+  if (place->second.served) return place->second.served;
+  return Error{Code::kUnavailable, fmt::format("Request for unavailable model: '{}' version {} is not ready ({}{}{})",
+                                               model, version, model_state_name(place->second.state),
+                                               place->second.reason.empty() ? "" : ": ", place->second.reason)};
+}
+
+Versions ModelTable::ready_versions(const std::string& model) const {
+  Versions ready;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, entry] : models_)
+      if (model.empty() || name == model)
+        for (const auto& [number, version] : entry.versions)
+          if (version.served) ready.push_back(version.served);
+  }
+  std::sort(ready.begin(), ready.end(), [](const VersionPtr& a, const VersionPtr& b) {
+    return std::tie(a->settings().name, a->settings().version) < std::tie(b->settings().name, b->settings().version);
+  });
+  return ready;
+}
+
+std::vector<IndexEntry> ModelTable::index() const {
+  std::vector<IndexEntry> entries;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, entry] : models_) {
+      for (const auto& [number, version] : entry.versions)
+        entries.push_back({name, number, version.state, version.reason});
+      if (entry.versions.empty()) entries.push_back({name, 0, ModelState::kUnavailable, entry.failure});
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const IndexEntry& a, const IndexEntry& b) {
+    return std::tie(a.name, a.version) < std::tie(b.name, b.version);
+  });
+  return entries;
+}
+
+std::vector<std::string> ModelTable::unready() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : models_)
+    if (entry.wanted && !entry.highest) names.push_back(name);
+  return names;
+}
+
+void ModelTable::begin_load(const std::string& model, const std::vector<int64_t>& versions) {
+  std::lock_guard lock(mutex_);
+  Model& entry = models_[model];
+  entry.wanted = true;
+  for (int64_t number : versions) {
+    Version& version = entry.versions[number];
+    if (version.served) continue;
+    version.state = ModelState::kLoading;
+    version.reason.clear();
+  }
+}
+
+Versions ModelTable::replace(Model& model, const Versions& versions) {
+  Versions retired;
+  for (auto& [number, version] : model.versions) {
+    if (!version.served) continue;
+    auto kept = std::find(versions.begin(), versions.end(), version.served);
+    if (kept != versions.end()) continue;
+    version.state = ModelState::kUnloading;
+    retired.push_back(std::move(version.served));
+    version.served = nullptr;
+  }
+  model.highest = nullptr;
+  for (const VersionPtr& served : versions) {
+    model.versions[served->settings().version] = {ModelState::kReady, "", served};
+    if (!model.highest || served->settings().version > model.highest->settings().version) model.highest = served;
+  }
+  return retired;
+}
+
+Result<Versions> ModelTable::publish(const std::string& model, const Versions& versions) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return Error{Code::kUnavailable, "the server is shutting down"};
+  Model& entry = models_[model];
+  entry.wanted = true;
+  entry.failure.clear();
+  return replace(entry, versions);
+}
+
+void ModelTable::fail_load(const std::string& model, const std::vector<int64_t>& versions, const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  Model& entry = models_[model];
+  entry.wanted = true;
+  entry.failure = reason;
+  for (int64_t number : versions) {
+    Version& version = entry.versions[number];
+    if (version.served) continue;
+    version.state = ModelState::kUnavailable;
+    version.reason = reason;
+  }
+}
+
+void ModelTable::fail_unknown(const std::string& model) {
+  std::lock_guard lock(mutex_);
+  auto found = models_.find(model);
+  if (found == models_.end() || found->second.highest) return;
+  found->second.wanted = false;
+  if (found->second.versions.empty()) models_.erase(found);
+}
+
+Versions ModelTable::withdraw(const std::string& model) {
+  std::lock_guard lock(mutex_);
+  auto found = models_.find(model);
+  if (found == models_.end()) return {};
+  found->second.wanted = false;
+  return replace(found->second, {});
+}
+
+void ModelTable::end_unload(const ServedVersion& version) {
+  std::lock_guard lock(mutex_);
+  auto found = models_.find(version.settings().name);
+  if (found == models_.end()) return;
+  auto place = found->second.versions.find(version.settings().version);
+  if (place == found->second.versions.end() || place->second.state != ModelState::kUnloading) return;
+  place->second.state = ModelState::kUnavailable;
+  place->second.reason = "unloaded";
+}
+
+Versions ModelTable::close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  Versions all;
+  for (auto& [name, entry] : models_)
+    for (VersionPtr& retired : replace(entry, {})) all.push_back(std::move(retired));
+  return all;
+}
+
+}  // namespace ridge::serve

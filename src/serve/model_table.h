@@ -1,0 +1,67 @@
+// ModelTable: which versions of which models are served now, and the state of every version known. The one place where
+// requests find their model.
+//
+// Thread-safe. Versions are replaced whole: a reader gets a shared_ptr and may use it as long as it likes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "serve/served_version.h"
+
+namespace ridge::serve {
+
+using VersionPtr = std::shared_ptr<ServedVersion>;
+using Versions = std::vector<VersionPtr>;
+
+class ModelTable {
+ public:
+  // The version that serves; 0 = the highest. kNotFound: unknown; kUnavailable: known, but not ready.
+  Result<VersionPtr> find(const std::string& model, int64_t version) const;
+  // All ready versions, of one model or (empty name) of all, by name and version.
+  Versions ready_versions(const std::string& model) const;
+  // One entry per known version; of a model whose load failed before its versions were known, one with version 0 and the reason.
+  std::vector<IndexEntry> index() const;
+  // Models that should be served and are not READY.
+  std::vector<std::string> unready() const;
+
+  // A load has begun of these versions.
+  void begin_load(const std::string& model, const std::vector<int64_t>& versions);
+  // From now on exactly these versions serve. Returns the versions that do not any more, which are UNLOADING until
+  // end_unload(). kUnavailable, and nothing changes, after close().
+  Result<Versions> publish(const std::string& model, const Versions& versions);
+  // The load has failed; what served still serves.
+  void fail_load(const std::string& model, const std::vector<int64_t>& versions, const std::string& reason);
+  // The load failed because there is no such model: it need not be served unless it still is.
+  void fail_unknown(const std::string& model);
+  // Nothing of it serves from now on. Returns what did.
+  Versions withdraw(const std::string& model);
+  void end_unload(const ServedVersion& version);
+  // withdraw() of everything, for good.
+  Versions close();
+
+ private:
+  struct Version {
+    ModelState state = ModelState::kUnavailable;
+    std::string reason;
+    VersionPtr served;
+  };
+  struct Model {
+    std::map<int64_t, Version> versions;
+    VersionPtr highest;   // that serves
+    bool wanted = false;  // should be served
+    std::string failure;  // of the last load, if it failed before versions were known
+  };
+  static Versions replace(Model& model, const Versions& versions);
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::unordered_map<std::string, Model> models_;
+  bool closed_ = false;
+};
+
+}  // namespace ridge::serve

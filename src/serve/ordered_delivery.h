@@ -1,0 +1,41 @@
+// OrderedDelivery: lets actions with consecutive tickets happen in the order of the tickets, whoever brings them.
+//
+// Thread-safe. An action is run by the thread that brings it or, if an earlier one is still missing, by the thread that
+// brings that one; never two at a time, never under the lock. Every ticket from 0 must be brought exactly once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace ridge::serve {
+
+class OrderedDelivery {
+ public:
+  void bring(uint64_t ticket, std::function<void()> action) {
+    std::unique_lock lock(mutex_);
+    waiting_.emplace(ticket, std::move(action));
+    if (running_) return;
+    running_ = true;
+    for (auto next = waiting_.find(next_); next != waiting_.end(); next = waiting_.find(next_)) {
+      std::function<void()> due = std::move(next->second);
+      waiting_.erase(next);
+      ++next_;
+      lock.unlock();
+      due();
+      lock.lock();
+    }
+    running_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  std::map<uint64_t, std::function<void()>> waiting_;
+  uint64_t next_ = 0;
+  bool running_ = false;
+};
+
+}  // namespace ridge::serve

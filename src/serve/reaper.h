@@ -1,0 +1,41 @@
+// Reaper: one thread that lets versions which no longer serve finish their requests, then ends and frees them, so that nobody
+// waits for that who must not.
+//
+// Thread-safe. A version is closed only when nobody else holds it any more, so that a request which found it just before
+// it was replaced is still answered.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "serve/model_table.h"
+
+namespace ridge::serve {
+
+class Reaper {
+ public:
+  // `ended` is called on the reaper's thread for each version when all its requests are answered.
+  explicit Reaper(std::function<void(const ServedVersion&)> ended);
+  ~Reaper();  // after everything handed over has ended
+  void take(Versions versions);
+  // Waits until everything handed over so far has ended.
+  void wait();
+
+ private:
+  void run();
+  void end(VersionPtr version);
+
+  std::function<void(const ServedVersion&)> ended_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  Versions waiting_;
+  bool busy_ = false;
+  bool stop_ = false;
+
+  std::jthread thread_;  // last: starts when the rest is there
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,151 @@
+#include "serve/repository.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include "base/file.h"
+
+namespace ridge::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxComponent = 255;  // of a file name on Linux [bytes]
+
+std::optional<int64_t> version_from_name(const std::string& name) {
+  int64_t version = 0;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), version);
+  bool number = error == std::errc() && end == name.data() + name.size();
+  if (!number || version < 1 || name[0] == '0') return std::nullopt;
+  return version;
+}
+
+bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+
+}  // namespace
+
+Status check_model_name(const std::string& name) {
+  bool wrong = is_blank(name) || name == "." || name == ".." || name.size() > kMaxComponent ||
+               name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos;
+  if (!wrong) return {};
+  return Error{Code::kInvalid, "'" + name.substr(0, 300) + "' is not a model name: it must be the name of one folder"};
+}
+
+Status check_relative_path(const std::string& path) {
+  fs::path parsed(path);
+  bool wrong = is_blank(path) || parsed.is_absolute() || path.find('\0') != std::string::npos || path.ends_with('/');
+  for (const fs::path& part : parsed)
+    if (part == ".." || part == "." || part.native().size() > kMaxComponent) wrong = true;
+  if (!wrong) return {};
+  return Error{Code::kInvalid, "'" + path.substr(0, 300) + "' is not a path inside the model's folder"};
+}
+
+Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories) {
+  std::vector<ModelDirectory> models;
+  for (const std::string& repository : repositories) {
+    std::error_code error;
+    fs::directory_iterator entries(repository, error);
+    if (error)
+      return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message() +
+                                      "; name a folder that holds one folder per model"};
+    for (; entries != fs::directory_iterator(); entries.increment(error)) {
+      if (error) return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message()};
+      std::string name = entries->path().filename().string();
+      if (name.starts_with('.') || !entries->is_directory(error) || !check_model_name(name)) continue;
+      models.push_back({name, entries->path().string()});
+    }
+  }
+  std::sort(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  auto twice =
+      std::adjacent_find(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
+  if (twice != models.end())
+    return Error{Code::kInvalid, "model '" + twice->name + "' is in two repositories: " + twice->path + " and " +
+                                     std::next(twice)->path + "; remove one"};
+  return models;
+}
+
+std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name) {
+  if (!check_model_name(name)) return std::nullopt;
+  for (const std::string& repository : repositories) {
+    std::error_code error;
+    fs::path path = fs::path(repository) / name;
+    if (fs::is_directory(path, error)) return ModelDirectory{name, path.string()};
+  }
+  return std::nullopt;
+}
+
+std::vector<int64_t> list_versions(const std::string& model_directory) {
+  std::vector<int64_t> versions;
+  std::error_code error;
+  for (fs::directory_iterator entries(model_directory, error); !error && entries != fs::directory_iterator();
+       entries.increment(error)) {
+    std::error_code ignored;
+    auto version = version_from_name(entries->path().filename().string());
+    if (version && entries->is_directory(ignored)) versions.push_back(*version);
+  }
+  std::sort(versions.begin(), versions.end());
+  return versions;
+}
+
+std::string config_path(const std::string& model_directory) {
+  return (fs::path(model_directory) / "config.pbtxt").string();
+}
+
+Result<std::optional<std::string>> read_config_file(const std::string& model_directory) {
+  std::error_code error;
+  if (!fs::exists(config_path(model_directory), error)) return std::optional<std::string>();
+  RIDGE_ASSIGN(std::string text, read_file(config_path(model_directory)));
+  return std::optional<std::string>(std::move(text));
+}
+
+Result<std::string> find_model_file(const std::string& model_directory, int64_t version, const std::string& filename) {
+  RIDGE_TRY(check_relative_path(filename));
+  fs::path path = fs::path(model_directory) / std::to_string(version) / filename;
+  std::error_code error;
+  if (fs::is_directory(path, error)) path /= fs::path(filename).filename();
+  if (fs::is_regular_file(path, error)) return path.string();
+  return Error{Code::kNotFound, "there is no model file " + path.string()};
+}
+
+Result<std::vector<std::string>> read_labels(const std::string& model_directory, const std::string& filename) {
+  RIDGE_TRY(check_relative_path(filename));
+  RIDGE_ASSIGN(std::string text, read_file((fs::path(model_directory) / filename).string()));
+  std::vector<std::string> labels;
+  for (size_t start = 0; start < text.size();) {
+    size_t end = std::min(text.find('\n', start), text.size());
+    std::string label = text.substr(start, end - start);
+    if (label.ends_with('\r')) label.pop_back();
+    labels.push_back(std::move(label));
+    start = end + 1;
+  }
+  return labels;
+}
+
+std::string fingerprint(const std::string& path) {
+  std::vector<std::string> files;
+  std::error_code error;
+  auto add = [&](const fs::directory_entry& file) {
+    std::error_code ignored;
+    if (!file.is_regular_file(ignored)) return;
+    files.push_back(fmt::format("{} {} {}\n", file.path().string(), file.file_size(ignored),
+                                file.last_write_time(ignored).time_since_epoch().count()));
+  };
+  fs::directory_entry entry(path, error);
+  if (!error && entry.is_directory(error)) {
+    for (fs::recursive_directory_iterator files_in(path, error);
+         !error && files_in != fs::recursive_directory_iterator(); files_in.increment(error))
+      add(*files_in);
+  } else if (!error) {
+    add(entry);
+  }
+  std::sort(files.begin(), files.end());
+  std::string text;
+  for (const std::string& file : files) text += file;
+  return text;
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,42 @@
+// The model repository on disk: DIRECTORY/<model>/{config.pbtxt, <version>/model.onnx, label files}. Only reads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ridge::serve {
+
+struct ModelDirectory {
+  std::string name;
+  std::string path;
+};
+
+// One path component that is no `.`, `..`, blank or over 255 bytes.
+Status check_model_name(const std::string& name);
+// A path that stays inside its folder: relative, no `..`, every component at most 255 bytes.
+Status check_relative_path(const std::string& path);
+
+// The model directories of all repositories, sorted by name; hidden ones and files are passed over. kFailed: a repository
+// cannot be read; kInvalid: two of them have a model of the same name.
+Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories);
+// Where the model of that name lies; nullopt if nowhere.
+std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);
+
+// The version directories: names that are numbers from 1, without leading zero; ascending.
+std::vector<int64_t> list_versions(const std::string& model_directory);
+// Text of config.pbtxt; nullopt if there is none.
+Result<std::optional<std::string>> read_config_file(const std::string& model_directory);
+std::string config_path(const std::string& model_directory);
+// The file of a version, or of a directory of that name the file of that name in it (models with external data).
+Result<std::string> find_model_file(const std::string& model_directory, int64_t version, const std::string& filename);
+// One label per line, beside config.pbtxt.
+Result<std::vector<std::string>> read_labels(const std::string& model_directory, const std::string& filename);
+
+// Names, sizes and times of the files under `path`, as text: equal text = nothing was changed.
+std::string fingerprint(const std::string& path);
+
+}  // namespace ridge::serve

@@ -1,0 +1,108 @@
+#include "serve/request_queue.h"
+
+#include <algorithm>
+#include <string>
+
+namespace ridge::serve {
+namespace {
+
+TimePoint deadline_of(const QueuePolicy& policy, const InferRequest& request, TimePoint now) {
+  Nanoseconds timeout = policy.default_timeout;
+  if (policy.allow_timeout_override && request.timeout && *request.timeout > Nanoseconds(0))
+    timeout = timeout > Nanoseconds(0) ? std::min(timeout, *request.timeout) : *request.timeout;
+  if (timeout <= Nanoseconds(0) || timeout > TimePoint::max() - now) return TimePoint::max();
+  return now + timeout;
+}
+
+}  // namespace
+
+RequestQueue::RequestQueue(QueueSettings settings, bool always_merge)
+    : settings_(std::move(settings)),
+      always_merge_(always_merge),
+      levels_(settings_.levels.size()),
+      policy_(settings_.batch) {}
+
+Status RequestQueue::add(JobPtr& job, TimePoint now) {
+  uint64_t priority = job->request.priority;
+  if (priority > levels_.size())
+    return Error{Code::kInvalid, "priority " + std::to_string(priority) + " is not one of the " +
+                                     std::to_string(levels_.size()) + " level(s) of model '" + job->request.model +
+                                     "'"};
+  size_t index = priority == 0 ? settings_.default_level : static_cast<size_t>(priority - 1);
+  Level& level = levels_[index];
+  const QueuePolicy& policy = settings_.levels[index];
+  size_t limit = policy.max_size > 0 ? policy.max_size : settings_.size_limit;
+  if (level.waiting.size() + level.delayed.size() >= limit)
+    return Error{Code::kUnavailable, "the queue of model '" + job->request.model + "' is full (" +
+                                         std::to_string(limit) + " requests wait): Exceeds maximum queue size"};
+  job->queued = now;
+  job->deadline = deadline_of(policy, job->request, now);
+  next_deadline_ = std::min(next_deadline_, job->deadline);
+  level.waiting.push_back(std::move(job));
+  ++size_;
+  bool last_in_order = index + 1 == levels_.size() && level.delayed.empty();
+  if (last_in_order)
+    extend_policy(*level.waiting.back());
+  else
+    rebuild_policy();
+  return {};
+}
+
+const Job* RequestQueue::first() const {
+  for (const Level& level : levels_) {
+    if (!level.waiting.empty()) return level.waiting.front().get();
+    if (!level.delayed.empty()) return level.delayed.front().get();
+  }
+  return nullptr;
+}
+
+void RequestQueue::extend_policy(const Job& job) {
+  if (policy_.closed()) return;
+  bool fits = always_merge_ || !settings_.batch.merge || mergeable(*first(), job);
+  policy_.add(job.rows, fits, job.queued);
+}
+
+void RequestQueue::rebuild_policy() {
+  policy_.clear();
+  for (const Level& level : levels_)
+    for (const auto* jobs : {&level.waiting, &level.delayed})
+      for (const JobPtr& job : *jobs) {
+        if (policy_.closed()) return;
+        extend_policy(*job);
+      }
+}
+
+void RequestQueue::take(size_t requests, Jobs& batch) {
+  for (Level& level : levels_)
+    for (auto* jobs : {&level.waiting, &level.delayed})
+      for (; requests > 0 && !jobs->empty(); --requests) {
+        batch.push_back(std::move(jobs->front()));
+        jobs->pop_front();
+        --size_;
+      }
+  rebuild_policy();
+}
+
+void RequestQueue::expire(TimePoint now, Jobs& expired) {
+  if (now < next_deadline_) return;
+  next_deadline_ = TimePoint::max();
+  for (size_t i = 0; i < levels_.size(); ++i) {
+    Level& level = levels_[i];
+    auto overdue = std::stable_partition(level.waiting.begin(), level.waiting.end(),
+                                         [now](const JobPtr& job) { return job->deadline > now; });
+    for (auto job = overdue; job != level.waiting.end(); ++job) {
+      (*job)->deadline = TimePoint::max();
+      if (settings_.levels[i].delay_expired) {
+        level.delayed.push_back(std::move(*job));
+      } else {
+        expired.push_back(std::move(*job));
+        --size_;
+      }
+    }
+    level.waiting.erase(overdue, level.waiting.end());
+    for (const JobPtr& job : level.waiting) next_deadline_ = std::min(next_deadline_, job->deadline);
+  }
+  rebuild_policy();
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,51 @@
+// RequestQueue: the waiting jobs of one model version, in the order in which they will run, with the limits of their
+// priority levels. Knows no clock and no threads: its owner passes the time and guards it.
+//
+// Order: level by level, first come first served; within a level, jobs whose timeout passed and that the policy delays
+// instead of refusing come last.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "serve/batch_policy.h"
+#include "serve/job.h"
+#include "serve/model_settings.h"
+
+namespace ridge::serve {
+
+class RequestQueue {
+ public:
+  // `always_merge`: the jobs' shapes need no look before they share a batch.
+  RequestQueue(QueueSettings settings, bool always_merge);
+
+  // Takes the job, or refuses (kUnavailable, with the limit that is reached; kInvalid: no such priority) and leaves it.
+  // Sets its queued time and its deadline.
+  Status add(JobPtr& job, TimePoint now);
+  BatchDecision decide(TimePoint now) const { return policy_.decide(now); }
+  // Moves that many jobs from the front to the end of `batch`.
+  void take(size_t requests, Jobs& batch);
+  // Removes the jobs whose deadline has passed and appends them to `expired`, or delays them, as their level says.
+  void expire(TimePoint now, Jobs& expired);
+  // No deadline lies before this; TimePoint::max() if there is none.
+  TimePoint next_deadline() const { return next_deadline_; }
+  size_t size() const { return size_; }
+
+ private:
+  struct Level {
+    std::deque<JobPtr> waiting;
+    std::deque<JobPtr> delayed;
+  };
+  void extend_policy(const Job& job);
+  void rebuild_policy();
+  const Job* first() const;
+
+  QueueSettings settings_;
+  bool always_merge_;
+  std::vector<Level> levels_;
+  BatchPolicy policy_;
+  size_t size_ = 0;
+  TimePoint next_deadline_ = TimePoint::max();
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,106 @@
+#include "serve/served_version.h"
+
+#include <chrono>
+#include <utility>
+
+#include "serve/batch_runner.h"
+#include "serve/request_check.h"
+
+namespace ridge::serve {
+namespace {
+
+uint64_t now_ms_since_epoch() {
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+}
+
+Nanoseconds time_in_server(const Jobs& jobs, TimePoint now) {
+  Nanoseconds total{0};
+  for (const JobPtr& job : jobs) total += now - job->request.arrived;
+  return total;
+}
+
+}  // namespace
+
+ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer)
+    : model_(std::move(model)), timer_(timer), scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes) {}
+
+ServedVersion::~ServedVersion() {
+  close();
+  join();
+}
+
+void ServedVersion::start() {
+  for (auto& session : model_.sessions) workers_.emplace_back([this, &engine = *session] { work(engine); });
+}
+
+void ServedVersion::join() {
+  for (std::jthread& worker : workers_)
+    if (worker.joinable()) worker.join();
+}
+
+void ServedVersion::infer(InferRequest request, InferDone done) {
+  if (request.arrived == TimePoint{}) request.arrived = Clock::now();
+  Result<JobPtr> job = check_request(model_.settings, std::move(request));
+  if (!job) return done(std::move(job).error());
+  (*job)->done = std::move(done);
+  Result<TimePoint> deadline = scheduler_.submit(*job);
+  if (!deadline) {
+    statistics_.record_failures(FailureReason::kRejected, 1, Clock::now() - (*job)->request.arrived);
+    return (*job)->done(std::move(deadline).error());
+  }
+  if (*deadline != TimePoint::max()) timer_.schedule(*deadline, weak_from_this());
+}
+
+void ServedVersion::work(engine::Session& session) {
+  BatchRunner runner(model_.settings, session);
+  Batch batch;
+  while (scheduler_.take(batch)) {
+    BatchTimes times;
+    Result<std::vector<InferResponse>> answers = runner.run(batch.jobs, times);
+    if (answers)
+      statistics_.record_execution(batch.jobs, times, now_ms_since_epoch());
+    else
+      statistics_.record_failures(FailureReason::kBackend, batch.jobs.size(),
+                                  time_in_server(batch.jobs, times.outputs_ready));
+    if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
+      answer(std::exchange(batch.jobs, {}), std::move(answers));
+      continue;
+    }
+    auto later = std::make_shared<std::pair<Jobs, Result<std::vector<InferResponse>>>>(std::exchange(batch.jobs, {}),
+                                                                                       std::move(answers));
+    delivery_.bring(batch.ticket, [this, later] { answer(std::move(later->first), std::move(later->second)); });
+  }
+}
+
+void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const {
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (answers)
+      jobs[i]->done(std::move((*answers)[i]));
+    else
+      jobs[i]->done(answers.error());
+    jobs[i].reset();  // frees the request's body
+  }
+}
+
+TimePoint ServedVersion::expire(TimePoint now) {
+  Jobs expired;
+  TimePoint next = scheduler_.expire(now, expired);
+  if (expired.empty()) return next;
+  statistics_.record_failures(FailureReason::kRejected, expired.size(), time_in_server(expired, now));
+  answer(std::move(expired), Error{Code::kUnavailable, "Request timeout expired: model '" + model_.settings.name +
+                                                           "' did not come to it within the queue's timeout"});
+  return next;
+}
+
+ModelStatistics ServedVersion::statistics() const {
+  ModelStatistics statistics = statistics_.snapshot();
+  statistics.name = model_.settings.name;
+  statistics.version = model_.settings.version;
+  statistics.pending = scheduler_.waiting();
+  statistics.load_seconds = to_seconds(model_.load_time);
+  statistics.metric_tags = model_.settings.metric_tags;
+  return statistics;
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,65 @@
+// ServedVersion: one loaded version of a model with its queue, its workers (one thread and one engine session per
+// instance) and its statistics.
+//
+// Thread-safe. Life: load() → start() → infer()… → close() → join(). Whoever holds a shared_ptr may call infer() at any time; after
+// close() it is refused. join() must not be called by one of its own workers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "engine/engine.h"
+#include "serve/deadline_timer.h"
+#include "serve/model_settings.h"
+#include "serve/ordered_delivery.h"
+#include "serve/scheduler.h"
+#include "serve/server.h"
+#include "serve/statistics.h"
+
+namespace ridge::serve {
+
+// What a version is made of; the sessions are warm.
+struct LoadedModel {
+  ModelSettings settings;
+  std::shared_ptr<const Json> config;                      // completed, as the wire has it
+  std::vector<std::unique_ptr<engine::Session>> sessions;  // one per instance
+  Nanoseconds load_time{};
+  std::string fingerprint;            // of everything it was loaded from: equal = need not be loaded again
+  std::shared_ptr<const void> files;  // keeps temporary files alive; may be empty
+};
+
+class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {
+ public:
+  // `timer` outlives it.
+  ServedVersion(LoadedModel model, DeadlineTimer& timer);
+  ~ServedVersion() override;
+
+  void start();
+  void infer(InferRequest request, InferDone done);
+  void close() { scheduler_.close(); }
+  // Waits until everything accepted was answered and the workers have ended.
+  void join();
+
+  const ModelSettings& settings() const { return model_.settings; }
+  const Json& config() const { return *model_.config; }
+  const std::string& fingerprint() const { return model_.fingerprint; }
+  ModelStatistics statistics() const;
+
+  TimePoint expire(TimePoint now) override;
+
+ private:
+  void work(engine::Session& session);
+  void answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const;
+
+  LoadedModel model_;
+  DeadlineTimer& timer_;
+  Scheduler scheduler_;
+  OrderedDelivery delivery_;
+  Statistics statistics_;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,230 @@
+#include "serve/server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stop_token>
+#include <thread>
+
+#include "base/log.h"
+#include "serve/life_cycle.h"
+#include "serve/repository.h"
+#include "serve/repository_watch.h"
+
+namespace ridge::serve {
+namespace {
+
+Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
+
+class ModelServer final : public Server {
+ public:
+  explicit ModelServer(ServerOptions options) : options_(std::move(options)), models_(options_) {}
+  ~ModelServer() override { drain(); }
+
+  void load_all() override;
+  void begin_drain() override { draining_ = true; }
+  void drain() override;
+
+  void infer(InferRequest request, InferDone done) override;
+  bool live() const override { return true; }
+  bool ready() const override;
+  bool model_ready(const std::string& model, int64_t version) const override;
+  Result<ModelMetadata> metadata(const std::string& model, int64_t version) const override;
+  Result<Json> config(const std::string& model, int64_t version) const override;
+  Result<std::vector<ModelStatistics>> statistics(const std::string& model, int64_t version) const override;
+  std::vector<IndexEntry> index(bool only_ready) const override;
+  Status load(const std::string& model, const LoadRequest& request) override;
+  Status unload(const std::string& model, bool dependents) override;
+
+ private:
+  std::vector<std::string> startup_models() const;
+  int loads_at_once() const;
+  RepositoryView look_at_repositories() const;
+  void poll(const std::stop_token& stop);
+  Status check_control() const;
+
+  const ServerOptions options_;
+  LifeCycle models_;
+  std::atomic<bool> loaded_{false};
+  std::atomic<bool> draining_{false};
+  RepositoryView seen_;  // written by load_all(), then by the poll thread only
+  std::mutex poll_mutex_;
+  std::condition_variable_any poll_wake_;
+  std::jthread poll_thread_;  // control mode poll
+};
+
+int ModelServer::loads_at_once() const {
+  if (options_.load_threads > 0) return options_.load_threads;
+  int cores = options_.cores > 0 ? options_.cores : static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, 4);
+}
+
+std::vector<std::string> ModelServer::startup_models() const {
+  const auto& named = options_.startup_models;
+  bool all = options_.control != ControlMode::kExplicit || std::find(named.begin(), named.end(), "*") != named.end();
+  if (!all) return named;
+  std::vector<std::string> names;
+  auto found = scan_repositories(options_.repositories);
+  if (!found) log::error("{}", found.error().message);
+  if (found)
+    for (const ModelDirectory& model : *found) names.push_back(model.name);
+  return names;
+}
+
+void ModelServer::load_all() {
+  if (options_.control == ControlMode::kPoll) seen_ = look_at_repositories();
+  models_.load_many(startup_models(), loads_at_once());
+  loaded_ = true;
+  if (options_.control == ControlMode::kPoll)
+    poll_thread_ = std::jthread([this](const std::stop_token& stop) { poll(stop); });
+}
+
+RepositoryView ModelServer::look_at_repositories() const {
+  RepositoryView view;
+  auto found = scan_repositories(options_.repositories);
+  if (!found) {
+    log::warning("{}; what is loaded stays", found.error().message);
+    return seen_;
+  }
+  for (const ModelDirectory& model : *found) view[model.name] = fingerprint(model.path);
+  return view;
+}
+
+void ModelServer::poll(const std::stop_token& stop) {
+  std::unique_lock lock(poll_mutex_);
+  while (true) {
+    poll_wake_.wait_for(lock, stop, options_.poll_period, [] { return false; });
+    if (stop.stop_requested() || draining_) return;
+    RepositoryView now = look_at_repositories();
+    RepositoryChanges changes = compare_views(seen_, now);
+    models_.load_many(changes.load, loads_at_once());
+    for (const std::string& model : changes.unload) models_.unload(model);
+    seen_ = std::move(now);
+  }
+}
+
+void ModelServer::drain() {
+  begin_drain();
+  if (poll_thread_.joinable()) {
+    poll_thread_.request_stop();
+    poll_thread_.join();
+  }
+  models_.close();
+}
+
+void ModelServer::infer(InferRequest request, InferDone done) {
+  if (draining_) return done(shutting_down());
+  Result<VersionPtr> version = models_.table().find(request.model, request.version);
+  if (!version) return done(std::move(version).error());
+  (*version)->infer(std::move(request), std::move(done));
+}
+
+bool ModelServer::ready() const {
+  if (!loaded_ || draining_) return false;
+  if (!options_.strict_readiness) return true;
+  std::vector<std::string> unready = models_.table().unready();
+  return std::none_of(unready.begin(), unready.end(), [this](const std::string& model) {
+    return find_model(options_.repositories, model).has_value();  // one whose folder is gone need not be served
+  });
+}
+
+bool ModelServer::model_ready(const std::string& model, int64_t version) const {
+  return !draining_ && models_.table().find(model, version).ok();
+}
+
+TensorSpec wire_spec(const TensorSettings& tensor, bool batching) {
+  TensorSpec spec{tensor.name, tensor.type, tensor.dims};
+  if (batching) spec.shape.insert(spec.shape.begin(), -1);
+  return spec;
+}
+
+Result<ModelMetadata> ModelServer::metadata(const std::string& model, int64_t version) const {
+  RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, version));
+  const ModelSettings& settings = served->settings();
+  ModelMetadata metadata{settings.name, {}, settings.platform, {}, {}};
+  if (version != 0) metadata.versions = {version};
+  if (version == 0)
+    for (const VersionPtr& ready : models_.table().ready_versions(model))
+      metadata.versions.push_back(ready->settings().version);
+  for (const TensorSettings& input : settings.inputs) metadata.inputs.push_back(wire_spec(input, settings.batching()));
+  for (const TensorSettings& output : settings.outputs)
+    metadata.outputs.push_back(wire_spec(output, settings.batching()));
+  return metadata;
+}
+
+Result<Json> ModelServer::config(const std::string& model, int64_t version) const {
+  RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, version));
+  return served->config();
+}
+
+Result<std::vector<ModelStatistics>> ModelServer::statistics(const std::string& model, int64_t version) const {
+  std::vector<ModelStatistics> statistics;
+  if (!model.empty()) {
+    RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, version));
+    if (version != 0) statistics.push_back(served->statistics());
+  }
+  if (version == 0)
+    for (const VersionPtr& ready : models_.table().ready_versions(model)) statistics.push_back(ready->statistics());
+  return statistics;
+}
+
+std::vector<IndexEntry> ModelServer::index(bool only_ready) const {
+  std::vector<IndexEntry> entries = models_.table().index();
+  std::set<std::string> known;
+  for (const IndexEntry& entry : entries) known.insert(entry.name);
+  if (auto found = scan_repositories(options_.repositories))
+    for (const ModelDirectory& model : *found)
+      if (!known.contains(model.name)) entries.push_back({model.name, 0, ModelState::kUnavailable, ""});
+  if (only_ready) std::erase_if(entries, [](const IndexEntry& entry) { return entry.state != ModelState::kReady; });
+  return entries;
+}
+
+Status ModelServer::check_control() const {
+  if (draining_) return shutting_down();
+  if (options_.control == ControlMode::kExplicit) return {};
+  return Error{Code::kUnavailable,
+               "explicit model load / unload is not allowed; start the server with "
+               "--model-control-mode=explicit"};
+}
+
+Status ModelServer::load(const std::string& model, const LoadRequest& request) {
+  RIDGE_TRY(check_control());
+  return models_.load(model, request);
+}
+
+Status ModelServer::unload(const std::string& model, bool) {
+  RIDGE_TRY(check_control());
+  models_.unload(model);
+  return {};
+}
+
+Status check_options(const ServerOptions& options) {
+  if (options.repositories.empty())
+    return Error{Code::kInvalid, "no model repository was named; give the folder that holds one folder per model"};
+  if (options.control == ControlMode::kPoll && options.poll_period.count() <= 0)
+    return Error{Code::kInvalid, "the poll period must be above 0"};
+  if (!options.startup_models.empty() && options.control != ControlMode::kExplicit)
+    return Error{Code::kInvalid, "models to load at start are named only with --model-control-mode=explicit"};
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::create(ServerOptions options) {
+  RIDGE_TRY(check_options(options));
+  RIDGE_ASSIGN(auto models, scan_repositories(options.repositories));
+  if (models.empty()) log::warning("the model repository {} holds no models", options.repositories.front());
+  return std::unique_ptr<Server>(std::make_unique<ModelServer>(std::move(options)));
+}
+
+Result<std::unique_ptr<Server>> start(ServerOptions options) {
+  RIDGE_ASSIGN(auto server, Server::create(std::move(options)));
+  server->load_all();
+  return server;
+}
+
+}  // namespace ridge::serve

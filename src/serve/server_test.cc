@@ -1,0 +1,304 @@
+#include "serve/server.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "serve/test_session.h"
+
+namespace ridge::serve {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ServerTest : public testing::Test {
+ protected:
+  // Model files of these tests are empty, or hold "broken".
+  static Result<std::unique_ptr<engine::Session>> open(const plan::Plan& plan) {
+    if (std::filesystem::file_size(plan.model) > 0) return Error{Code::kInvalid, plan.model + " is broken"};
+    return std::unique_ptr<engine::Session>(std::make_unique<TestSession>(pair_signature()));
+  }
+  void add_model(const std::string& name, int version = 1, const std::string& content = "") const {
+    folder_.write(name + "/" + std::to_string(version) + "/model.onnx", content);
+  }
+  ServerOptions options(ControlMode control = ControlMode::kNone) const {
+    ServerOptions options;
+    options.repositories = {folder_.path()};
+    options.control = control;
+    options.open = open;
+    return options;
+  }
+  static std::string state_of(const Server& server, const std::string& model, int64_t version) {
+    for (const IndexEntry& entry : server.index(false))
+      if (entry.name == model && entry.version == version)
+        return std::string(model_state_name(entry.state)) + (entry.reason.empty() ? "" : " " + entry.reason);
+    return "absent";
+  }
+  static void await_state(const Server& server, const std::string& model, int64_t version, const std::string& state) {
+    for (int i = 0; i < 2000 && state_of(server, model, version) != state; ++i) std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(state_of(server, model, version), state);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ServerTest, ServesAModelWithoutConfigurationFromTheGraph) {
+  add_model("m");
+  auto server = start(options());
+  ASSERT_TRUE(server);
+  EXPECT_TRUE((*server)->ready());
+  auto answer = infer(**server, pair_request("m", {1, 2, 3, 4}, "seven")).get();
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->model, "m");
+  EXPECT_EQ(answer->version, 1);
+  EXPECT_EQ(answer->id, "seven");
+  ASSERT_EQ(answer->outputs.size(), 1u);
+  EXPECT_EQ(answer->outputs[0].name, "y");
+  EXPECT_EQ(answer->outputs[0].shape, (Shape{2, 2}));
+  EXPECT_EQ(floats_of(answer->outputs[0].data), (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST_F(ServerTest, DescribesItsModels) {
+  add_model("m", 3);
+  auto server = *start(options());
+  auto metadata = server->metadata("m", 0);
+  ASSERT_TRUE(metadata);
+  EXPECT_EQ(metadata->versions, (std::vector<int64_t>{3}));
+  EXPECT_EQ(metadata->platform, "onnxruntime_onnx");
+  EXPECT_EQ(metadata->inputs[0].shape, (Shape{-1, 2}));
+  auto config = server->config("m", 3);
+  ASSERT_TRUE(config);
+  EXPECT_EQ((*config)["max_batch_size"], 4);
+  EXPECT_TRUE(config->contains("dynamic_batching"));
+}
+
+TEST_F(ServerTest, NamesWhatIsUnknown) {
+  add_model("m");
+  auto server = *start(options());
+  auto answer = infer(*server, pair_request("n", {1, 2})).get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kNotFound);
+  EXPECT_EQ(answer.error().message, "Request for unknown model: 'n' is not found");
+  InferRequest request = pair_request("m", {1, 2});
+  request.version = 9;
+  answer = infer(*server, std::move(request)).get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kNotFound);
+  EXPECT_FALSE(server->model_ready("n", 0));
+  EXPECT_FALSE(server->statistics("n", 0));
+}
+
+TEST_F(ServerTest, AModelThatFailsStandsBesideOneThatServes) {
+  add_model("good");
+  add_model("bad", 1, "broken");
+  auto server = *start(options());
+  EXPECT_FALSE(server->ready());
+  EXPECT_TRUE(server->model_ready("good", 0));
+  EXPECT_TRUE(infer(*server, pair_request("good", {1, 2})).get());
+  auto answer = infer(*server, pair_request("bad", {1, 2})).get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kUnavailable);
+  EXPECT_NE(state_of(*server, "bad", 1).find("UNAVAILABLE version 1: "), std::string::npos)
+      << state_of(*server, "bad", 1);
+  folder_.remove("bad");
+  EXPECT_TRUE(server->ready()) << "a model whose folder is gone need not be served";
+}
+
+TEST_F(ServerTest, AnUnreadableConfigurationIsNamedWithItsPlace) {
+  add_model("m");
+  folder_.write("m/config.pbtxt", "max_batch_size: 4\nnonsense: 1\n");
+  auto server = *start(options());
+  auto entries = server->index(false);
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_NE(entries[0].reason.find("m/config.pbtxt:2:"), std::string::npos) << entries[0].reason;
+  EXPECT_NE(entries[0].reason.find("nonsense"), std::string::npos);
+}
+
+TEST_F(ServerTest, AMissingRepositoryIsAnError) {
+  ServerOptions missing = options();
+  missing.repositories = {folder_.path() + "/nowhere"};
+  auto server = start(missing);
+  ASSERT_FALSE(server);
+  EXPECT_NE(server.error().message.find("nowhere"), std::string::npos);
+  missing.repositories.clear();
+  EXPECT_FALSE(start(missing));
+}
+
+TEST_F(ServerTest, IsNotReadyBeforeEverythingIsLoaded) {
+  add_model("m");
+  auto server = Server::create(options());
+  ASSERT_TRUE(server);
+  EXPECT_TRUE((*server)->live());
+  EXPECT_FALSE((*server)->ready());
+  (*server)->load_all();
+  EXPECT_TRUE((*server)->ready());
+}
+
+TEST_F(ServerTest, LoadsAndUnloadsOnlyInExplicitMode) {
+  add_model("m");
+  add_model("n");
+  auto fixed = *start(options());
+  EXPECT_EQ(fixed->load("m", {}).error().code, Code::kUnavailable);
+  EXPECT_EQ(fixed->unload("m", false).error().code, Code::kUnavailable);
+
+  ServerOptions explicit_options = options(ControlMode::kExplicit);
+  explicit_options.startup_models = {"m"};
+  auto server = *start(explicit_options);
+  EXPECT_EQ(state_of(*server, "n", 0), "UNAVAILABLE");
+  EXPECT_TRUE(server->load("n", {}).ok());
+  EXPECT_EQ(state_of(*server, "n", 1), "READY");
+  EXPECT_TRUE(server->unload("n", false).ok());
+  EXPECT_FALSE(infer(*server, pair_request("n", {1, 2})).get());
+  await_state(*server, "n", 1, "UNAVAILABLE unloaded");
+  EXPECT_TRUE(server->ready());
+  EXPECT_TRUE(server->unload("never", false).ok());
+  EXPECT_EQ(server->index(true).size(), 1u);
+}
+
+TEST_F(ServerTest, AReloadPicksUpNewVersionsAndKeepsUnchangedOnes) {
+  add_model("m", 1);
+  folder_.write("m/config.pbtxt", "max_batch_size: 4 version_policy { latest { num_versions: 2 } }");
+  ServerOptions explicit_options = options(ControlMode::kExplicit);
+  explicit_options.startup_models = {"*"};
+  auto server = *start(explicit_options);
+  ASSERT_TRUE(infer(*server, pair_request("m", {1, 2})).get());
+  add_model("m", 2);
+  EXPECT_EQ(state_of(*server, "m", 2), "absent");
+  ASSERT_TRUE(server->load("m", {}).ok());
+  EXPECT_EQ(server->metadata("m", 0)->versions, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ((*server->statistics("m", 1))[0].success.count, 1u) << "an unchanged version is not loaded again";
+  EXPECT_EQ(infer(*server, pair_request("m", {1, 2})).get()->version, 2);
+  add_model("m", 3);
+  ASSERT_TRUE(server->load("m", {}).ok());
+  await_state(*server, "m", 1, "UNAVAILABLE unloaded");
+}
+
+TEST_F(ServerTest, AFailedReloadKeepsTheOldModelServing) {
+  add_model("m");
+  ServerOptions explicit_options = options(ControlMode::kExplicit);
+  explicit_options.startup_models = {"m"};
+  auto server = *start(explicit_options);
+  add_model("m", 1, "broken");
+  Status loaded = server->load("m", {});
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().message.find("failed to load 'm', "), 0u) << loaded.error().message;
+  EXPECT_TRUE(infer(*server, pair_request("m", {1, 2})).get());
+  EXPECT_TRUE(server->ready());
+}
+
+TEST_F(ServerTest, AFailedLoadOfSomethingUnknownLeavesTheServerReady) {
+  add_model("m");
+  ServerOptions explicit_options = options(ControlMode::kExplicit);
+  explicit_options.startup_models = {"m"};
+  auto server = *start(explicit_options);
+  for (const std::string name : {"missing", "..", ".", "a/b", "", " ", "/etc"}) {
+    Status loaded = server->load(name, {});
+    ASSERT_FALSE(loaded) << name;
+    EXPECT_NE(loaded.error().message.find("failed to load '" + name + "'"), std::string::npos);
+  }
+  EXPECT_TRUE(server->ready());
+  EXPECT_EQ(server->index(false).size(), 1u);
+}
+
+TEST_F(ServerTest, ALoadRequestMayBringConfigurationAndFiles) {
+  add_model("m");
+  auto server = *start(options(ControlMode::kExplicit));
+  LoadRequest request;
+  request.config_json = R"({"max_batch_size":"3","dynamic_batching":{"max_queue_delay_microseconds":"100"}})";
+  ASSERT_TRUE(server->load("m", request).ok());
+  EXPECT_EQ((*server->config("m", 0))["max_batch_size"], 3);
+  EXPECT_EQ((*server->config("m", 0))["dynamic_batching"]["max_queue_delay_microseconds"], 100);
+  request.files = {{"7/model.onnx", ""}};
+  ASSERT_TRUE(server->load("sent", request).ok());
+  EXPECT_EQ(infer(*server, pair_request("sent", {1, 2})).get()->version, 7);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/sent"));
+  request.config_json.reset();
+  EXPECT_FALSE(server->load("sent", request)) << "files need a configuration";
+  request.config_json = "{}";
+  for (const std::string name : {"../evil", "/etc/evil", "1/../../evil", "", "1/"}) {
+    request.files = {{name, ""}};
+    EXPECT_FALSE(server->load("sent", request)) << name;
+  }
+  EXPECT_TRUE(server->model_ready("sent", 7));
+}
+
+TEST_F(ServerTest, PollingFollowsTheDisk) {
+  add_model("m");
+  add_model("late");
+  ServerOptions poll = options(ControlMode::kPoll);
+  poll.poll_period = 10ms;
+  auto server = *start(poll);
+  add_model("m", 2);
+  add_model("new");
+  folder_.remove("late");
+  await_state(*server, "m", 2, "READY");
+  await_state(*server, "new", 1, "READY");
+  await_state(*server, "late", 1, "UNAVAILABLE unloaded");
+  EXPECT_TRUE(server->ready());
+}
+
+TEST_F(ServerTest, DrainAnswersWhatWasAcceptedAndRefusesTheRest) {
+  add_model("m");
+  auto gate = std::make_shared<Gate>();
+  auto warm = std::make_shared<std::atomic<bool>>(false);
+  ServerOptions gated = options();
+  gated.open = [gate, warm](const plan::Plan&) -> Result<std::unique_ptr<engine::Session>> {
+    return std::unique_ptr<engine::Session>(
+        std::make_unique<TestSession>(pair_signature(), [gate, warm](auto inputs, auto wanted, auto outputs) {
+          if (*warm) gate->pass();
+          return TestSession::echo(inputs, wanted, outputs);
+        }));
+  };
+  auto server = *start(gated);
+  *warm = true;
+  auto running = infer(*server, pair_request("m", {1, 2}));
+  gate->await(1);
+  auto waiting = infer(*server, pair_request("m", {3, 4}));
+  server->begin_drain();
+  EXPECT_FALSE(server->ready());
+  auto refused = infer(*server, pair_request("m", {5, 6})).get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  std::jthread opener([gate] {
+    std::this_thread::sleep_for(20ms);
+    gate->open();
+  });
+  server->drain();
+  ASSERT_EQ(running.wait_for(0s), std::future_status::ready);
+  ASSERT_EQ(waiting.wait_for(0s), std::future_status::ready);
+  EXPECT_TRUE(running.get());
+  EXPECT_TRUE(waiting.get());
+}
+
+TEST_F(ServerTest, ReloadsAndUnloadsUnderTrafficLoseNothingAccepted) {
+  add_model("m");
+  ServerOptions explicit_options = options(ControlMode::kExplicit);
+  explicit_options.startup_models = {"m"};
+  auto server = *start(explicit_options);
+  std::atomic<bool> stop{false};
+  std::atomic<int> answered{0}, failed{0};
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < 3; ++i)
+      clients.emplace_back([&] {
+        while (!stop) {
+          auto answer = infer(*server, pair_request("m", {1, 2})).get();
+          ++answered;
+          if (!answer) ++failed;
+        }
+      });
+    for (int i = 0; i < 20; ++i) {
+      folder_.write("m/config.pbtxt", "max_batch_size: " + std::to_string(2 + i % 2) + " dynamic_batching { }");
+      EXPECT_TRUE(server->load("m", {}).ok());
+    }
+    stop = true;
+  }
+  EXPECT_GT(answered, 0);
+  EXPECT_EQ(failed, 0) << "a reload swaps without a gap";
+}
+
+}  // namespace
+}  // namespace ridge::serve

@@ -1,0 +1,23 @@
+// Turns configurations into the native values that the rest of the server works with.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engine/engine.h"
+#include "serve/config_text.h"
+#include "serve/model_settings.h"
+#include "serve/version_policy.h"
+
+namespace ridge::serve {
+
+VersionPolicy version_policy_of(const inference::ModelConfig& config);
+// The model's file inside a version's directory.
+std::string model_filename_of(const inference::ModelConfig& config);
+int instances_of(const inference::ModelConfig& config);
+
+// Of a checked and completed configuration. `directory` is the model's: where label files and warm-up data lie.
+Result<ModelSettings> settings_of(const inference::ModelConfig& completed, const engine::Signature& signature,
+                                  int64_t version, const std::string& directory, size_t queue_limit);
+
+}  // namespace ridge::serve

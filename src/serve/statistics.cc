@@ -1,0 +1,93 @@
+#include "serve/statistics.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ridge::serve {
+namespace {
+
+// Upper bounds of the latency histogram [s]: 1, 2.5, 5 per decade from 100 µs to 10 s, finer where services live.
+const std::vector<double> kLatencyBounds = {
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05,
+    0.075,  0.1,     0.15,   0.25,  0.5,    1,     2.5,  5,    10,   std::numeric_limits<double>::infinity()};
+
+uint64_t count_ns(Nanoseconds duration) { return static_cast<uint64_t>(std::max<int64_t>(0, duration.count())); }
+
+void add(DurationStatistic& statistic, uint64_t count, uint64_t ns) {
+  statistic.count += count;
+  statistic.ns += ns;
+}
+
+}  // namespace
+
+Statistics::Statistics() {
+  counters_.latency_bounds_s = kLatencyBounds;
+  counters_.latency_counts.assign(kLatencyBounds.size(), 0);
+}
+
+BatchStatistic& Statistics::batch_entry(uint64_t rows) {
+  auto& entries = counters_.batches;
+  auto place = std::lower_bound(entries.begin(), entries.end(), rows,
+                                [](const BatchStatistic& entry, uint64_t size) { return entry.batch_size < size; });
+  if (place == entries.end() || place->batch_size != rows) {
+    place = entries.insert(place, BatchStatistic{});
+    place->batch_size = rows;
+  }
+  return *place;
+}
+
+void Statistics::record_latency(Nanoseconds latency) {
+  double seconds = to_seconds(latency);
+  auto bound = std::lower_bound(counters_.latency_bounds_s.begin(), counters_.latency_bounds_s.end(), seconds);
+  ++counters_.latency_counts[static_cast<size_t>(bound - counters_.latency_bounds_s.begin())];
+  counters_.latency_sum_s += seconds;
+}
+
+void Statistics::record_execution(std::span<const JobPtr> jobs, const BatchTimes& times, uint64_t now_ms_since_epoch) {
+  uint64_t input_ns = count_ns(times.inputs_ready - times.started);
+  uint64_t infer_ns = count_ns(times.computed - times.inputs_ready);
+  uint64_t output_ns = count_ns(times.outputs_ready - times.computed);
+  uint64_t requests = jobs.size();
+  std::lock_guard lock(mutex_);
+  uint64_t rows = 0;
+  for (const JobPtr& job : jobs) {
+    rows += static_cast<uint64_t>(job->rows);
+    Nanoseconds latency = times.outputs_ready - std::min(job->request.arrived, job->queued);
+    add(counters_.success, 1, count_ns(latency));
+    add(counters_.queue, 1, count_ns(times.started - job->queued));
+    record_latency(latency);
+  }
+  add(counters_.compute_input, requests, requests * input_ns);
+  add(counters_.compute_infer, requests, requests * infer_ns);
+  add(counters_.compute_output, requests, requests * output_ns);
+  counters_.inference_count += rows;
+  counters_.execution_count += 1;
+  counters_.last_inference_ms = now_ms_since_epoch;
+  BatchStatistic& entry = batch_entry(rows);
+  add(entry.compute_input, 1, input_ns);
+  add(entry.compute_infer, 1, infer_ns);
+  add(entry.compute_output, 1, output_ns);
+}
+
+void Statistics::record_failures(FailureReason reason, uint64_t count, Nanoseconds total) {
+  std::lock_guard lock(mutex_);
+  add(counters_.fail, count, count_ns(total));
+  switch (reason) {
+    case FailureReason::kRejected: counters_.rejected += count; break;
+    case FailureReason::kCancelled: counters_.cancelled += count; break;
+    case FailureReason::kBackend: counters_.backend_failed += count; break;
+    case FailureReason::kOther: counters_.other_failed += count; break;
+  }
+}
+
+ModelStatistics Statistics::snapshot() const {
+  ModelStatistics copy;
+  {
+    std::lock_guard lock(mutex_);
+    copy = counters_;
+  }
+  for (size_t i = 1; i < copy.latency_counts.size(); ++i) copy.latency_counts[i] += copy.latency_counts[i - 1];
+  return copy;
+}
+
+}  // namespace ridge::serve

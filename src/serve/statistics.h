@@ -1,0 +1,48 @@
+// Statistics of one model version since it was loaded: what the statistics extension and the metrics report.
+//
+// Per request: success, queue and compute durations, one record each; in a merged batch every request is given the whole
+// batch's compute time. Per row: inference_count. Per execution: execution_count and one entry of the batch sizes.
+// A request that failed counts as a failure with its reason and in nothing else.
+// Thread-safe; one short lock per batch.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "serve/job.h"
+#include "serve/service.h"
+
+namespace ridge::serve {
+
+enum class FailureReason { kRejected, kCancelled, kBackend, kOther };
+
+// Of one execution.
+struct BatchTimes {
+  TimePoint started;        // taken from the queue
+  TimePoint inputs_ready;   // inputs assembled
+  TimePoint computed;       // engine done
+  TimePoint outputs_ready;  // answers made
+};
+
+class Statistics {
+ public:
+  Statistics();
+  // One execution, all of whose requests succeeded. `jobs` still have rows, queued and request.arrived.
+  void record_execution(std::span<const JobPtr> jobs, const BatchTimes& times, uint64_t now_ms_since_epoch);
+  // `count` requests that failed for that reason after `total` time in the server, summed.
+  void record_failures(FailureReason reason, uint64_t count, Nanoseconds total);
+  // Everything but name, version, pending, load time and tags.
+  ModelStatistics snapshot() const;
+
+ private:
+  BatchStatistic& batch_entry(uint64_t rows);
+  void record_latency(Nanoseconds latency);
+
+  mutable std::mutex mutex_;
+  ModelStatistics counters_;  // guarded by mutex_; latency_counts not cumulative here
+};
+
+}  // namespace ridge::serve

@@ -1,0 +1,151 @@
+// For tests of this folder: an engine session that does what a function says, a gate to hold it, and a temporary repository.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "serve/server.h"
+#include "serve/service.h"
+
+namespace ridge::serve {
+
+// Copies or hands over `bytes` as the result, as an engine does.
+inline void give(engine::Output& output, DataType type, const Shape& shape, std::span<const std::byte> bytes) {
+  output.type = type;
+  output.shape = shape;
+  if (output.data.empty()) {
+    auto block = std::make_shared<Buffer>(bytes.size());
+    output.data = block->span();
+    output.owner = block;
+  }
+  if (!bytes.empty()) std::memcpy(output.data.data(), bytes.data(), std::min(bytes.size(), output.data.size()));
+}
+
+class TestSession : public engine::Session {
+ public:
+  using Run = std::function<Status(std::span<const TensorView>, std::span<const int>, std::span<engine::Output>)>;
+  TestSession(engine::Signature signature, Run run) : signature_(std::move(signature)), run_(std::move(run)) {}
+  // Output i repeats input i.
+  explicit TestSession(engine::Signature signature) : TestSession(std::move(signature), echo) {}
+
+  static Status echo(std::span<const TensorView> inputs, std::span<const int> wanted,
+                     std::span<engine::Output> outputs) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const TensorView& input = inputs[static_cast<size_t>(wanted[i])];
+      give(outputs[i], input.type, input.shape, input.data);
+    }
+    return {};
+  }
+
+  const engine::Signature& signature() const override { return signature_; }
+  const engine::Info& info() const override { return info_; }
+  Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<engine::Output> outputs,
+             engine::RunTimes*) override {
+    return run_(inputs, wanted, outputs);
+  }
+  Result<std::vector<engine::NodeTime>> take_profile(int) override { return std::vector<engine::NodeTime>{}; }
+
+ private:
+  engine::Signature signature_;
+  engine::Info info_{"test", "1", "", "cpu", {}};
+  Run run_;
+};
+
+// Holds those who pass until it is opened.
+class Gate {
+ public:
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+  }
+  void open() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  // Returns when `count` have come (since the beginning).
+  void await(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_ >= count; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int waiting_ = 0;
+  bool open_ = false;
+};
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "ridge-test-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) std::abort();
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string path() const { return path_.string(); }
+  void write(const std::string& name, const std::string& content) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary) << content;
+  }
+  void remove(const std::string& name) const { std::filesystem::remove_all(path_ / name); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// x FP32 [-1,2] → y FP32 [-1,2].
+inline engine::Signature pair_signature() {
+  return {{{"x", DataType::kFp32, {-1, 2}}}, {{"y", DataType::kFp32, {-1, 2}}}};
+}
+
+inline std::span<const std::byte> bytes_of(const std::vector<float>& values) {
+  return std::as_bytes(std::span(values));
+}
+
+inline std::vector<float> floats_of(std::span<const std::byte> bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+// A request for pair_signature()'s x with its own memory.
+inline InferRequest pair_request(const std::string& model, std::vector<float> values, const std::string& id = "") {
+  InferRequest request;
+  request.model = model;
+  request.id = id;
+  auto body = std::make_shared<std::vector<float>>(std::move(values));
+  request.inputs.push_back({"x", DataType::kFp32, {static_cast<int64_t>(body->size() / 2), 2}, bytes_of(*body)});
+  request.body = body;
+  return request;
+}
+
+// infer() and its answer as a future. Waiting for it is the test's way to wait for the server.
+inline std::future<Result<InferResponse>> infer(Service& service, InferRequest request) {
+  auto promise = std::make_shared<std::promise<Result<InferResponse>>>();
+  std::future<Result<InferResponse>> answer = promise->get_future();
+  service.infer(std::move(request),
+                [promise](Result<InferResponse> response) { promise->set_value(std::move(response)); });
+  return answer;
+}
+
+}  // namespace ridge::serve
