@@ -25,6 +25,7 @@ struct Row {
 // In the order in which a user meets them. One row per verb.
 const std::vector<Row> kVerbs = {
     {"make", "write a reference model with random weights", make},
+    {"serve", "answer inference requests for a repository of models", serve},
 };
 
 // Levenshtein distance: least number of inserted, deleted or replaced characters.
