@@ -1,13 +1,13 @@
 #include "hw/cgroup.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <sstream>
 #include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "hw/proc_text.h"
 
 namespace ridge::hw {
 namespace {
@@ -19,19 +19,6 @@ struct Place {
   std::string group;  // of this process
   bool v2 = false;
 };
-
-std::optional<int64_t> to_number(std::string_view text) {
-  int64_t value = 0;
-  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::string_view trim(std::string_view text) {
-  size_t first = text.find_first_not_of(" \t\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
 
 bool list_has(std::string_view list, std::string_view wanted) {
   while (!list.empty()) {
@@ -167,8 +154,8 @@ std::optional<double> parse_cpu_max(std::string_view text, bool& readable) {
 }
 
 std::optional<double> parse_cfs_quota(std::string_view quota_us, std::string_view period_us, bool& readable) {
-  std::optional<int64_t> quota = to_number(trim(quota_us));
-  std::optional<int64_t> period = to_number(trim(period_us));
+  std::optional<int64_t> quota = to_number(quota_us);
+  std::optional<int64_t> period = to_number(period_us);
   readable = quota && period && *period > 0 && *quota != 0;
   if (!readable || *quota < 0) return std::nullopt;
   return static_cast<double>(*quota) / static_cast<double>(*period);

@@ -4,6 +4,8 @@
 #include <array>
 #include <sstream>
 
+#include "hw/proc_text.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -97,22 +99,8 @@ CpuidWords read_cpuid() {
 
 #endif
 
-// The value of the first line "NAME<spaces>: value".
-std::string_view line_value(std::string_view text, std::string_view name) {
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    size_t colon = line.find(':');
-    if (colon != std::string_view::npos && line.starts_with(name) &&
-        line.substr(name.size(), colon - name.size()).find_first_not_of(" \t") == std::string_view::npos)
-      return line.substr(colon + 1);
-    at = end + 1;
-  }
-  return {};
-}
-
-std::vector<std::string> split_words(std::string_view text) {
-  std::istringstream stream{std::string(text)};
+std::vector<std::string> split_words(const std::string& text) {
+  std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
@@ -140,8 +128,8 @@ std::vector<std::string> this_isa() {
 }
 
 std::vector<std::string> isa_from_cpuinfo(std::string_view cpuinfo) {
-  std::vector<std::string> flags = split_words(line_value(cpuinfo, "flags"));
-  if (flags.empty()) return split_words(line_value(cpuinfo, "Features"));
+  std::vector<std::string> flags = split_words(line_value(cpuinfo, "flags").value_or(""));
+  if (flags.empty()) return split_words(line_value(cpuinfo, "Features").value_or(""));
   std::vector<std::string> names;
   for (const Feature& feature : kFeatures)
     if (std::find(flags.begin(), flags.end(), feature.flag) != flags.end()) names.emplace_back(feature.name);

@@ -4,7 +4,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,17 +27,30 @@ class MeasuringLock {
     std::error_code failure;
     std::filesystem::create_directories(std::filesystem::path(cache_file).parent_path(), failure);
     descriptor_ = open((cache_file + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
+    if (descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    waited_ = true;
+    flock(descriptor_, LOCK_EX);
   }
   ~MeasuringLock() {
     if (descriptor_ >= 0) close(descriptor_);
   }
   MeasuringLock(const MeasuringLock&) = delete;
   MeasuringLock& operator=(const MeasuringLock&) = delete;
+  bool waited() const { return waited_; }  // another process measured meanwhile, perhaps this very machine
 
  private:
   int descriptor_ = -1;
+  bool waited_ = false;
 };
+
+std::string now_in_utc() {
+  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
 
 // The file's content; an empty store if there is none; an error if it is not a store.
 Result<Json> read_store(const std::string& file) {
@@ -43,8 +59,8 @@ Result<Json> read_store(const std::string& file) {
   if (!text && text.error().code == Code::kNotFound) return empty;
   if (!text) return std::move(text).error();
   RIDGE_ASSIGN(Json store, parse_json(*text, "machine cache " + file));
-  RIDGE_ASSIGN(int64_t version, json_member<int64_t>(store, "version"));
-  if (version != kFileVersion || !store.contains("machines") || !store["machines"].is_object())
+  Result<int64_t> version = json_member<int64_t>(store, "version");
+  if (!version || *version != kFileVersion || !store.contains("machines") || !store["machines"].is_object())
     return Error{Code::kInvalid, "machine cache " + file + " is not of version " + std::to_string(kFileVersion)};
   return store;
 }
@@ -68,6 +84,7 @@ bool recall(Machine& machine, const std::string& file) {
   }
   std::optional<Machine> known = find(*store, file, machine.id);
   if (!known) return false;
+  machine.measured_at = std::move(known->measured_at);
   machine.peaks = std::move(known->peaks);
   machine.bandwidths = std::move(known->bandwidths);
   return true;
@@ -96,11 +113,10 @@ Result<Machine> recall_or_measure(Machine machine, const LimitOptions& options, 
   std::optional<MeasuringLock> lock;
   if (!file.empty()) {
     lock.emplace(file);
-    Result<Json> store = read_store(file);  // whoever held the lock may have measured for us
-    bool known = store && store->at("machines").contains(machine.id);
-    if (!options.fresh && known && recall(machine, file)) return machine;
+    if (lock->waited() && !options.fresh && recall(machine, file)) return machine;
   }
   RIDGE_ASSIGN(Limits limits, measure(machine));
+  machine.measured_at = now_in_utc();
   machine.peaks = std::move(limits.peaks);
   machine.bandwidths = std::move(limits.bandwidths);
   if (!file.empty()) remember(machine, file);

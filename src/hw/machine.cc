@@ -53,6 +53,13 @@ std::optional<Bandwidth> bandwidth(const Machine& machine, const std::string& le
   return at_threads(machine.bandwidths, threads, [&](const Bandwidth& entry) { return entry.level == level; });
 }
 
+std::optional<double> ridge_point(const Machine& machine, Precision precision, int threads) {
+  std::optional<Peak> compute = peak(machine, precision, threads);
+  std::optional<Bandwidth> memory = bandwidth(machine, "DRAM", threads);
+  if (!compute || !memory) return std::nullopt;
+  return compute->flops_per_s / memory->bytes_per_s;
+}
+
 int64_t cache_capacity(const Machine& machine, int level, int threads) {
   int64_t total = 0;
   for (const Cache& cache : machine.cpu.caches)

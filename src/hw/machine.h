@@ -80,6 +80,7 @@ struct Machine {
   Cpu cpu;
   Memory memory;
   std::string system;                 // "Linux 6.1.0 (Debian GNU/Linux 12)"
+  std::string measured_at;            // UTC, "2026-11-21T13:05:00Z"; empty until measured
   std::vector<Peak> peaks;            // empty until measured
   std::vector<Bandwidth> bandwidths;  // likewise; "DRAM" is always there once measured
 };
@@ -93,6 +94,9 @@ int usable_threads(const Machine& machine);
 // the machine has no such units or nothing was measured.
 std::optional<Peak> peak(const Machine& machine, Precision precision, int threads);
 std::optional<Bandwidth> bandwidth(const Machine& machine, const std::string& level, int threads);
+
+// The ridge point [FLOP/byte]: the arithmetic intensity at which `threads` threads turn from DRAM-bound to compute-bound.
+std::optional<double> ridge_point(const Machine& machine, Precision precision, int threads);
 
 // Total capacity [bytes] of the caches of `level` that `threads` threads can use (each thread on a core of its own).
 int64_t cache_capacity(const Machine& machine, int level, int threads);

@@ -190,6 +190,7 @@ Json to_json(const Machine& machine) {
                {"system", machine.system},
                {"cpu", cpu_json(machine.cpu)},
                {"memory", memory_json(machine.memory)},
+               {"measured_at", machine.measured_at},
                {"peaks", Json::array()},
                {"bandwidths", Json::array()}};
   for (const Peak& peak : machine.peaks) json["peaks"].push_back(peak_json(peak));
@@ -201,6 +202,7 @@ Result<Machine> machine_from_json(const Json& json) {
   Machine machine;
   RIDGE_ASSIGN(machine.id, json_member<std::string>(json, "id"));
   RIDGE_ASSIGN(machine.system, json_member<std::string>(json, "system"));
+  RIDGE_ASSIGN(machine.measured_at, json_member<std::string>(json, "measured_at"));
   RIDGE_ASSIGN(Json cpu, object_member(json, "cpu"));
   RIDGE_ASSIGN(machine.cpu, cpu_from_json(cpu));
   RIDGE_ASSIGN(Json memory, object_member(json, "memory"));

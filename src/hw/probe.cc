@@ -1,7 +1,6 @@
 #include "hw/probe.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 #include "hw/cgroup.h"
 #include "hw/identity.h"
 #include "hw/isa.h"
+#include "hw/proc_text.h"
 #include "hw/topology.h"
 
 namespace ridge::hw {
@@ -22,29 +22,10 @@ std::string text_or_empty(const std::string& path) {
   return text ? std::move(*text) : std::string();
 }
 
-// The value of the first line that is `name`, blanks, `separator`, value.
-std::optional<std::string> line_value(std::string_view text, std::string_view name, char separator) {
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    at = end + 1;
-    size_t split = line.find(separator);
-    if (!line.starts_with(name) || split == std::string_view::npos) continue;
-    if (line.substr(name.size(), split - name.size()).find_first_not_of(" \t") != std::string_view::npos) continue;
-    std::string_view value = line.substr(split + 1);
-    size_t first = value.find_first_not_of(" \t\"");
-    if (first == std::string_view::npos) return std::string();
-    return std::string(value.substr(first, value.find_last_not_of(" \t\"") - first + 1));
-  }
-  return std::nullopt;
-}
-
 // "MemTotal: 24684092 kB" → bytes.
 int64_t meminfo_bytes(const std::string& meminfo, std::string_view name) {
-  std::optional<std::string> value = line_value(meminfo, name, ':');
-  int64_t kib = 0;
-  if (value) std::from_chars(value->data(), value->data() + value->size(), kib);
-  return kib * 1024;
+  std::string value = line_value(meminfo, name).value_or("");
+  return to_number(value.substr(0, value.find("kB"))).value_or(0) * 1024;
 }
 
 Result<Topology> read_topology(const std::string& root) {
@@ -59,7 +40,7 @@ Result<Topology> read_topology(const std::string& root) {
 std::vector<int> allowed_processors(const std::string& root, const Topology& topology) {
   std::string status = text_or_empty(root + "/proc/self/status");
   std::set<int> allowed;
-  if (auto list = line_value(status, "Cpus_allowed_list", ':')) {
+  if (auto list = line_value(status, "Cpus_allowed_list")) {
     Result<std::vector<int>> parsed = parse_processor_list(*list);
     if (parsed) allowed.insert(parsed->begin(), parsed->end());
   }
@@ -113,9 +94,9 @@ void fill_topology(const std::string& root, const Topology& topology, Cpu& cpu) 
 
 // Arm has no name, only numbers that the manufacturer assigned.
 std::string cpu_model(const std::string& cpuinfo) {
-  if (auto model = line_value(cpuinfo, "model name", ':'); model && !model->empty()) return *model;
-  auto implementer = line_value(cpuinfo, "CPU implementer", ':');
-  auto part = line_value(cpuinfo, "CPU part", ':');
+  if (auto model = line_value(cpuinfo, "model name"); model && !model->empty()) return *model;
+  auto implementer = line_value(cpuinfo, "CPU implementer");
+  auto part = line_value(cpuinfo, "CPU part");
   if (implementer && part) return "Arm implementer " + *implementer + " part " + *part;
   return "unknown processor";
 }
@@ -125,7 +106,9 @@ std::string system_name(const std::string& root) {
   release.erase(std::min(release.find('\n'), release.size()));
   std::string name = "Linux" + (release.empty() ? "" : " " + release);
   std::optional<std::string> distribution = line_value(text_or_empty(root + "/etc/os-release"), "PRETTY_NAME", '=');
-  return distribution ? name + " (" + *distribution + ")" : name;
+  if (!distribution) return name;
+  std::erase(*distribution, '"');
+  return name + " (" + *distribution + ")";
 }
 
 }  // namespace
@@ -138,7 +121,7 @@ Result<Machine> probe(const std::string& root) {
   Machine machine;
   fill_topology(root, topology, machine.cpu);
   machine.cpu.model = cpu_model(cpuinfo);
-  machine.cpu.vendor = line_value(cpuinfo, "vendor_id", ':').value_or("");
+  machine.cpu.vendor = line_value(cpuinfo, "vendor_id").value_or("");
   machine.cpu.quota = limits.processors;
   machine.cpu.isa = root.empty() ? this_isa() : std::vector<std::string>{};
   if (machine.cpu.isa.empty()) machine.cpu.isa = isa_from_cpuinfo(cpuinfo);

@@ -1,32 +1,18 @@
 #include "hw/topology.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "base/file.h"
+#include "hw/proc_text.h"
 
 namespace ridge::hw {
 namespace {
 
 constexpr int kMostProcessors = 1 << 16;  // bound for damaged files; Linux itself stops at 8192
-
-std::string_view trim(std::string_view text) {
-  size_t first = text.find_first_not_of(" \t\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
-
-std::optional<int64_t> to_number(std::string_view text) {
-  text = trim(text);
-  int64_t value = 0;
-  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::optional<std::string> file_text(const std::string& path) {
   Result<std::string> content = read_file(path);

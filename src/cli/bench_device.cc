@@ -1,0 +1,148 @@
+#include "cli/bench_device.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "cli/help.h"
+#include "cli/terminal.h"
+#include "hw/probe.h"
+#include "hw/topology.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr const char* kVerb = "bench device";
+
+struct Options {
+  bool json = false;
+  hw::LimitOptions limits;
+};
+
+void bind(CLI::App& app, Options& options) {
+  app.add_flag("--fresh", options.limits.fresh);
+  app.add_option("--cache", options.limits.cache_file);
+  app.add_flag("--json", options.json);
+}
+
+// The members of the machine as they are, with the contract's names for what was measured.
+Json report_json(const hw::Machine& machine) {
+  Json facts = to_json(machine);
+  Json ridge_points = Json::array();
+  for (const hw::Peak& peak : machine.peaks)
+    if (auto point = ridge_point(machine, peak.precision, peak.threads))
+      ridge_points.push_back({{"precision", precision_name(peak.precision)},
+                              {"threads", peak.threads},
+                              {"flops_per_byte", *point},
+                              {"origin", origin_name(Origin::kDerived)}});
+  Json json = {{"device", machine.cpu.model},
+               {"kind", "cpu"},
+               {"machine", facts["id"]},
+               {"system", facts["system"]},
+               {"cpu", facts["cpu"]},
+               {"memory", facts["memory"]},
+               {"usable_threads", usable_threads(machine)},
+               {"measured_at", facts["measured_at"]},
+               {"peaks", facts["peaks"]},
+               {"bandwidth", facts["bandwidths"]},
+               {"ridge_points", ridge_points},
+               {"links", Json::array()}};
+  return json;
+}
+
+std::string bytes_text(int64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
+
+std::string caches_text(const hw::Cpu& cpu) {
+  std::string text;
+  for (const hw::Cache& cache : cpu.caches)
+    text += fmt::format("{}L{} {} x {}", text.empty() ? "" : ", ", cache.level, cache.instances,
+                        bytes_text(cache.size_bytes));
+  return text.empty() ? "unknown" : text;
+}
+
+std::string cores_text(const hw::Machine& machine) {
+  const hw::Cpu& cpu = machine.cpu;
+  std::string text = fmt::format("{} of {} (processors {} of {})", cpu.allowed_cores, cpu.physical_cores,
+                                 hw::format_processor_list(cpu.processors), cpu.logical_processors);
+  text += cpu.quota ? fmt::format(", quota {:.3g} processors", *cpu.quota) : ", no quota";
+  return text + fmt::format(": {} usable threads", usable_threads(machine));
+}
+
+std::string memory_text(const hw::Memory& memory) {
+  std::string text = bytes_text(memory.total_bytes);
+  return memory.limit_bytes ? text + ", limited to " + bytes_text(*memory.limit_bytes) : text;
+}
+
+std::string facts_table(const hw::Machine& machine) {
+  return table({},
+               {{"device", machine.cpu.model},
+                {"system", machine.system},
+                {"cores", cores_text(machine)},
+                {"isa", fmt::format("{}", fmt::join(machine.cpu.isa, " "))},
+                {"caches", caches_text(machine.cpu)},
+                {"NUMA nodes", std::to_string(std::max<size_t>(1, machine.cpu.numa.size()))},
+                {"memory", memory_text(machine.memory)},
+                {"links", "none"},
+                {"measured", machine.measured_at},
+                {"machine", machine.id}},
+               "ll");
+}
+
+std::string peaks_table(const hw::Machine& machine) {
+  std::vector<std::vector<std::string>> rows;
+  for (const hw::Peak& peak : machine.peaks) {
+    std::string clock = "unknown", per_cycle = "unknown", ridge = "unknown";
+    if (peak.clock_hz > 0) {
+      clock = format_hertz(peak.clock_hz);
+      per_cycle = fmt::format("{:.1f}", peak.flops_per_s / peak.clock_hz / peak.threads);
+    }
+    if (auto point = ridge_point(machine, peak.precision, peak.threads))
+      ridge = fmt::format("{:.1f} FLOP/byte", *point);
+    rows.push_back({std::string(precision_name(peak.precision)), std::to_string(peak.threads),
+                    format_flops_rate(peak.flops_per_s), clock, per_cycle, ridge, std::string(origin_name(peak.origin)),
+                    format_percent(peak.spread_percent), peak.kernel});
+  }
+  return table({"precision", "threads", "peak", "clock", "FLOP/cycle", "ridge point", "origin", "spread", "kernel"},
+               rows, "lrrrrrlrl");
+}
+
+std::string bandwidth_table(const hw::Machine& machine) {
+  std::vector<std::vector<std::string>> rows;
+  for (const hw::Bandwidth& bandwidth : machine.bandwidths)
+    rows.push_back({bandwidth.level, std::to_string(bandwidth.threads), format_bandwidth(bandwidth.bytes_per_s),
+                    format_bandwidth(bandwidth.read_bytes_per_s), format_bandwidth(bandwidth.triad_bytes_per_s),
+                    bytes_text(bandwidth.working_set_bytes), std::string(origin_name(bandwidth.origin)),
+                    format_percent(bandwidth.spread_percent), bandwidth.kernel});
+  return table({"level", "threads", "bandwidth", "read", "triad", "working set", "origin", "spread", "kernel"}, rows,
+               "lrrrrrlrl");
+}
+
+bool asks_for_help(std::span<const std::string> arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string& argument) { return argument == "--help" || argument == "-h"; });
+}
+
+}  // namespace
+
+int bench_device(std::span<const std::string> arguments) {
+  if (asks_for_help(arguments)) return print(cli_help("bench-device")), kDone;
+  Options options;
+  CLI::App app;
+  bind(app, options);
+  if (Parsed parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
+  Progress progress("measure this machine");
+  options.limits.progress = [&](const std::string& step, double share) { progress.update(step, share); };
+  Result<hw::Machine> machine = hw::know(options.limits);
+  progress.finish();
+  if (!machine) return fail(kVerb, machine.error());
+  if (options.json)
+    print_json(report_json(*machine));
+  else
+    print(facts_table(*machine) + "\n" + peaks_table(*machine) + "\n" + bandwidth_table(*machine));
+  return kDone;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,12 @@
+// ridge bench device: what this machine can do at best. The other half of the bench verb measures models (bench.cc).
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace ridge::cli {
+
+// `arguments` after "bench device". Returns an Exit.
+int bench_device(std::span<const std::string> arguments);
+
+}  // namespace ridge::cli

@@ -1,0 +1,41 @@
+// One kernel run in short bursts on several threads at once: the smallest step of measuring a limit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hw/crew.h"
+
+namespace ridge::hw {
+
+// Short, so that some bursts fit between two disturbances even on a busy machine; long against the time that threads take
+// to start together (under 1 µs) and the clock's resolution.
+constexpr double kBurstSeconds = 0.5e-3;
+constexpr int kBurstsPerVisit = 8;
+
+// A kernel that may be the answer to a question, with what its bursts have shown so far.
+struct Candidate {
+  std::string kernel;
+  std::function<void(Crew::Member&, int64_t repeats)> work;
+  double units_per_repeat = 0;  // FLOPs or bytes, per thread
+  int64_t warm_up = 1;          // repeats before the first burst of a visit: fill the caches, or empty them of the past
+  bool reads_only = false;      // of memory kernels
+  int64_t working_set = 0;      // [bytes], all threads
+  int64_t repeats = 0;          // in one burst; 0 = to be found so that it takes kBurstSeconds
+  std::vector<double> rates;    // of every burst [units/s], all threads together
+  std::vector<double> clocks;   // parallel to rates [Hz], mean of the threads; 0 = could not be observed
+  bool dropped = false;         // cannot win any more
+  double best_rate() const;
+  // The highest clock among bursts within 3 % of the best: a disturbed observation only ever reads low.
+  double clock_hz() const;
+  // Half of the interquartile range of the bursts over their median: bursts that lost the processor do not count.
+  double spread_percent() const;
+};
+
+// kBurstsPerVisit bursts on the first `threads` members. The rate of a burst is all that was done over the time from the
+// first member's start to the last one's end.
+void visit(Crew& crew, int threads, Candidate& candidate);
+
+}  // namespace ridge::hw

@@ -1,0 +1,158 @@
+#include "model/model_file.h"
+
+#include <fcntl.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/stubs/logging.h>
+#include <onnx/onnx_pb.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include "base/units.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr int64_t kProtobufLimit = std::numeric_limits<int>::max();  // [bytes] of one message
+
+Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+// --------------------------------------------------------------------------------------- why a file is not a model
+
+// Reads up to `size` bytes at `offset`; fewer at the end.
+using ReadAt = std::function<std::string(int64_t offset, size_t size)>;
+
+struct Varint {
+  uint64_t value = 0;
+  int64_t length = 0;
+};
+
+std::optional<Varint> varint_at(const ReadAt& read, int64_t offset) {
+  Varint varint;
+  for (char c : read(offset, 10)) {
+    varint.value |= static_cast<uint64_t>(c & 0x7F) << (7 * varint.length);
+    ++varint.length;
+    if ((c & 0x80) == 0) return varint;
+  }
+  return std::nullopt;
+}
+
+enum class Wire { kComplete, kCutOff, kForeign };
+
+// Walks the outermost fields: do they look like a ModelProto, and do they fit in `size` bytes?
+Wire walk(const ReadAt& read, int64_t size) {
+  constexpr uint64_t kHighestField = 64;  // far above ModelProto's highest, 25
+  int64_t at = 0;
+  while (at < size) {
+    std::optional<Varint> tag = varint_at(read, at);
+    if (!tag) return size - at < 10 ? Wire::kCutOff : Wire::kForeign;
+    const uint64_t number = tag->value >> 3;
+    const uint64_t kind = tag->value & 7;
+    if (number == 0 || number > kHighestField || (kind != 0 && kind != 2)) return Wire::kForeign;
+    at += tag->length;
+    std::optional<Varint> value = varint_at(read, at);
+    if (!value) return Wire::kCutOff;
+    at += value->length;
+    if (kind == 0) continue;
+    if (value->value > static_cast<uint64_t>(kProtobufLimit)) return Wire::kForeign;
+    if (static_cast<int64_t>(value->value) > size - at) return Wire::kCutOff;
+    at += static_cast<int64_t>(value->value);
+  }
+  return Wire::kComplete;
+}
+
+struct Signature {
+  size_t offset;
+  std::string_view bytes;
+  const char* what;
+};
+
+// First bytes of what people pass by mistake.
+constexpr std::array<Signature, 7> kSignatures = {{
+    {0, "PK\x03\x04", "a zip archive, as PyTorch checkpoints are; export the model with torch.onnx.export"},
+    {0, "\x80\x02", "a Python pickle; export the model with torch.onnx.export"},
+    {0, "\x89HDF", "HDF5, as Keras models are; convert it with tf2onnx"},
+    {4, "TFL3", "TensorFlow Lite; convert it with tf2onnx"},
+    {0, "GGUF", "GGUF, llama.cpp's format"},
+    {4, "ORTM", "ONNX Runtime's own format (.ort); use the .onnx file it was made from"},
+    {0, "version https://git-lfs", "a Git LFS pointer, not the file itself; fetch it with git lfs pull"},
+}};
+
+std::string looks_like(const ReadAt& read) {
+  const std::string head = read(0, 64);
+  for (const Signature& signature : kSignatures)
+    if (head.size() > signature.offset && head.compare(signature.offset, signature.bytes.size(), signature.bytes) == 0)
+      return std::string("; it looks like ") + signature.what;
+  const bool text =
+      std::all_of(head.begin(), head.end(), [](char c) { return (c >= ' ' && c != 0x7F) || (c >= '\t' && c <= '\r'); });
+  return text ? "; it looks like text" : "";
+}
+
+Error diagnose(const ReadAt& read, int64_t size) {
+  const std::string likeness = looks_like(read);
+  if (likeness.empty() && walk(read, size) == Wire::kCutOff)
+    return invalid("the file is cut off: its " + std::to_string(size) +
+                   " bytes end inside the model; copy or download it again");
+  return invalid("not an ONNX model" + likeness);
+}
+
+// Protobuf skips fields that it does not know, so some foreign files parse.
+bool is_model(const onnx::ModelProto& model) { return model.has_graph() && model.ir_version() > 0; }
+
+Status check_size(int64_t size) {
+  if (size == 0) return invalid("the file is empty");
+  if (size > kProtobufLimit)
+    return Error{Code::kUnsupported,
+                 "the file has " + format_bytes(static_cast<double>(size)) +
+                     ", and ONNX files end at 2 GiB; save the model with its weights as external data"};
+  return {};
+}
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+}  // namespace
+
+Status load(const std::string& path, onnx::ModelProto& model) {
+  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.number < 0) return Error{errno == ENOENT ? Code::kNotFound : Code::kFailed, std::strerror(errno)};
+  struct stat status {};
+  if (fstat(file.number, &status) != 0) return Error{Code::kFailed, std::strerror(errno)};
+  if (S_ISDIR(status.st_mode)) return invalid("it is a folder; name the .onnx file in it");
+  if (!S_ISREG(status.st_mode)) return invalid("it is not a regular file");
+  RIDGE_TRY(check_size(status.st_size));
+  const google::protobuf::LogSilencer silencer;  // what is wrong is said below, once
+  google::protobuf::io::FileInputStream stream(file.number);
+  if (model.ParseFromZeroCopyStream(&stream) && is_model(model)) return {};
+  const ReadAt read = [&](int64_t offset, size_t size) {
+    std::string bytes(size, '\0');
+    const ssize_t got = pread(file.number, bytes.data(), size, offset);
+    bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    return bytes;
+  };
+  return diagnose(read, status.st_size);
+}
+
+Status parse(std::string_view bytes, onnx::ModelProto& model) {
+  const auto size = static_cast<int64_t>(bytes.size());
+  RIDGE_TRY(check_size(size));
+  const google::protobuf::LogSilencer silencer;
+  if (model.ParseFromArray(bytes.data(), static_cast<int>(size)) && is_model(model)) return {};
+  const ReadAt read = [&](int64_t offset, size_t wanted) {
+    return offset < size ? std::string(bytes.substr(static_cast<size_t>(offset), wanted)) : std::string();
+  };
+  return diagnose(read, size);
+}
+
+}  // namespace ridge::model

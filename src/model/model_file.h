@@ -1,0 +1,19 @@
+// From bytes to ONNX's own structure, and a diagnosis when they are not ONNX.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace ridge::model {
+
+// Errors: no such file, not a regular file, empty, larger than protobuf's 2 GB, cut off, not ONNX.
+Status load(const std::string& path, onnx::ModelProto& model);
+Status parse(std::string_view bytes, onnx::ModelProto& model);
+
+}  // namespace ridge::model

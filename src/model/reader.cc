@@ -1,0 +1,73 @@
+#include "model/reader.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <exception>
+#include <filesystem>
+
+#include "model/binding.h"
+#include "model/graph_from_onnx.h"
+#include "model/inference.h"
+#include "model/model_file.h"
+#include "model/structure.h"
+#include "model/tensor_data.h"
+
+namespace ridge::model {
+namespace {
+
+// The main path of reading, from ONNX's structure on.
+Result<Graph> graph_of(onnx::ModelProto& model, const std::string& folder, const Binding& binding) {
+  normalise(model);
+  RIDGE_ASSIGN(const std::vector<DroppedTensor> dropped, check_and_drop_data(model, folder));
+  RIDGE_TRY(check_versions(model));
+  RIDGE_TRY(order_nodes(model));
+  RIDGE_TRY(check_schemas(model));
+  restore_shapes(dropped);
+  RIDGE_TRY(inline_functions(model));
+  RIDGE_TRY(bind(model, binding));
+  const std::map<std::string, SmallTensor> values = infer(model);
+  return graph_from_onnx(model, values);
+}
+
+// Nothing that ONNX's library throws goes further.
+template <typename Function>
+Result<Graph> guarded(const std::string& doing, Function&& function) {
+  try {
+    Result<Graph> graph = function();
+    if (graph) return graph;
+    return wrap(std::move(graph).error(), doing);
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kExhausted, doing + ": not enough memory"};
+  } catch (const std::exception& e) {
+    return Error{Code::kInvalid, doing + ": " + e.what()};
+  }
+}
+
+}  // namespace
+
+Result<Graph> read(const std::string& path, const Binding& binding) {
+  return guarded("read model " + path, [&]() -> Result<Graph> {
+    onnx::ModelProto model;
+    RIDGE_TRY(load(path, model));
+    return graph_of(model, std::filesystem::path(path).parent_path().string(), binding);
+  });
+}
+
+Result<Graph> read_bytes(std::string_view bytes, const std::string& folder, const Binding& binding) {
+  return guarded("read model", [&]() -> Result<Graph> {
+    onnx::ModelProto model;
+    RIDGE_TRY(parse(bytes, model));
+    return graph_of(model, folder, binding);
+  });
+}
+
+Result<Graph> read_optimised(const std::string& path) {
+  return guarded("read optimised model " + path, [&]() -> Result<Graph> {
+    onnx::ModelProto model;
+    RIDGE_TRY(load(path, model));
+    normalise(model);
+    return graph_from_onnx(model, {});
+  });
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,28 @@
+// The form of a model: known versions, every name defined once, nodes in an order in which they can run.
+#pragma once
+
+#include "base/result.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace ridge::model {
+
+// Spells the default domain "" everywhere ("ai.onnx" is its alias), and turns Constant nodes into initialisers.
+void normalise(onnx::ModelProto& model);
+
+// Errors: opset older than 7 or newer than ONNX's library knows, a domain that is used but not imported.
+Status check_versions(const onnx::ModelProto& model);
+
+// Sorts the nodes of every graph, keeping the file's order where it can. Errors: a name defined twice, a name that
+// nothing defines, a cycle (the message names its nodes and tensors).
+Status order_nodes(onnx::ModelProto& model);
+
+// ONNX's checker: each node against its operator's schema. Its exceptions become errors here.
+Status check_schemas(const onnx::ModelProto& model);
+
+// Replaces calls of the model's own functions by their bodies. Error: a body that would become unreasonably large.
+Status inline_functions(onnx::ModelProto& model);
+
+}  // namespace ridge::model
