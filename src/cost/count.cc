@@ -60,19 +60,18 @@ void add_weights(const model::Graph& graph, const Residency& residency, const st
   std::vector<bool> seen(graph.tensors.size());
   for (size_t n = 0; n < works.size(); ++n) {
     if (!works[n].cost.runs) continue;
-    for (int index : graph.nodes[n].inputs) {
-      if (index < 0 || !residency.constant[static_cast<size_t>(index)] || seen[static_cast<size_t>(index)]) continue;
-      seen[static_cast<size_t>(index)] = true;
-      const model::TensorInfo& tensor = graph.tensors[static_cast<size_t>(index)];
-      costs.weight_bytes += bytes_of(graph, residency, index, precision);
-      if (!tensor.shape || !is_parameter(residency.stored_type[static_cast<size_t>(index)])) continue;
-      if (int64_t elements = element_count(*tensor.shape).value_or(0); elements > 1) costs.parameters += elements;
+    const model::Node& node = graph.nodes[n];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] < 0) continue;
+      size_t t = static_cast<size_t>(node.inputs[i]);
+      if (!residency.constant[t] || seen[t]) continue;
+      seen[t] = true;
+      costs.weight_bytes += bytes_of(graph, residency, node.inputs[i], precision);
+      costs.parameters += parameters_of(node, i, residency.stored_type[t], graph.tensors[t].shape);
     }
-    for (const model::Node* node = &graph.nodes[n]; const auto& [name, attribute] : node->attributes) {
-      if (!std::holds_alternative<std::shared_ptr<const model::Graph>>(attribute)) continue;
-      costs.weight_bytes += works[n].cost.weight_bytes;  // of all bodies together
+    if (has_body(node)) {  // its own weights, of all bodies together
+      costs.weight_bytes += works[n].cost.weight_bytes;
       costs.parameters += works[n].cost.parameters;
-      break;
     }
   }
 }

@@ -35,6 +35,18 @@ Precision precision_of(DataType type, Precision replaced) {
   }
 }
 
+bool is_parameter(DataType type) {
+  switch (type) {
+    case DataType::kFp16:
+    case DataType::kBf16:
+    case DataType::kFp32:
+    case DataType::kFp64:
+    case DataType::kInt8:
+    case DataType::kUint8: return true;
+    default: return false;
+  }
+}
+
 // Operators on the same tensor twice (x·x) read it once.
 bool named_before(const model::Node& node, size_t i) {
   if (i >= node.inputs.size() || node.inputs[i] < 0) return false;
@@ -56,24 +68,18 @@ void sum_up(Context& context) {
     cost.bytes_read += context.work.read[i];
     if (!context.inputs[i].present || !context.inputs[i].weight || named_before(context.node, i)) continue;
     cost.weight_bytes += context.work.read[i];
-    double elements = Context::known(context.inputs[i]) ? Context::elements(&*context.inputs[i].shape) : 0;
-    if (is_parameter(context.inputs[i].type) && elements > 1) cost.parameters += static_cast<int64_t>(elements);
+    cost.parameters += parameters_of(context.node, i, context.inputs[i].type, context.inputs[i].shape);
   }
   cost.bytes_written += std::accumulate(context.work.written.begin(), context.work.written.end(), 0.0);
 }
 
 }  // namespace
 
-bool is_parameter(DataType type) {
-  switch (type) {
-    case DataType::kFp16:
-    case DataType::kBf16:
-    case DataType::kFp32:
-    case DataType::kFp64:
-    case DataType::kInt8:
-    case DataType::kUint8: return true;
-    default: return false;
-  }
+int64_t parameters_of(const model::Node& node, size_t i, DataType type, const std::optional<Shape>& shape) {
+  bool statistics = node.op == "BatchNormalization" && i >= 3;  // mean and variance
+  if (!shape || !is_parameter(type) || statistics) return 0;
+  int64_t elements = element_count(*shape).value_or(0);
+  return elements > 1 ? elements : 0;
 }
 
 double stored_size(DataType type, Precision precision) {

@@ -44,8 +44,9 @@ NodeWork work_of(const model::Node& node, std::span<const Operand> inputs, std::
 // Bytes per element as stored when `precision` replaces FP32; 0 if the type has no fixed size.
 double stored_size(DataType type, Precision precision);
 
-// Types whose constants count as parameters: floating-point and 8-bit integers, the quantised ones.
-bool is_parameter(DataType type);
+// How many parameters a constant adds as input `i` of the node: its elements if there are several, of a floating-point or
+// 8-bit (quantised) type, and not statistics of a batch normalisation.
+int64_t parameters_of(const model::Node& node, size_t i, DataType type, const std::optional<Shape>& shape);
 
 // Whether the operator is known; "" and "ai.onnx" are one domain.
 bool has_rule(const std::string& domain, const std::string& op);

@@ -12,11 +12,6 @@ namespace {
 
 using GraphPointer = std::shared_ptr<const model::Graph>;
 
-bool has_body(const model::Node& node) {
-  return std::any_of(node.attributes.begin(), node.attributes.end(),
-                     [](const auto& entry) { return std::holds_alternative<GraphPointer>(entry.second); });
-}
-
 bool is_random(std::string_view op) { return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial"; }
 
 bool passes_storage(const model::Node& node) {
@@ -107,6 +102,11 @@ void drop_unused(const model::Graph& graph, Residency& residency) {
 }
 
 }  // namespace
+
+bool has_body(const model::Node& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(),
+                     [](const auto& entry) { return std::holds_alternative<GraphPointer>(entry.second); });
+}
 
 Residency residency_of(const model::Graph& graph) {
   Residency residency;

@@ -41,14 +41,16 @@ struct Stages {     // [ms]
 struct Measurement {
   std::string model, engine, engine_version, device;
   Precision precision = Precision::kFp32;
-  int threads = 0;  // per instance, as they really run
-  int instances = 1;
+  int threads = 0;      // per instance, as they really run
+  int instances = 1;    // sessions
+  int concurrency = 1;  // callers that have a request under way
   int64_t batch = 1;
   Latency latency_ms;           // of one run (a batch)
   double throughput_per_s = 0;  // rows (items), not runs
   double ci95_percent = 0;      // half-width of the 95 % confidence interval of the mean latency
   int64_t samples = 0;
-  bool converged = true;  // false: the time limit came before the interval was narrow enough
+  bool converged = true;     // false: the time limit came before the interval was narrow enough
+  bool interrupted = false;  // ended by the user: what was measured until then
   Stages stages_ms;
   double bound_ms = 0;  // of one run with `threads` threads
   double percent_of_limit = 0;

@@ -19,7 +19,7 @@ using Values = std::map<std::string, SmallTensor>;
 // The values of a small tensor attribute, as integers or reals.
 std::optional<Attribute> attribute_from(const onnx::TensorProto& tensor) {
   std::optional<SmallTensor> value = small_tensor_from(tensor);
-  if (!value || value->elements.size() > kPublishedConstant) return std::nullopt;
+  if (!value || !value->known() || value->elements.size() > kPublishedConstant) return std::nullopt;
   if (is_real_type(value->onnx_type)) {
     std::vector<double> reals;
     for (const auto& element : value->elements) reals.push_back(static_cast<double>(*element));
@@ -184,13 +184,18 @@ class GraphMaker {
     graph_.unbound.assign(symbols.begin(), symbols.end());
   }
 
-  // Published counts leave out the running mean and variance of batch normalisation.
+  // Published counts leave out the running mean and variance of batch normalisation; and factors of a resize are no
+  // weights.
+  static size_t first_non_parameter(const Node& node) {
+    if (node.domain.empty() && node.op == "BatchNormalization") return 3;
+    if (node.domain.empty() && (node.op == "Resize" || node.op == "Upsample")) return 1;
+    return node.inputs.size();
+  }
+
   void count_parameters() {
-    for (const Node& node : graph_.nodes) {
-      if (node.op != "BatchNormalization" || !node.domain.empty()) continue;
-      for (size_t i = 3; i < node.inputs.size(); ++i)
+    for (const Node& node : graph_.nodes)
+      for (size_t i = first_non_parameter(node); i < node.inputs.size(); ++i)
         if (node.inputs[i] >= 0) weights_.erase(graph_.tensors[static_cast<size_t>(node.inputs[i])].name);
-    }
     for (const auto& [name, count] : weights_) graph_.parameters += count;
   }
 

@@ -113,10 +113,18 @@ class Inference {
       }
       for (int i = 0; i < node.output_size(); ++i)
         if (!node.output(i).empty()) merge(*context.getOutputType(static_cast<size_t>(i)), *type_of(node.output(i)));
+      complete_dropout(node);
     } catch (const std::exception& e) {
       if (++failures_ == 1)
         log::warning("the shapes after node '{}' ({}) cannot be inferred: {}", node.name(), node.op_type(), e.what());
     }
+  }
+
+  // ONNX's inference before opset 12 leaves the mask of Dropout out; it has the shape and type of the data.
+  void complete_dropout(const onnx::NodeProto& node) {
+    if (node.op_type() != "Dropout" || node.output_size() < 2 || node.output(1).empty()) return;
+    onnx::TypeProto& mask = *type_of(node.output(1));
+    if (shape_of(mask) == nullptr) merge(*type_of(node.output(0)), mask);
   }
 
   void fold_values(const onnx::NodeProto& node) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/stubs/logging.h>
 #include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -131,6 +132,7 @@ Status load(const std::string& path, onnx::ModelProto& model) {
   if (S_ISDIR(status.st_mode)) return invalid("it is a folder; name the .onnx file in it");
   if (!S_ISREG(status.st_mode)) return invalid("it is not a regular file");
   RIDGE_TRY(check_size(status.st_size));
+  const google::protobuf::LogSilencer silencer;  // what is wrong is said below, once
   google::protobuf::io::FileInputStream stream(file.number);
   if (model.ParseFromZeroCopyStream(&stream) && is_model(model)) return {};
   const ReadAt read = [&](int64_t offset, size_t size) {
@@ -145,6 +147,7 @@ Status load(const std::string& path, onnx::ModelProto& model) {
 Status parse(std::string_view bytes, onnx::ModelProto& model) {
   const auto size = static_cast<int64_t>(bytes.size());
   RIDGE_TRY(check_size(size));
+  const google::protobuf::LogSilencer silencer;
   if (model.ParseFromArray(bytes.data(), static_cast<int>(size)) && is_model(model)) return {};
   const ReadAt read = [&](int64_t offset, size_t wanted) {
     return offset < size ? std::string(bytes.substr(static_cast<size_t>(offset), wanted)) : std::string();

@@ -7,7 +7,7 @@
 namespace ridge::engine::onnxruntime {
 
 struct Place {
-  std::string what;                // "RIDGE_ONNXRUNTIME=/opt/ort", ".deps in /home/me/ridge", …
+  std::string what;                // "RIDGE_ONNXRUNTIME=/opt/ort", "python's site-packages", …
   std::vector<std::string> files;  // libraries found there, newest name first; the system loader's are bare names
   std::string reason;              // why there is none, if there is none
 };

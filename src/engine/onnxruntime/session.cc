@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "engine/onnxruntime/element_type.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
@@ -19,33 +19,6 @@ namespace ridge::engine::onnxruntime {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of our own under the temporary one, removed with what is in it.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> make() {
-    std::error_code error;
-    std::string path = (fs::temp_directory_path(error) / "ridge-profile-XXXXXX").string();
-    if (error || mkdtemp(path.data()) == nullptr)
-      return Error{Code::kFailed,
-                   "make a temporary folder " + path + " for the engine's profile: set TMPDIR to a writable folder"};
-    return TemporaryFolder(path);
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept {
-    std::swap(path_, other.path_);
-    return *this;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 // The OrtValues of one run; released when it ends.
 class Values {

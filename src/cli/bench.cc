@@ -1,0 +1,268 @@
+// ridge bench: measures a model beside the machine's limit; 'ridge bench device' measures the machine (bench_device.cc).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/bench_device.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "cost/costs.h"
+#include "hw/probe.h"
+#include "measure/bench.h"
+#include "model/reader.h"
+#include "plan/first_plan.h"
+
+namespace ridge::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  std::optional<int64_t> batch;
+  std::vector<std::string> shapes;
+  std::optional<int> threads;
+  int instances = 1;
+  int concurrency = 0;
+  std::optional<double> rate;
+  bool poisson = false;
+  double seconds = 20;
+  double ci = 2;
+  std::string engine = "onnxruntime";
+  std::string engine_library;
+  std::vector<std::string> engine_options;
+  uint64_t seed = 1;
+  bool layers = false;
+  bool fresh = false;
+  bool json = false;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("MODEL", options.model)->required();
+  app.add_option("--batch,-b", options.batch)->check(CLI::PositiveNumber);
+  app.add_option("--shape", options.shapes);
+  app.add_option("--threads,-t", options.threads)->check(CLI::PositiveNumber);
+  app.add_option("--instances", options.instances)->check(CLI::PositiveNumber);
+  app.add_option("--concurrency,-c", options.concurrency)->check(CLI::PositiveNumber);
+  CLI::Option* rate = app.add_option("--rate", options.rate)->check(CLI::PositiveNumber);
+  app.add_flag("--poisson", options.poisson)->needs(rate);
+  app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
+  app.add_option("--ci", options.ci)->check(CLI::PositiveNumber);
+  app.add_option("--engine", options.engine);
+  app.add_option("--engine-library", options.engine_library);
+  app.add_option("--engine-option", options.engine_options);
+  app.add_option("--seed", options.seed);
+  app.add_flag("--layers", options.layers);
+  app.add_flag("--fresh", options.fresh);
+  app.add_flag("--json", options.json);
+}
+
+// What the options mean; an error here is wrong usage.
+struct Request {
+  model::Binding binding;
+  std::map<std::string, std::string> engine_options;
+};
+
+Result<Request> request_of(const Options& options) {
+  Request request;
+  request.binding.batch = options.batch.value_or(1);
+  for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
+  for (const std::string& option : options.engine_options) {
+    size_t equals = option.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Error{Code::kInvalid, "--engine-option takes KEY=VALUE, given '" + option + "'"};
+    request.engine_options[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  return request;
+}
+
+// What is still missing to measure the model: nothing if ok. Wrong usage too, but only the file can tell.
+Status check_bound(const Options& options, const model::Graph& graph) {
+  if (!graph.unbound.empty())
+    return Error{Code::kInvalid, fmt::format("{} leaves open: {}; give each a value, e.g. --shape {}=128",
+                                             options.model, fmt::join(graph.unbound, ", "), graph.unbound.front())};
+  for (const model::GraphInput& input : graph.input_specs) {
+    const Shape& shape = input.spec.shape;
+    if (std::any_of(shape.begin(), shape.end(), [](int64_t d) { return d < 0; }))
+      return Error{Code::kInvalid,
+                   fmt::format("{} leaves the shape of input {} open: {}; give it, e.g. --shape {}={}", options.model,
+                               input.spec.name, shape_text(shape), input.spec.name, "1x3x224x224")};
+  }
+  bool batched = graph.input_specs.empty() || graph.input_specs.front().spec.shape.empty() ||
+                 graph.input_specs.front().spec.shape.front() ==
+                     options.batch.value_or(graph.input_specs.front().spec.shape.front());
+  if (!batched)
+    return Error{Code::kInvalid,
+                 fmt::format("{} has the fixed input shape {}, so it cannot run with --batch {}; export it with "
+                             "an open first dimension",
+                             options.model, shape_text(graph.input_specs.front().spec.shape), *options.batch)};
+  return {};
+}
+
+std::map<std::string, Shape> input_shapes(const model::Graph& graph) {
+  std::map<std::string, Shape> shapes;
+  for (const model::GraphInput& input : graph.input_specs) shapes[input.spec.name] = input.spec.shape;
+  return shapes;
+}
+
+int64_t rows_of(const model::Graph& graph) {
+  bool known = !graph.input_specs.empty() && !graph.input_specs.front().spec.shape.empty();
+  return known ? graph.input_specs.front().spec.shape.front() : 1;
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// The first Ctrl-C ends the measurement, the second one the program.
+void end_on_interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+measure::BenchOptions bench_options(const Options& options, Progress& progress) {
+  measure::BenchOptions bench;
+  bench.concurrency = options.concurrency;
+  bench.rate_per_s = options.rate;
+  bench.arrival = options.poisson ? measure::Arrival::kPoisson : measure::Arrival::kConstant;
+  bench.max_time = from_seconds(options.seconds);
+  bench.half_width_percent = options.ci;
+  bench.layers = options.layers;
+  bench.seed = options.seed;
+  bench.interrupted = [] { return interrupted != 0; };
+  bench.progress = [&](const std::string& step, double share) { progress.update(step, share); };
+  return bench;
+}
+
+// The fake engine's scripts have no graph, so there is neither cost nor limit.
+bool is_script(const Options& options) { return options.engine == "fake" && options.model.ends_with(".fake.json"); }
+
+Result<measure::Measurement> measure_script(const Options& options, const Request& request) {
+  plan::Plan plan;
+  plan.model = options.model;
+  plan.engine = options.engine;
+  plan.instances = options.instances;
+  plan.threads = options.threads.value_or(1);
+  plan.options = request.engine_options;
+  for (const auto& [name, shape] : request.binding.shapes) plan.shapes[name] = shape;
+  Progress progress("bench");
+  return measure::bench(plan, nullptr, nullptr, bench_options(options, progress));
+}
+
+// count → probe → plan → measure
+Result<measure::Measurement> measure_model(const Options& options, const Request& request, const model::Graph& graph) {
+  Progress progress("bench");
+  hw::LimitOptions how;
+  how.fresh = options.fresh;
+  how.progress = [&](const std::string& step, double share) { progress.update("this machine: " + step, share); };
+  RIDGE_ASSIGN(hw::Machine machine, hw::know(how));
+  plan::Wishes wishes{options.model, input_shapes(graph), rows_of(graph), options.threads, Precision::kFp32};
+  if (!options.threads && options.instances > 1)
+    wishes.threads = std::max(1, hw::usable_threads(machine) / options.instances);
+  plan::Plan plan = plan::first_plan(machine, cost::count(graph), wishes);
+  plan.engine = options.engine;
+  plan.engine_library = options.engine_library;
+  plan.instances = options.instances;
+  plan.options = request.engine_options;
+  return measure::bench(plan, &graph, &machine, bench_options(options, progress));
+}
+
+std::string share_text(double percent) { return percent > 0 ? format_percent(percent) : "-"; }
+
+std::string spread_text(const measure::Measurement& m) {
+  std::string interval =
+      std::isfinite(m.ci95_percent) ? fmt::format("± {} at 95 %", format_percent(m.ci95_percent)) : "one run only";
+  std::string ended = m.interrupted ? ", interrupted" : m.converged ? "" : ", time was up before it was narrow enough";
+  return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
+}
+
+std::string summary(const measure::Measurement& m) {
+  const measure::Latency& l = m.latency_ms;
+  const measure::Stages& s = m.stages_ms;
+  std::vector<std::vector<std::string>> rows = {
+      {"latency", format_ms(l.mean), spread_text(m)},
+      {"  p50 p90 p95 p99", format_ms(l.p50),
+       fmt::format("{}  {}  {}", format_ms(l.p90), format_ms(l.p95), format_ms(l.p99))},
+      {"  min max", format_ms(l.min), format_ms(l.max)},
+      {"throughput", fmt::format("{:.4g} items/s", m.throughput_per_s), "measured; an item is a row of the batch"},
+      {"stages: load", format_ms(s.load), "measured, once"},
+      {"  first run", format_ms(s.first_run), "measured, once"},
+      {"  input", format_ms(s.input), "measured, mean: hand over the inputs"},
+      {"  compute", format_ms(s.compute), "measured, mean: inside the engine"},
+      {"  output", format_ms(s.output), "measured, mean: take the outputs"}};
+  if (m.bound_ms > 0) {
+    rows.push_back({"bound", format_ms(m.bound_ms),
+                    fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
+    rows.push_back({"share of the limit", format_percent(m.percent_of_limit), "measured rate / rate at the bound"});
+  }
+  rows.push_back({"memory", format_bytes(static_cast<double>(m.rss_delta_bytes)), "measured: growth of this process"});
+  return table({}, rows, "lrl");
+}
+
+std::string layer_table(const measure::Measurement& m) {
+  double total = 0;
+  for (const measure::Layer& layer : m.layers) total += layer.ms;
+  std::vector<std::vector<std::string>> rows;
+  for (const measure::Layer& layer : m.layers) {
+    std::string time_share = total > 0 ? format_percent(100 * layer.ms / total) : "-";
+    if (!layer.has_rule) {
+      rows.push_back({layer.name, layer.op, format_ms(layer.ms), time_share, "no rule", "-", "-", "-", "-"});
+      continue;
+    }
+    rows.push_back({layer.name, layer.op, format_ms(layer.ms), time_share, format_flops_rate(layer.flops_per_s),
+                    format_bandwidth(layer.bytes_per_s), format_ms(layer.bound_ms), share_text(layer.percent_of_limit),
+                    std::string(cost::limiter_name(layer.limiter))});
+  }
+  return table({"layer", "operator", "time", "of run", "reached", "moved", "bound", "of limit", "limiter"}, rows,
+               "llrrrrrrl");
+}
+
+void render(const measure::Measurement& m) {
+  auto counted = [](int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+  print(fmt::format("{} · {} {} · {} · {} · batch {} · {} · {}, {}\n", m.model, m.engine, m.engine_version, m.device,
+                    precision_name(m.precision), m.batch, counted(m.instances, "instance"),
+                    counted(m.threads, "thread") + " each", counted(m.concurrency, "caller")));
+  print(summary(m));
+  for (const std::string& op : m.without_rule) print("no rule for " + op + ": its bytes count, its FLOPs do not");
+  if (!m.layers.empty())
+    print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
+          layer_table(m));
+  print("\n" + m.advice);
+}
+
+int usage(const Error& error) {
+  fail("bench", error);
+  return kUsage;
+}
+
+}  // namespace
+
+int bench(std::span<const std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "device") return bench_device(arguments.subspan(1));
+  Options options;
+  CLI::App app;
+  declare(app, options);
+  if (Parsed parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
+  Result<Request> request = request_of(options);
+  if (!request) return usage(request.error());
+  end_on_interrupt();
+
+  Result<measure::Measurement> measured = Error{};
+  if (is_script(options)) {
+    measured = measure_script(options, *request);
+  } else {
+    Result<model::Graph> graph = model::read(options.model, request->binding);
+    if (!graph) return fail("bench", graph.error());
+    if (Status bound = check_bound(options, *graph); !bound) return usage(bound.error());
+    measured = measure_model(options, *request, *graph);
+  }
+  if (!measured) return fail("bench", measured.error());
+  options.json ? print_json(measure::to_json(*measured)) : render(*measured);
+  return kDone;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,91 @@
+#include "measure/advice.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace ridge::measure {
+namespace {
+
+// From this share on, the machine itself is what stands in the way.
+constexpr double kNearLimitPercent = 70;
+// Below this bound a run is mostly the engine's own work around the model (a run of an empty graph takes some 5 µs).
+constexpr double kSmallBoundMs = 0.05;
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return result;
+}
+
+std::string rounded(double value) { return std::to_string(std::lround(value)); }
+
+std::optional<double> rate(const cost::DeviceLimits& limits, Precision precision) {
+  for (const auto& [known, flops_per_s] : limits.flops_per_s)
+    if (known == precision) return flops_per_s;
+  return std::nullopt;
+}
+
+// The lower precision with the highest limit on this machine, as "INT8 has a 3.8 times higher limit here".
+std::string faster_precision(const Measurement& m, const cost::DeviceLimits& limits) {
+  std::optional<double> own = rate(limits, m.precision);
+  if (!own) return "";
+  double best = *own * 1.2;  // a fifth is the least that is worth a change of precision
+  std::string text;
+  for (Precision precision : {Precision::kBf16, Precision::kFp16, Precision::kInt8}) {
+    std::optional<double> other = rate(limits, precision);
+    if (!other || *other <= best) continue;
+    best = *other;
+    std::string times = std::to_string(best / *own);
+    text = upper(precision_name(precision)) + " has a " + times.substr(0, times.find('.') + 2) +
+           " times higher limit here";
+  }
+  return text;
+}
+
+std::string near_limit(const Measurement& m, const cost::DeviceLimits& limits) {
+  std::string share =
+      upper(precision_name(m.precision)) + " runs at " + rounded(m.percent_of_limit) + " % of this machine's ";
+  if (m.limiter == cost::Limiter::kMemory)
+    return share + "memory limit: only fewer bytes (lower precision, a larger batch that reuses the weights) can help.";
+  std::string faster = faster_precision(m, limits);
+  return share + upper(precision_name(m.precision)) + " limit: only lower precision or more cores can help" +
+         (faster.empty() ? "." : "; " + faster + ".");
+}
+
+// The operator with the most time above its bound, and that time as share of the whole.
+std::string greatest_loss(const Measurement& m) {
+  std::map<std::string, double> loss_ms;
+  double total_ms = 0;
+  for (const Layer& layer : m.layers) {
+    loss_ms[layer.op] += std::max(0.0, layer.ms - layer.bound_ms);
+    total_ms += layer.ms;
+  }
+  if (loss_ms.empty() || total_ms <= 0) return "";
+  auto worst = std::max_element(loss_ms.begin(), loss_ms.end(),
+                                [](const auto& a, const auto& b) { return a.second < b.second; });
+  return worst->first + " loses most, " + rounded(100 * worst->second / total_ms) + " % of the time";
+}
+
+}  // namespace
+
+std::string advise(const Measurement& m, const cost::DeviceLimits* limits) {
+  if (limits == nullptr || m.limiter == cost::Limiter::kUnknown || m.bound_ms <= 0)
+    return "The limit of this model on this machine is not known, so nothing can be said about what would help.";
+  if (m.percent_of_limit >= kNearLimitPercent) return near_limit(m, *limits);
+  std::string share = "It reaches " + rounded(m.percent_of_limit) + " % of the limit";
+  if (m.percent_of_limit < 1.5) share = "It reaches little of the limit";
+  if (m.bound_ms < kSmallBoundMs)
+    return share +
+           ": the model is so small that the engine's own work around it dominates; larger batches would spread it.";
+  std::string loss = greatest_loss(m);
+  if (loss.empty()) loss = "--layers shows where the rest goes";
+  const char* remedy = m.batch <= 1 ? "a larger batch or several instances may use the machine better"
+                                    : "another number of threads and instances may use the machine better";
+  return share + ": " + loss + "; " + remedy + " (ridge tune searches them).";
+}
+
+}  // namespace ridge::measure

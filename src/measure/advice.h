@@ -1,0 +1,14 @@
+// One sentence on what would make a measured model faster. Pure.
+#pragma once
+
+#include <string>
+
+#include "cost/costs.h"
+#include "measure/measurement.h"
+
+namespace ridge::measure {
+
+// `limits` may be null: then the limit is not known and the sentence says so.
+std::string advise(const Measurement& measurement, const cost::DeviceLimits* limits);
+
+}  // namespace ridge::measure

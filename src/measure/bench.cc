@@ -1,0 +1,117 @@
+#include "measure/bench.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "base/log.h"
+#include "cost/costs.h"
+#include "measure/advice.h"
+#include "measure/layers.h"
+#include "measure/load.h"
+#include "measure/runner.h"
+#include "measure/statistics.h"
+
+namespace ridge::measure {
+namespace {
+
+// Resident memory of this process [bytes]; 0 if the system does not say.
+int64_t resident_bytes() {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "r"), std::fclose);
+  long long total = 0, resident = 0;
+  if (!file || std::fscanf(file.get(), "%lld %lld", &total, &resident) != 2) return 0;
+  return static_cast<int64_t>(resident) * sysconf(_SC_PAGESIZE);
+}
+
+LoadOptions load_options(const BenchOptions& options, int callers) {
+  LoadOptions load;
+  load.concurrency = callers;
+  load.rate_per_s = options.rate_per_s;
+  load.arrival = options.arrival;
+  load.seed = options.seed;
+  load.warm_up.emplace();
+  load.warm_up->max_time = std::min<Nanoseconds>(load.warm_up->max_time, options.max_time / 4);
+  load.stop.max_time = options.max_time;
+  load.stop.half_width_percent = options.half_width_percent;
+  load.interrupted = options.interrupted;
+  if (options.progress) load.progress = [&options](double share) { options.progress("measure", share); };
+  return load;
+}
+
+Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& load) {
+  const engine::Info& info = runner.session(0).info();
+  Measurement m;
+  m.model = plan.model;
+  m.engine = info.name;
+  m.engine_version = info.version;
+  m.device = info.device;
+  m.precision = plan.precision;
+  m.threads = info.threads;
+  m.instances = plan.instances;
+  m.batch = runner.rows();
+  m.latency_ms = latency_of(load.latencies_ms);
+  m.throughput_per_s = load.rate_per_s() * static_cast<double>(runner.rows());
+  m.ci95_percent = load.half_width_percent;
+  m.samples = static_cast<int64_t>(load.latencies_ms.size());
+  m.converged = load.verdict == Verdict::kConverged;
+  m.interrupted = load.interrupted;
+  m.stages_ms = {runner.load_ms(), runner.first_run_ms(), to_ms(load.mean_times.input), to_ms(load.mean_times.compute),
+                 to_ms(load.mean_times.output)};
+  return m;
+}
+
+// The share compares rates: runs per second reached, against runs per second that all threads together could do at best.
+void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
+                      const cost::DeviceLimits& all, double runs_per_s) {
+  cost::Bound bound = cost::bound(costs, one);
+  m.bound_ms = bound.ms;
+  m.limiter = bound.limiter;
+  m.flops = costs.flops;
+  m.without_rule = costs.without_rule;
+  m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, all).ms / 1e3;
+  if (m.percent_of_limit > 100)
+    log::warning(
+        "{:.1f} % of the limit is impossible: the limits in the cache are too low for what this machine does now; "
+        "measure them again with --fresh",
+        m.percent_of_limit);
+}
+
+}  // namespace
+
+Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const hw::Machine* machine,
+                          const BenchOptions& options) {
+  const int callers = options.concurrency > 0 ? options.concurrency : plan.instances;
+  const int64_t resident_before = resident_bytes();
+  if (options.progress) options.progress("open", 0);
+  Measurement m;
+  {
+    RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed));
+    RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), load_options(options, callers)));
+    if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
+    m = describe(plan, runner, load);
+    m.concurrency = callers;
+    m.rss_delta_bytes = resident_bytes() - resident_before;
+  }  // the sessions' memory is free again before the profiled one opens
+
+  std::optional<cost::DeviceLimits> limits;
+  if (graph != nullptr && machine != nullptr) {
+    const int usable = hw::usable_threads(*machine);
+    RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));
+    RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(m.threads * m.instances, usable)));
+    set_beside_limit(m, cost::count(*graph), *limits, all,
+                     m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1)));
+  }
+  const cost::DeviceLimits* known = limits ? &*limits : nullptr;
+  if (options.layers && !m.interrupted) {
+    if (options.progress) options.progress("profile", 0);
+    RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known,
+                                          std::min<Nanoseconds>(options.max_time / 4, std::chrono::seconds(3)),
+                                          options.interrupted));
+  }
+  m.advice = advise(m, known);
+  return m;
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,35 @@
+// Measures a plan: opens it, warms it up, samples it until the mean is known well enough, and sets the result beside the
+// machine's limit.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "hw/machine.h"
+#include "measure/arrival.h"
+#include "measure/measurement.h"
+#include "model/graph.h"
+#include "plan/plan.h"
+
+namespace ridge::measure {
+
+struct BenchOptions {
+  int concurrency = 0;               // callers; 0 = one per instance
+  std::optional<double> rate_per_s;  // requests; absent = closed loop
+  Arrival arrival = Arrival::kConstant;
+  Nanoseconds max_time = std::chrono::seconds(20);  // of sampling; warming up takes a quarter of it at most
+  double half_width_percent = 2;                    // of the mean latency, at 95 %
+  bool layers = false;
+  uint64_t seed = 1;
+  std::function<bool()> interrupted;                                         // may be empty
+  std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+};
+
+// `graph` (with all shapes bound) and `machine` (measured) may be null: then there is no limit beside the figures.
+// Interrupted, it returns what was measured until then.
+Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const hw::Machine* machine,
+                          const BenchOptions& options);
+
+}  // namespace ridge::measure

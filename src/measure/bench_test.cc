@@ -1,0 +1,115 @@
+#include "measure/bench.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace ridge::measure {
+namespace {
+
+plan::Plan scripted(std::map<std::string, std::string> options) {
+  plan::Plan plan;
+  plan.model = "scripted";
+  plan.engine = "fake";
+  plan.options = std::move(options);
+  plan.shapes["x"] = {4, 16};
+  return plan;
+}
+
+BenchOptions short_one() {
+  BenchOptions options;
+  options.max_time = std::chrono::milliseconds(800);
+  return options;
+}
+
+TEST(Bench, MeasuresWhatTheScriptSays) {
+  Result<Measurement> m = bench(scripted({{"latency_ms", "4"}, {"load_ms", "20"}}), nullptr, nullptr, short_one());
+  ASSERT_TRUE(m.ok()) << m.error().message;
+  EXPECT_EQ(m->engine, "fake");
+  EXPECT_EQ(m->batch, 4);
+  EXPECT_GE(m->latency_ms.p50, 4);
+  EXPECT_LT(m->latency_ms.p50, 8);
+  EXPECT_NEAR(m->throughput_per_s, 4 / m->latency_ms.mean * 1e3, m->throughput_per_s * 0.05);
+  EXPECT_GE(m->stages_ms.load, 20);
+  EXPECT_GE(m->stages_ms.first_run, 4);
+  EXPECT_GE(m->stages_ms.compute, 4);
+  EXPECT_GE(m->samples, 20);
+}
+
+TEST(Bench, InstancesRunAtTheSameTime) {
+  plan::Plan plan = scripted({{"latency_ms", "5"}, {"parallel", "1"}});  // of each session
+  plan.instances = 3;
+  Result<Measurement> three = bench(plan, nullptr, nullptr, short_one());
+  ASSERT_TRUE(three.ok());
+  EXPECT_EQ(three->concurrency, 3);
+  EXPECT_GT(three->throughput_per_s, 2 * 4 / 5e-3);
+}
+
+TEST(Bench, AFailingRunIsAnErrorThatSaysWhy) {
+  Result<Measurement> m = bench(scripted({{"fail_runs", "[5]"}}), nullptr, nullptr, short_one());
+  ASSERT_FALSE(m.ok());
+  EXPECT_NE(m.error().message.find("run 5"), std::string::npos);
+}
+
+TEST(Bench, InterruptedItReportsWhatItHas) {
+  BenchOptions options = short_one();
+  int looks = 0;
+  options.interrupted = [&] { return ++looks > 20; };
+  Result<Measurement> m = bench(scripted({{"latency_ms", "1"}}), nullptr, nullptr, options);
+  ASSERT_TRUE(m.ok()) << m.error().message;
+  EXPECT_TRUE(m->interrupted);
+  EXPECT_FALSE(m->converged);
+  EXPECT_GT(m->samples, 0);
+}
+
+TEST(Bench, LayersComeFromTheProfile) {
+  BenchOptions options = short_one();
+  options.layers = true;
+  Result<Measurement> m = bench(scripted({{"latency_ms", "2"}}), nullptr, nullptr, options);
+  ASSERT_TRUE(m.ok()) << m.error().message;
+  ASSERT_EQ(m->layers.size(), 1u);
+  EXPECT_DOUBLE_EQ(m->layers[0].ms, 2);
+  EXPECT_FALSE(m->layers[0].has_rule);
+}
+
+TEST(Measurement, IsReadBackAsItWasWritten) {
+  Measurement m;
+  m.model = "a.onnx";
+  m.engine_version = "1.31.1";
+  m.threads = 2;
+  m.instances = 3;
+  m.batch = 8;
+  m.latency_ms = {5, 4, 6, 7, 8, 3, 9};
+  m.throughput_per_s = 1600;
+  m.ci95_percent = 1.5;
+  m.samples = 44;
+  m.converged = false;
+  m.stages_ms = {1, 2, 3, 4, 5};
+  m.percent_of_limit = 61;
+  m.limiter = cost::Limiter::kMemory;
+  m.rss_delta_bytes = 1 << 20;
+  m.layers = {{.name = "conv", .op = "Conv", .ms = 3, .flops = 1e9, .limiter = cost::Limiter::kCompute}};
+  m.without_rule = {"my.Op × 2"};
+  Json json = to_json(m);
+  Result<Measurement> back = measurement_from_json(json);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
+}
+
+TEST(Measurement, HasTheMembersOfTheContract) {
+  Json json = to_json(Measurement{});
+  for (const char* key : {"model", "engine", "engine_version", "device", "precision", "threads", "instances", "batch",
+                          "latency_ms", "throughput_per_s", "ci95_percent", "samples", "stages_ms", "bound_ms",
+                          "percent_of_limit", "limiter", "memory_bytes", "layers"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  EXPECT_TRUE(json["memory_bytes"].contains("rss_delta"));
+}
+
+TEST(Measurement, DamagedJsonIsAnError) {
+  EXPECT_FALSE(measurement_from_json(Json::array()).ok());
+  EXPECT_FALSE(measurement_from_json({{"threads", "two"}}).ok());
+  EXPECT_FALSE(measurement_from_json({{"precision", "fp31"}}).ok());
+}
+
+}  // namespace
+}  // namespace ridge::measure

@@ -1,0 +1,147 @@
+#include "measure/inputs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <set>
+
+namespace ridge::measure {
+namespace {
+
+// Operators that hand indices on unchanged.
+bool keeps_values(const std::string& op) {
+  static const std::set<std::string> kOps = {"Cast",    "Identity", "Reshape",   "Squeeze", "Unsqueeze",
+                                             "Flatten", "Slice",    "Transpose", "Expand"};
+  return kOps.contains(op);
+}
+
+int tensor_named(const model::Graph& graph, const std::string& name) {
+  for (int input : graph.inputs)
+    if (graph.tensors[static_cast<size_t>(input)].name == name) return input;
+  return -1;
+}
+
+bool is_mask(const std::string& name) { return name.find("mask") != std::string::npos; }
+
+// IEEE 754 half and bfloat16 of u in [0, 1): enough digits for test data, rounded towards zero.
+uint16_t to_bf16(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return static_cast<uint16_t>(bits >> 16);
+}
+uint16_t to_fp16(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  int exponent = static_cast<int>(bits >> 23 & 0xff) - 127 + 15;
+  if (exponent <= 0) return 0;
+  return static_cast<uint16_t>(exponent << 10 | (bits >> 13 & 0x3ff));
+}
+
+class Filler {
+ public:
+  explicit Filler(uint64_t seed) : random_(seed) {}
+
+  Tensor tensor(const TensorSpec& spec, Shape shape, int64_t below) {
+    Tensor tensor{spec.type, std::move(shape), {}};
+    auto count = static_cast<size_t>(element_count(tensor.shape).value_or(0));
+    if (spec.type == DataType::kBytes) {
+      tensor.data = strings(count);
+      return tensor;
+    }
+    tensor.data = Buffer(count * data_type_size(spec.type));
+    bool mask = is_mask(spec.name);
+    for (size_t i = 0; i < count; ++i)
+      write(spec.type, tensor.data.data() + i * data_type_size(spec.type), below, mask);
+    return tensor;
+  }
+
+ private:
+  float unit() { return static_cast<float>(random_() >> 40) * 0x1.0p-24f; }
+  int64_t integer(int64_t below) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(std::max<int64_t>(below, 1)));
+  }
+
+  template <typename T>
+  static void put(std::byte* at, T value) {
+    std::memcpy(at, &value, sizeof value);
+  }
+
+  void write(DataType type, std::byte* at, int64_t below, bool mask) {
+    const int64_t whole = mask ? 1 : integer(below > 0 ? below : 2);
+    const float real = mask ? 1.0f : unit();
+    switch (type) {
+      case DataType::kFp32: return put(at, real);
+      case DataType::kFp64: return put(at, static_cast<double>(real));
+      case DataType::kFp16: return put(at, mask ? uint16_t{0x3c00} : to_fp16(real));
+      case DataType::kBf16: return put(at, to_bf16(real));
+      case DataType::kBool: return put(at, uint8_t{1});
+      case DataType::kUint8: return put(at, static_cast<uint8_t>(below > 0 || mask ? whole : integer(256)));
+      case DataType::kInt8: return put(at, static_cast<int8_t>(whole));
+      case DataType::kUint16:
+      case DataType::kInt16: return put(at, static_cast<uint16_t>(whole));
+      case DataType::kUint32:
+      case DataType::kInt32: return put(at, static_cast<uint32_t>(whole));
+      case DataType::kUint64:
+      case DataType::kInt64: return put(at, whole);
+      case DataType::kBytes:
+      case DataType::kInvalid: return;
+    }
+  }
+
+  Buffer strings(size_t count) {
+    constexpr uint32_t kLetters = 5;
+    Buffer buffer(count * (sizeof(uint32_t) + kLetters));
+    std::byte* at = buffer.data();
+    for (size_t i = 0; i < count; ++i) {
+      put(at, kLetters);
+      at += sizeof(uint32_t);
+      for (uint32_t letter = 0; letter < kLetters; ++letter) put(at++, static_cast<char>('a' + integer(26)));
+    }
+    return buffer;
+  }
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+int64_t table_rows(const model::Graph& graph, const std::string& input) {
+  std::set<int> same = {tensor_named(graph, input)};
+  if (same.contains(-1)) return 0;
+  int64_t rows = 0;
+  for (const model::Node& node : graph.nodes) {  // topological order: one pass is enough
+    if (!node.inputs.empty() && keeps_values(node.op) && same.contains(node.inputs[0]))
+      same.insert(node.outputs.begin(), node.outputs.end());
+    if (node.op != "Gather" || node.inputs.size() < 2 || !same.contains(node.inputs[1]) || node.inputs[0] < 0) continue;
+    const model::TensorInfo& table = graph.tensors[static_cast<size_t>(node.inputs[0])];
+    auto axis = model::attribute_or<int64_t>(node, "axis", 0);
+    if (!table.shape || table.shape->empty()) continue;
+    if (axis < 0) axis += static_cast<int64_t>(table.shape->size());
+    if (axis < 0 || axis >= static_cast<int64_t>(table.shape->size())) continue;
+    int64_t size = (*table.shape)[static_cast<size_t>(axis)];
+    if (size > 0) rows = rows == 0 ? size : std::min(rows, size);
+  }
+  return rows;
+}
+
+Result<std::vector<Tensor>> make_inputs(const engine::Signature& signature, const std::map<std::string, Shape>& shapes,
+                                        const model::Graph* graph, uint64_t seed) {
+  Filler filler(seed);
+  std::vector<Tensor> tensors;
+  for (const TensorSpec& spec : signature.inputs) {
+    auto given = shapes.find(spec.name);
+    Shape shape = given == shapes.end() ? spec.shape : given->second;
+    if (shape.size() != spec.shape.size())
+      return Error{Code::kInvalid, "input '" + spec.name + "' has shape " + shape_text(spec.shape) + ", asked for " +
+                                       shape_text(shape) + ": the number of dimensions differs"};
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (shape[i] < 0 || (spec.shape[i] >= 0 && shape[i] != spec.shape[i]))
+        return Error{Code::kInvalid, "input '" + spec.name + "' has shape " + shape_text(spec.shape) + "; " +
+                                         shape_text(shape) + " does not fit: give --shape " + spec.name +
+                                         "=… with 'x' between"};
+    tensors.push_back(filler.tensor(spec, std::move(shape), graph ? table_rows(*graph, spec.name) : 0));
+  }
+  return tensors;
+}
+
+}  // namespace ridge::measure

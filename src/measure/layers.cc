@@ -1,0 +1,126 @@
+#include "measure/layers.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/log.h"
+#include "base/temporary_folder.h"
+#include "cost/count_node.h"
+#include "measure/runner.h"
+#include "model/reader.h"
+
+namespace ridge::measure {
+namespace {
+
+constexpr int kWarmUpRuns = 2;
+constexpr int kLeastRuns = 3;
+
+// Nodes by name and operator; several of one name (in subgraphs) stay in order.
+using NodeIndex =
+    std::multimap<std::pair<std::string, std::string>, std::pair<const model::Graph*, const model::Node*>>;
+
+void add_to_index(const model::Graph& graph, NodeIndex& index) {
+  for (const model::Node& node : graph.nodes) {
+    index.emplace(std::pair(node.name, node.op), std::pair(&graph, &node));
+    for (const auto& [name, attribute] : node.attributes)
+      if (const auto* body = std::get_if<std::shared_ptr<const model::Graph>>(&attribute); body != nullptr && *body)
+        add_to_index(**body, index);
+  }
+}
+
+std::vector<cost::Operand> operands(const model::Graph& graph, const std::vector<int>& tensors,
+                                    const std::vector<std::pair<DataType, Shape>>& seen) {
+  std::vector<cost::Operand> list;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    cost::Operand operand;
+    operand.present = tensors[i] >= 0;
+    if (operand.present) {
+      const model::TensorInfo& info = graph.tensors[static_cast<size_t>(tensors[i])];
+      operand.type = info.type;
+      operand.shape = info.shape;
+      operand.weight = info.role == model::TensorRole::kWeight;
+      operand.values = info.constant;
+      if (i < seen.size() && seen[i].first != DataType::kInvalid) {
+        operand.type = seen[i].first;
+        operand.shape = seen[i].second;
+      }
+    }
+    list.push_back(std::move(operand));
+  }
+  return list;
+}
+
+// The whole model is not charged for a node with a subgraph, whose nodes are in the list themselves.
+bool has_body(const model::Node& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(), [](const auto& attribute) {
+    return std::holds_alternative<std::shared_ptr<const model::Graph>>(attribute.second);
+  });
+}
+
+void add_cost(Layer& layer, const cost::NodeCost& cost, double calls, const cost::DeviceLimits* limits) {
+  layer.flops = cost.flops * calls;
+  layer.bytes = (cost.bytes_read + cost.bytes_written) * calls;
+  layer.has_rule = cost.has_rule;
+  if (layer.ms > 0) {
+    layer.flops_per_s = layer.flops / layer.ms * 1e3;
+    layer.bytes_per_s = layer.bytes / layer.ms * 1e3;
+  }
+  if (limits == nullptr) return;
+  cost::Bound bound = cost::bound(cost, *limits);
+  layer.bound_ms = bound.ms * calls;
+  layer.limiter = bound.limiter;
+  if (layer.ms > 0) layer.percent_of_limit = 100 * layer.bound_ms / layer.ms;
+}
+
+}  // namespace
+
+std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const model::Graph* optimised,
+                             const cost::DeviceLimits* limits) {
+  NodeIndex index;
+  if (optimised != nullptr) add_to_index(*optimised, index);
+  std::vector<Layer> layers;
+  for (const engine::NodeTime& time : times) {
+    Layer layer;
+    layer.name = time.name;
+    layer.op = time.op;
+    layer.ms = time.mean_us / 1e3;
+    layer.has_rule = false;
+    auto found = index.find({time.name, time.op});
+    if (found != index.end()) {
+      auto [graph, node] = found->second;
+      index.erase(found);
+      double calls = time.runs > 0 ? static_cast<double>(time.calls) / time.runs : 1;
+      if (!has_body(*node))
+        add_cost(layer,
+                 cost::count_node(*node, operands(*graph, node->inputs, time.inputs),
+                                  operands(*graph, node->outputs, time.outputs)),
+                 calls, limits);
+    }
+    layers.push_back(std::move(layer));
+  }
+  std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.ms > b.ms; });
+  return layers;
+}
+
+Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
+                                          const cost::DeviceLimits* limits, Nanoseconds time,
+                                          const std::function<bool()>& interrupted) {
+  RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
+  plan::Plan profiled = plan;
+  profiled.instances = 1;
+  profiled.profile = true;
+  profiled.optimised_model = folder.path() + "/optimised.onnx";
+  RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1));  // runs once
+  const TimePoint end = Clock::now() + time;
+  engine::RunTimes ignored;
+  for (int runs = 1; runs < kWarmUpRuns + kLeastRuns || (Clock::now() < end && !(interrupted && interrupted())); ++runs)
+    RIDGE_TRY(runner.run(0, ignored));
+  RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));
+  if (plan.engine != "onnxruntime") return layers_of(times, nullptr, limits);
+  Result<model::Graph> optimised = model::read_optimised(profiled.optimised_model);
+  if (!optimised) log::warning("layers have times but no costs: {}", optimised.error().message);
+  return layers_of(times, optimised ? &*optimised : nullptr, limits);
+}
+
+}  // namespace ridge::measure

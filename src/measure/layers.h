@@ -1,0 +1,27 @@
+// Where a run's time goes: the engine's profile, node by node, beside what each node costs at least.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "cost/costs.h"
+#include "engine/engine.h"
+#include "measure/measurement.h"
+#include "model/graph.h"
+#include "plan/plan.h"
+
+namespace ridge::measure {
+
+// Runs `plan` in a session of its own with profiling, for about `time` and at least three runs. Slowest layer first.
+Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
+                                          const cost::DeviceLimits* limits, Nanoseconds time,
+                                          const std::function<bool()>& interrupted);
+
+// The pure part: `optimised` is the graph that the engine really ran (its nodes carry the attributes), or null. Shapes come
+// from the profile. A node that is not found in the graph has no rule.
+std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const model::Graph* optimised,
+                             const cost::DeviceLimits* limits);
+
+}  // namespace ridge::measure

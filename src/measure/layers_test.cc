@@ -1,0 +1,70 @@
+#include "measure/layers.h"
+
+#include <gtest/gtest.h>
+
+namespace ridge::measure {
+namespace {
+
+// x [1,64,32] · w [32,16] → y, shapes unknown in the graph as in one that an engine wrote.
+model::Graph matmul() {
+  model::Graph graph;
+  graph.tensors = {{"x", DataType::kFp32, {}, model::TensorRole::kInput, {}},
+                   {"w", DataType::kFp32, Shape{32, 16}, model::TensorRole::kWeight, {}},
+                   {"y", DataType::kFp32, {}, model::TensorRole::kActivation, {}}};
+  graph.nodes = {{"product", "MatMul", "", {0, 1}, {2}, {}}};
+  graph.inputs = {0};
+  graph.outputs = {2};
+  return graph;
+}
+
+engine::NodeTime timed(const std::string& name, const std::string& op, double us) {
+  engine::NodeTime time;
+  time.name = name;
+  time.op = op;
+  time.mean_us = us;
+  time.runs = time.calls = 4;
+  time.inputs = {{DataType::kFp32, {1, 64, 32}}, {DataType::kFp32, {32, 16}}};
+  time.outputs = {{DataType::kFp32, {1, 64, 16}}};
+  return time;
+}
+
+cost::DeviceLimits limits() {
+  cost::DeviceLimits limits;
+  limits.flops_per_s = {{Precision::kFp32, 1e9}};
+  return limits;
+}
+
+TEST(Layers, AreCountedWithTheShapesThatTheProfileSaw) {
+  model::Graph graph = matmul();
+  cost::DeviceLimits device = limits();
+  std::vector<engine::NodeTime> times = {timed("product", "MatMul", 100)};
+  std::vector<Layer> layers = layers_of(times, &graph, &device);
+  ASSERT_EQ(layers.size(), 1u);
+  EXPECT_DOUBLE_EQ(layers[0].flops, 2.0 * 64 * 32 * 16);
+  EXPECT_DOUBLE_EQ(layers[0].bytes, 4.0 * (64 * 32 + 32 * 16 + 64 * 16));
+  EXPECT_NEAR(layers[0].flops_per_s, 65536 / 100e-6, 1);
+  EXPECT_NEAR(layers[0].bound_ms, 0.065536, 1e-9);
+  EXPECT_NEAR(layers[0].percent_of_limit, 65.536, 1e-6);
+  EXPECT_EQ(layers[0].limiter, cost::Limiter::kCompute);
+}
+
+TEST(Layers, ComeSlowestFirstAndOnesWithoutANodeHaveNoRule) {
+  model::Graph graph = matmul();
+  std::vector<engine::NodeTime> times = {timed("product", "MatMul", 5), timed("unknown", "Mystery", 50)};
+  std::vector<Layer> layers = layers_of(times, &graph, nullptr);
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_EQ(layers[0].op, "Mystery");
+  EXPECT_FALSE(layers[0].has_rule);
+  EXPECT_TRUE(layers[1].has_rule);
+  EXPECT_DOUBLE_EQ(layers[1].bound_ms, 0);
+}
+
+TEST(Layers, ANodeInALoopIsCountedAsOftenAsItRan) {
+  model::Graph graph = matmul();
+  std::vector<engine::NodeTime> times = {timed("product", "MatMul", 100)};
+  times[0].calls = 12;  // in four runs
+  EXPECT_DOUBLE_EQ(layers_of(times, &graph, nullptr)[0].flops, 3 * 2.0 * 64 * 32 * 16);
+}
+
+}  // namespace
+}  // namespace ridge::measure

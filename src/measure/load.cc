@@ -1,0 +1,190 @@
+#include "measure/load.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace ridge::measure {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(5);  // how often the rule looks at new samples
+
+struct Sample {
+  TimePoint end;
+  Nanoseconds latency{};
+};
+
+// What one caller has seen; shared with the collector.
+struct alignas(64) Caller {
+  std::mutex mutex;
+  std::vector<Sample> fresh;   // guarded by mutex; the collector takes them away
+  engine::RunTimes sum;        // guarded by mutex
+  std::optional<Error> error;  // guarded by mutex
+};
+
+// The intended times, handed out one by one. Thread-safe.
+class Schedule {
+ public:
+  explicit Schedule(const LoadOptions& options) {
+    if (options.rate_per_s) times_.emplace(options.arrival, *options.rate_per_s, options.seed);
+  }
+  // In a closed loop every request is due now.
+  TimePoint next(TimePoint begin) {
+    if (!times_) return Clock::now();
+    std::lock_guard lock(mutex_);
+    return begin + times_->next();
+  }
+  bool open() const { return times_.has_value(); }
+
+ private:
+  std::mutex mutex_;
+  std::optional<ArrivalTimes> times_;  // guarded by mutex_
+};
+
+class Load {
+ public:
+  Load(const Target& target, const LoadOptions& options)
+      : target_(target),
+        options_(options),
+        schedule_(options),
+        callers_(static_cast<size_t>(options.concurrency)),
+        warm_up_(options.warm_up.value_or(WarmUpOptions{})),
+        warm_(!options.warm_up),
+        rule_(options.stop) {}
+
+  Result<LoadResult> run() {
+    begin_ = counting_from_ = last_end_ = Clock::now();
+    {
+      std::vector<std::jthread> threads;
+      for (size_t i = 0; i < callers_.size(); ++i)
+        threads.emplace_back([this, i] { call(static_cast<int>(i), callers_[i]); });
+      collect_until_content();
+      stop_ = true;
+    }
+    if (schedule_.open()) collect();  // a stall that the end cut off counts
+    if (error_) return *error_;
+    return result();
+  }
+
+ private:
+  void call(int number, Caller& caller) {
+    prctl(PR_SET_TIMERSLACK, 1);  // [ns] Linux would otherwise let a sleep end up to 50 µs late
+    while (!stop_.load(std::memory_order_relaxed)) {
+      const TimePoint due = schedule_.next(begin_);
+      if (schedule_.open() && !sleep_until(due)) return;
+      engine::RunTimes times;
+      Status done = target_(number, times);
+      const TimePoint end = Clock::now();
+      std::lock_guard lock(caller.mutex);
+      if (!done) {
+        caller.error = done.error();
+        return;
+      }
+      caller.fresh.push_back({end, end - due});
+      caller.sum.input += times.input;
+      caller.sum.compute += times.compute;
+      caller.sum.output += times.output;
+    }
+  }
+
+  // False if the load ended meanwhile.
+  bool sleep_until(TimePoint due) const {
+    while (!stop_.load(std::memory_order_relaxed)) {
+      const TimePoint now = Clock::now();
+      if (now >= due) return true;
+      std::this_thread::sleep_until(std::min(due, now + std::chrono::milliseconds(20)));
+    }
+    return false;
+  }
+
+  void collect_until_content() {
+    while (verdict_ == Verdict::kContinue && !interrupted_ && !error_) {
+      std::this_thread::sleep_for(kLook);
+      collect();
+      const Nanoseconds elapsed = Clock::now() - counting_from_;
+      if (warm_) verdict_ = rule_.verdict(elapsed);
+      interrupted_ = options_.interrupted && options_.interrupted();
+      if (options_.progress) options_.progress(warm_ ? to_seconds(elapsed) / to_seconds(options_.stop.max_time) : 0);
+    }
+    // Slow runs: those under way when the time ended still count, so that there is something to report.
+    if (!error_ && rule_.samples().empty() && !interrupted_) wait_for_one();
+  }
+
+  void wait_for_one() {
+    warm_ = true;
+    while (rule_.samples().empty() && !error_ && !(options_.interrupted && options_.interrupted())) {
+      std::this_thread::sleep_for(kLook);
+      collect();
+    }
+  }
+
+  void collect() {
+    std::vector<Sample> fresh;
+    for (Caller& caller : callers_) {
+      std::lock_guard lock(caller.mutex);
+      fresh.insert(fresh.end(), caller.fresh.begin(), caller.fresh.end());
+      caller.fresh.clear();
+      sum_.input += std::exchange(caller.sum.input, {});
+      sum_.compute += std::exchange(caller.sum.compute, {});
+      sum_.output += std::exchange(caller.sum.output, {});
+      if (caller.error) error_ = caller.error;
+    }
+    std::sort(fresh.begin(), fresh.end(), [](const Sample& a, const Sample& b) { return a.end < b.end; });
+    if (fresh.empty()) return;
+    last_end_ = fresh.back().end;
+    for (const Sample& sample : fresh) warm_ ? rule_.add(to_ms(sample.latency)) : warm_up_.add(to_ms(sample.latency));
+    if (!warm_ && warm_up_.steady(Clock::now() - begin_)) start_counting();
+  }
+
+  // From the end of a request, so that the next one is counted whole.
+  void start_counting() {
+    warm_ = true;
+    counting_from_ = last_end_;
+    sum_ = {};
+  }
+
+  LoadResult result() const {
+    LoadResult result;
+    result.latencies_ms = rule_.samples().empty() ? warm_up_.latencies() : rule_.samples();
+    result.half_width_percent = rule_.half_width_percent();
+    result.verdict = verdict_;
+    result.interrupted = interrupted_;
+    result.elapsed = last_end_ - counting_from_;
+    if (auto count = static_cast<int64_t>(result.latencies_ms.size()); count > 0)
+      result.mean_times = {sum_.input / count, sum_.compute / count, sum_.output / count};
+    return result;
+  }
+
+  const Target& target_;
+  const LoadOptions& options_;
+  Schedule schedule_;
+  std::vector<Caller> callers_;
+  std::atomic<bool> stop_ = false;
+  TimePoint begin_;
+
+  // Of the collecting thread alone.
+  WarmUp warm_up_;
+  bool warm_;
+  TimePoint counting_from_;
+  StopRule rule_;
+  Verdict verdict_ = Verdict::kContinue;
+  bool interrupted_ = false;
+  std::optional<Error> error_;
+  engine::RunTimes sum_;
+  TimePoint last_end_;
+};
+
+}  // namespace
+
+Result<LoadResult> run_load(const Target& target, const LoadOptions& options) {
+  if (options.concurrency < 1) return Error{Code::kInvalid, "concurrency should be at least 1"};
+  if (options.rate_per_s && !(*options.rate_per_s > 0))
+    return Error{Code::kInvalid, "the rate should be above 0 per second"};
+  return Load(target, options).run();
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,48 @@
+// Puts load on a target and collects latencies until the stop rule is content, time is up, or somebody interrupts.
+//
+// Closed loop: `concurrency` callers, each sends its next request when it has the answer. Open loop: requests have intended
+// times, whatever the target does; latency counts from the intended time, so that a stall shows in every request that should
+// have been sent during it (no coordinated omission). At most `concurrency` requests are under way; a request that finds all
+// callers busy waits, and its waiting counts.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "measure/arrival.h"
+#include "measure/stop_rule.h"
+#include "measure/warm_up.h"
+
+namespace ridge::measure {
+
+// One request by caller `caller` (0 … concurrency − 1), from its thread. May fill in `times`. An error ends the load.
+using Target = std::function<Status(int caller, engine::RunTimes& times)>;
+
+struct LoadOptions {
+  int concurrency = 1;
+  std::optional<double> rate_per_s;  // open loop
+  Arrival arrival = Arrival::kConstant;
+  uint64_t seed = 1;
+  std::optional<WarmUpOptions> warm_up;             // absent: the first request counts
+  StopOptions stop;                                 // its times begin when the target is warm
+  std::function<bool()> interrupted;                // polled; may be empty
+  std::function<void(double share_done)> progress;  // of the time limit; may be empty
+};
+
+struct LoadResult {
+  std::vector<double> latencies_ms;  // in the order in which requests ended; if interrupted early, those of the warm-up
+  double half_width_percent = 0;     // of the mean latency, at StopOptions::confidence
+  Verdict verdict = Verdict::kTimeOut;
+  bool interrupted = false;
+  Nanoseconds elapsed{};        // from the end of warming up to the last end that counts
+  engine::RunTimes mean_times;  // of the requests that count
+  double rate_per_s() const {
+    return elapsed.count() > 0 ? static_cast<double>(latencies_ms.size()) / to_seconds(elapsed) : 0;
+  }
+};
+
+Result<LoadResult> run_load(const Target& target, const LoadOptions& options);
+
+}  // namespace ridge::measure

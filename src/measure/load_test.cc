@@ -1,0 +1,142 @@
+#include "measure/load.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "measure/statistics.h"
+
+namespace ridge::measure {
+namespace {
+
+using std::chrono::milliseconds;
+
+StopOptions for_about(milliseconds time) { return {.half_width_percent = 1e-9, .min_time = time, .max_time = time}; }
+
+TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
+  std::atomic<int> under_way = 0, most = 0;
+  std::set<int> callers;
+  std::mutex mutex;
+  Target target = [&](int caller, engine::RunTimes& times) -> Status {
+    int now = ++under_way;
+    for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+    }
+    {
+      std::lock_guard lock(mutex);
+      callers.insert(caller);
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+    --under_way;
+    times.compute = milliseconds(4);
+    return {};
+  };
+  LoadOptions options;
+  options.concurrency = 3;
+  options.stop = for_about(milliseconds(200));
+  Result<LoadResult> result = run_load(target, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(most, 3);
+  EXPECT_EQ(callers, (std::set<int>{0, 1, 2}));
+  EXPECT_GT(result->latencies_ms.size(), 30u);
+  EXPECT_GE(*std::min_element(result->latencies_ms.begin(), result->latencies_ms.end()), 5);
+  EXPECT_NEAR(result->rate_per_s(), 3 / (mean(result->latencies_ms) / 1e3), result->rate_per_s() * 0.1);
+  EXPECT_EQ(result->mean_times.compute, milliseconds(4));
+}
+
+// A target that stalls once for 200 ms, at 200 requests per second: a client that waits for its answer would see one slow
+// request; forty should have been sent meanwhile, and each of them was late.
+TEST(Load, AnOpenLoopShowsTheQueueBehindAStall) {
+  std::atomic<int> count = 0;
+  Target target = [&](int, engine::RunTimes&) -> Status {
+    if (++count == 20) std::this_thread::sleep_for(milliseconds(200));
+    return {};
+  };
+  LoadOptions options;
+  options.rate_per_s = 200;
+  options.stop = for_about(milliseconds(600));
+  Result<LoadResult> result = run_load(target, options);
+  ASSERT_TRUE(result.ok());
+  auto late =
+      std::count_if(result->latencies_ms.begin(), result->latencies_ms.end(), [](double ms) { return ms > 50; });
+  EXPECT_GE(late, 20) << "30 of the requests due during the stall were late by more than 50 ms";
+  EXPECT_GE(*std::max_element(result->latencies_ms.begin(), result->latencies_ms.end()), 199);
+  EXPECT_LT(percentile(
+                [&] {
+                  auto v = result->latencies_ms;
+                  std::sort(v.begin(), v.end());
+                  return v;
+                }(),
+                25),
+            20);
+}
+
+TEST(Load, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
+  Target target = [](int, engine::RunTimes&) -> Status {
+    std::this_thread::sleep_for(milliseconds(10));
+    return {};
+  };
+  LoadOptions options;
+  options.rate_per_s = 200;  // twice what one caller can do
+  options.stop = for_about(milliseconds(500));
+  Result<LoadResult> result = run_load(target, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_GT(result->latencies_ms.back(), 150);
+  EXPECT_LT(result->latencies_ms.front(), 50);
+}
+
+TEST(Load, WhatComesBeforeItIsWarmDoesNotCount) {
+  std::atomic<int> count = 0;
+  Target target = [&](int, engine::RunTimes&) -> Status {
+    std::this_thread::sleep_for(++count <= 5 ? milliseconds(40) : milliseconds(2));
+    return {};
+  };
+  LoadOptions options;
+  options.warm_up.emplace();
+  options.stop = for_about(milliseconds(200));
+  Result<LoadResult> result = run_load(target, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_LT(mean(result->latencies_ms), 20);
+  EXPECT_LT(result->latencies_ms.size(), static_cast<size_t>(count));
+}
+
+TEST(Load, AnErrorEndsIt) {
+  std::atomic<int> count = 0;
+  Target target = [&](int, engine::RunTimes&) -> Status {
+    if (++count >= 3) return Error{Code::kFailed, "no more"};
+    return {};
+  };
+  Result<LoadResult> result = run_load(target, {});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "no more");
+}
+
+TEST(Load, AnInterruptedOneKeepsWhatItHas) {
+  std::atomic<int> count = 0;
+  Target target = [&](int, engine::RunTimes&) -> Status {
+    ++count;
+    std::this_thread::sleep_for(milliseconds(1));
+    return {};
+  };
+  LoadOptions options;
+  options.interrupted = [&] { return count >= 10; };
+  Result<LoadResult> result = run_load(target, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result->interrupted);
+  EXPECT_GE(result->latencies_ms.size(), 5u);
+}
+
+TEST(Load, NonsenseIsRefused) {
+  Target target = [](int, engine::RunTimes&) -> Status { return {}; };
+  LoadOptions none;
+  none.concurrency = 0;
+  EXPECT_FALSE(run_load(target, none).ok());
+  LoadOptions never;
+  never.rate_per_s = 0;
+  EXPECT_FALSE(run_load(target, never).ok());
+}
+
+}  // namespace
+}  // namespace ridge::measure

@@ -1,0 +1,56 @@
+#include "measure/runner.h"
+
+#include <numeric>
+
+#include "measure/inputs.h"
+
+namespace ridge::measure {
+
+Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed) {
+  Runner runner;
+  for (int i = 0; i < plan.instances; ++i) {
+    RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan));
+    runner.sessions_.push_back(std::move(session));
+  }
+  runner.load_ms_ = to_ms(runner.sessions_.front()->info().load_time);
+  const engine::Signature& signature = runner.sessions_.front()->signature();
+  RIDGE_ASSIGN(runner.inputs_, make_inputs(signature, plan.shapes, graph, seed));
+  for (const Tensor& tensor : runner.inputs_) runner.views_.push_back(tensor.view());
+  if (!runner.inputs_.empty() && !runner.inputs_.front().shape.empty())
+    runner.rows_ = runner.inputs_.front().shape.front();
+  runner.wanted_.resize(signature.outputs.size());
+  std::iota(runner.wanted_.begin(), runner.wanted_.end(), 0);
+  RIDGE_TRY(runner.run_first(callers));
+  return runner;
+}
+
+Status Runner::run_first(int callers) {
+  std::vector<engine::Output> shown;
+  for (size_t i = 0; i < sessions_.size(); ++i) {
+    std::vector<engine::Output> outputs(wanted_.size());
+    const TimePoint begin = Clock::now();
+    RIDGE_TRY(sessions_[i]->run(views_, wanted_, outputs));
+    if (i > 0) continue;
+    first_run_ms_ = to_ms(Clock::now() - begin);
+    shown = std::move(outputs);
+  }
+  slots_.resize(static_cast<size_t>(callers));
+  for (Slot& slot : slots_) {
+    for (const engine::Output& output : shown) {
+      bool in_place = output.type != DataType::kBytes && !output.data.empty();
+      Buffer& memory = slot.memory.emplace_back(in_place ? output.data.size() : 0);
+      slot.in_place.push_back(in_place);
+      slot.outputs.push_back({output.type, output.shape, in_place ? memory.span() : std::span<std::byte>(), nullptr});
+    }
+  }
+  return {};
+}
+
+Status Runner::run(int caller, engine::RunTimes& times) {
+  Slot& slot = slots_[static_cast<size_t>(caller)];
+  for (size_t i = 0; i < slot.outputs.size(); ++i)
+    if (!slot.in_place[i]) slot.outputs[i] = {};
+  return sessions_[static_cast<size_t>(caller) % sessions_.size()]->run(views_, wanted_, slot.outputs, &times);
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,53 @@
+// A plan that is open and ready to be run again and again: its sessions, inputs for them, and memory for the outputs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "measure/load.h"
+#include "measure/measurement.h"
+#include "model/graph.h"
+#include "plan/plan.h"
+
+namespace ridge::measure {
+
+// Outputs are written in place, into memory that the first run showed the size of, unless a type has no such form.
+// run() may be called from several threads at once, by each caller number from one of them.
+class Runner {
+ public:
+  // Opens plan.instances sessions, makes inputs, and runs each session once. `graph` as in make_inputs().
+  static Result<Runner> open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed = 1);
+
+  // One run by `caller` (0 … callers − 1), on the session caller mod instances.
+  Status run(int caller, engine::RunTimes& times);
+  Target target() {
+    return [this](int caller, engine::RunTimes& times) { return run(caller, times); };
+  }
+
+  engine::Session& session(size_t index) { return *sessions_[index]; }
+  int64_t rows() const { return rows_; }       // of one run: first dimension of the first input
+  double load_ms() const { return load_ms_; }  // of the first session
+  double first_run_ms() const { return first_run_ms_; }
+
+ private:
+  // What one caller writes to.
+  struct Slot {
+    std::vector<engine::Output> outputs;
+    std::vector<Buffer> memory;
+    std::vector<bool> in_place;
+  };
+  Runner() = default;
+  Status run_first(int callers);
+
+  std::vector<std::unique_ptr<engine::Session>> sessions_;
+  std::vector<Tensor> inputs_;
+  std::vector<TensorView> views_;
+  std::vector<int> wanted_;
+  std::vector<Slot> slots_;
+  int64_t rows_ = 1;
+  double load_ms_ = 0;
+  double first_run_ms_ = 0;
+};
+
+}  // namespace ridge::measure

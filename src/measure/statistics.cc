@@ -1,0 +1,108 @@
+#include "measure/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace ridge::measure {
+namespace {
+
+// Continued fraction of the incomplete beta function (Press et al., "Numerical Recipes", 6.4, modified Lentz).
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  auto guarded = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
+  double c = 1;
+  double d = 1 / guarded(1 - (a + b) * x / (a + 1));
+  double result = d;
+  for (int m = 1; m <= 300; ++m) {
+    double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / guarded(1 + even * d);
+    c = guarded(1 + even / c);
+    result *= d * c;
+    double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / guarded(1 + odd * d);
+    c = guarded(1 + odd / c);
+    result *= d * c;
+    if (std::abs(d * c - 1) < 1e-14) break;
+  }
+  return result;
+}
+
+// Regularised incomplete beta function I_x(a, b).
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
+  double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double student_distribution(double t, double degrees) {
+  return 1 - incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;  // t ≥ 0
+}
+
+}  // namespace
+
+double mean(std::span<const double> values) {
+  if (values.empty()) return 0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double standard_deviation(std::span<const double> values) {
+  if (values.size() < 2) return 0;
+  double centre = mean(values);
+  double sum = 0;
+  for (double value : values) sum += (value - centre) * (value - centre);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+double percentile(std::span<const double> sorted, double percent) {
+  if (sorted.empty()) return 0;
+  double rank = std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(sorted.size() - 1);
+  auto below = static_cast<size_t>(rank);
+  size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (rank - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+double median(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return percentile(sorted, 50);
+}
+
+double student_t(double probability, double degrees) {
+  double low = 0, high = 1;
+  while (student_distribution(high, degrees) < probability && high < 1e9) high *= 2;
+  for (int step = 0; step < 80; ++step) {
+    double middle = (low + high) / 2;
+    (student_distribution(middle, degrees) < probability ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+double half_width(std::span<const double> values, double confidence) {
+  if (values.size() < 2) return std::numeric_limits<double>::infinity();
+  auto count = static_cast<double>(values.size());
+  return student_t((1 + confidence) / 2, count - 1) * standard_deviation(values) / std::sqrt(count);
+}
+
+double half_width_in_time(std::span<const double> values, double confidence, int batches) {
+  double independent = half_width(values, confidence);
+  size_t length = values.size() / static_cast<size_t>(batches);
+  if (length < 2) return independent;
+  std::vector<double> means;
+  // The oldest values that do not fill a stretch are left out.
+  for (size_t at = values.size() % length; at + length <= values.size(); at += length)
+    means.push_back(mean(values.subspan(at, length)));
+  return std::max(independent, half_width(means, confidence));
+}
+
+Latency latency_of(std::span<const double> values_ms) {
+  std::vector<double> sorted(values_ms.begin(), values_ms.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.empty()) return {};
+  return {mean(sorted),           percentile(sorted, 50), percentile(sorted, 90), percentile(sorted, 95),
+          percentile(sorted, 99), sorted.front(),         sorted.back()};
+}
+
+}  // namespace ridge::measure

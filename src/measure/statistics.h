@@ -1,0 +1,32 @@
+// Statistics of latencies: pure functions of numbers.
+//
+// Percentile: linear interpolation between the two nearest ranks, rank = p/100 · (n − 1) from 0 (Hyndman and Fan, "Sample
+// Quantiles in Statistical Packages", 1996, definition 7; numpy's default).
+#pragma once
+
+#include <span>
+
+#include "measure/measurement.h"
+
+namespace ridge::measure {
+
+double mean(std::span<const double> values);                // 0 if empty
+double standard_deviation(std::span<const double> values);  // of the sample: n − 1; 0 for fewer than two
+double percentile(std::span<const double> sorted, double percent);
+double median(std::span<const double> values);
+
+// The value that a Student t variable of `degrees` degrees of freedom stays below with `probability` (0.5 … 1).
+double student_t(double probability, double degrees);
+
+// Half-width of the confidence interval of the mean of independent values; infinite for fewer than two.
+double half_width(std::span<const double> values, double confidence);
+
+// The same for values in order of time that need not be independent: the wider of the interval that takes them as
+// independent and the one from the means of `batches` equal stretches (method of batch means: Law and Kelton, "Simulation
+// Modeling and Analysis", 9.5.3). Neighbouring latencies resemble each other, which the first alone would take for
+// certainty.
+double half_width_in_time(std::span<const double> values, double confidence, int batches = 10);
+
+Latency latency_of(std::span<const double> values_ms);
+
+}  // namespace ridge::measure
