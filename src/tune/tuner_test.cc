@@ -188,12 +188,12 @@ TEST_F(TunerTest, TunedOutputsEqualTheUntunedOnes) {
 
 TEST(Choose, NeverAnythingThatIsNotBetterWithConfidence) {
   auto outcome = [](std::vector<double> gains, double p99_ms) {
-    Outcome outcome;
-    outcome.gains = std::move(gains);
-    outcome.p99_ms = p99_ms;
-    outcome.p50_ms = p99_ms;
-    outcome.samples = 10;
-    return outcome;
+    Outcome result;
+    result.gains = std::move(gains);
+    result.p99_ms = p99_ms;
+    result.p50_ms = p99_ms;
+    result.samples = 10;
+    return result;
   };
   Space space;
   space.entries = {{layout(1, 1, 1), 0, 0}};
