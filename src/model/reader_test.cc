@@ -31,6 +31,17 @@ class TemporaryFolder {
   std::string path_;
 };
 
+// Of the onnx package in .deps; empty if it is not there.
+std::string light_folder() {
+  const std::filesystem::path libraries = std::filesystem::path(RIDGE_SOURCE_DIR) / ".deps/python/lib";
+  std::error_code failure;
+  for (const auto& python : std::filesystem::directory_iterator(libraries, failure)) {
+    const auto folder = python.path() / "site-packages/onnx/backend/test/data/light";
+    if (std::filesystem::is_directory(folder)) return folder;
+  }
+  return {};
+}
+
 std::string error_of(const Result<Graph>& graph) { return graph.ok() ? "no error" : graph.error().message; }
 
 const char* const kRelu = "(float[batch, 3] x) => (float[batch, 3] y) { y = Relu (x) }";
@@ -327,6 +338,23 @@ TEST(Reader, RefusesFunctionsThatExplode) {
             " (a) => (c) { b = " + next + " (a) c = " + next + " (b) }\n";
   }
   EXPECT_THAT(error_of(read_bytes(model_bytes(text), "")), HasSubstr("expand to more than"));
+}
+
+// The nine graphs that come with the onnx package; their weights are made by ConstantOfShape.
+TEST(Reader, FindsEveryShapeOfTheLightGraphs) {
+  const std::map<std::string, int64_t> parameters = {
+      {"bvlc_alexnet", 60'965'224}, {"densenet121", 8'062'504}, {"inception_v1", 6'998'552},
+      {"inception_v2", 11'214'888}, {"resnet50", 25'557'032},   {"shufflenet", 1'393'320},
+      {"squeezenet", 1'235'496},    {"vgg19", 143'667'240},     {"zfnet512", 87'250'536}};
+  const std::string folder = light_folder();
+  if (folder.empty()) GTEST_SKIP() << "the onnx package is not in .deps/python; ./dev setup installs it";
+  for (const auto& [name, count] : parameters) {
+    Result<Graph> graph = read(folder + "/light_" + name + ".onnx");
+    ASSERT_TRUE(graph.ok()) << error_of(graph);
+    EXPECT_EQ(graph->parameters, count) << name;
+    for (const TensorInfo& tensor : graph->tensors)
+      EXPECT_TRUE(tensor.shape && element_count(*tensor.shape)) << name << ": " << tensor.name;
+  }
 }
 
 TEST(Reader, ReadsOptimisedGraphsWithVendorOperators) {
