@@ -227,10 +227,10 @@ std::string layer_table(const measure::Measurement& m) {
 
 void render(const measure::Measurement& m) {
   auto counted = [](int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-  print(fmt::format("{} · {} {} · {} · {} · batch {} · {} · {}, {}\n", m.model, m.engine, m.engine_version, m.device,
+  print(fmt::format("{} · {} {} · {} · {} · batch {} · {} · {}, {}", m.model, m.engine, m.engine_version, m.device,
                     precision_name(m.precision), m.batch, counted(m.instances, "instance"),
                     counted(m.threads, "thread") + " each", counted(m.concurrency, "caller")));
-  print(summary(m));
+  print("\n" + summary(m));
   for (const std::string& op : m.without_rule) print("no rule for " + op + ": its bytes count, its FLOPs do not");
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
