@@ -136,7 +136,8 @@ TEST_F(TunerTest, InterruptedSearchKeepsItsBestAndMeasuresNothingMore) {
   EXPECT_EQ(search.trials(), 3);
   Result<Decision> decision = confirm(search, *contest, *explored, *untuned, options_);
   ASSERT_TRUE(decision);
-  EXPECT_EQ(decision->choice, Choice::kCandidate);
+  EXPECT_TRUE(decision->interrupted);
+  EXPECT_EQ(decision->choice, choose(options_.goal, search, untuned->baseline.latency_ms.p99));
   EXPECT_GT(decision->trial.candidate.samples, 0);
   EXPECT_EQ(search.trials(), 3);
 }
