@@ -49,8 +49,8 @@ Json one_model(const serve::ModelStatistics& model) {
 Json server_metadata(const std::string& version) {
   return {{"name", "ridge"},
           {"version", version},
-          {"extensions", {"binary_tensor_data", "classification", "model_configuration", "model_repository",
-                          "model_repository(unload_dependents)", "parameters", "statistics"}}};
+          {"extensions",
+           {"binary_tensor_data", "classification", "model_configuration", "model_repository", "statistics"}}};
 }
 
 Json model_metadata(const serve::ModelMetadata& model) {

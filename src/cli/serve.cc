@@ -1,0 +1,267 @@
+// ridge serve DIR: answers inference requests for the models of a repository until it is told to stop.
+#include "serve/server.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/terminal.h"
+#include "front/http/api.h"
+#include "front/http/metrics_view.h"
+#include "front/http/server.h"
+#include "telemetry/host.h"
+#include "telemetry/metrics.h"
+
+namespace ridge::cli {
+namespace {
+
+namespace http = front::http;
+
+constexpr const char* kVerb = "serve";
+
+// Names and defaults as Triton's; where they differ, docs/cli/serve.md says so.
+struct Options {
+  std::string directory;
+  std::vector<std::string> repositories, repositories_kserve, load_models;
+  std::string control_mode = "none";
+  double poll_seconds = 15;
+  bool strict_readiness = true, exit_on_error = false;
+  bool strict_model_config = false, no_auto_complete = false;
+  int64_t exit_timeout_seconds = 30;
+  std::string engine_library;
+
+  bool allow_http = true, allow_metrics = true, allow_grpc = false;
+  std::string http_address = "0.0.0.0", metrics_address;
+  uint16_t http_port = 8000, metrics_port = 8002, grpc_port = 8001;
+  int http_threads = 0;
+  uint64_t max_input_bytes = uint64_t{64} << 20;
+  std::string port_file;
+
+  int log_verbose = 0;
+  bool log_info = true, log_warning = true, log_error = true;
+};
+
+// Flags that take =true or =false (or 1, 0); alone they mean true.
+std::vector<std::pair<std::string, bool*>> switches(Options& options) {
+  return {{"--strict-readiness", &options.strict_readiness},
+          {"--exit-on-error", &options.exit_on_error},
+          {"--strict-model-config", &options.strict_model_config},
+          {"--disable-auto-complete-config", &options.no_auto_complete},
+          {"--allow-http", &options.allow_http},
+          {"--allow-metrics", &options.allow_metrics},
+          {"--allow-grpc", &options.allow_grpc},
+          {"--log-info", &options.log_info},
+          {"--log-warning", &options.log_warning},
+          {"--log-error", &options.log_error}};
+}
+
+void bind(CLI::App& app, Options& options) {
+  app.add_option("DIR", options.directory);
+  app.add_option("--model-repository", options.repositories);
+  app.add_option("--model-store", options.repositories_kserve);
+  app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
+  app.add_option("--load-model", options.load_models);
+  app.add_option("--repository-poll-secs", options.poll_seconds)->check(CLI::PositiveNumber);
+  app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(CLI::NonNegativeNumber);
+  app.add_option("--engine-library", options.engine_library);
+  app.add_option("--http-address", options.http_address);
+  app.add_option("--http-port", options.http_port);
+  app.add_option("--http-thread-count", options.http_threads)->check(CLI::Range(0, 256));
+  app.add_option("--http-max-input-size", options.max_input_bytes)->check(CLI::PositiveNumber);
+  app.add_option("--metrics-address", options.metrics_address);
+  app.add_option("--metrics-port", options.metrics_port);
+  app.add_option("--grpc-port", options.grpc_port);
+  app.add_option("--port-file", options.port_file);
+  app.add_option("--log-verbose", options.log_verbose);
+  for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
+}
+
+// "--allow-http true" is as good as "--allow-http=true".
+std::vector<std::string> with_joined_switches(std::span<const std::string> arguments) {
+  Options unused;
+  auto names = switches(unused);
+  constexpr std::array<std::string_view, 4> kValues = {"true", "false", "1", "0"};
+  std::vector<std::string> result;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    result.push_back(arguments[i]);
+    bool is_switch = std::any_of(names.begin(), names.end(), [&](const auto& row) { return row.first == arguments[i]; });
+    bool has_value = i + 1 < arguments.size() && std::find(kValues.begin(), kValues.end(), arguments[i + 1]) != kValues.end();
+    if (is_switch && has_value) result.back() += "=" + arguments[++i];
+  }
+  return result;
+}
+
+Result<serve::ServerOptions> server_options(const Options& options) {
+  serve::ServerOptions server;
+  if (!options.directory.empty()) server.repositories.push_back(options.directory);
+  for (const auto* more : {&options.repositories, &options.repositories_kserve})
+    server.repositories.insert(server.repositories.end(), more->begin(), more->end());
+  if (server.repositories.empty())
+    return Error{Code::kInvalid, "which models? Name the repository: ridge serve DIR (or --model-repository=DIR)"};
+  if (options.control_mode == "explicit") server.control = serve::ControlMode::kExplicit;
+  if (options.control_mode == "poll") server.control = serve::ControlMode::kPoll;
+  if (!options.load_models.empty() && server.control != serve::ControlMode::kExplicit)
+    return Error{Code::kInvalid, "--load-model needs --model-control-mode=explicit; without it every model is loaded"};
+  if (options.strict_model_config || options.no_auto_complete)
+    log::warning("configurations are completed from the models always; --strict-model-config has no effect");
+  server.startup_models = options.load_models;
+  server.poll_period = std::chrono::milliseconds(static_cast<int64_t>(options.poll_seconds * 1000));
+  server.strict_readiness = options.strict_readiness;
+  server.engine_library = options.engine_library;
+  return server;
+}
+
+void set_log_level(const Options& options) {
+  if (options.log_verbose > 0) log::set_level(log::Level::kDebug);
+  else if (!options.log_error) log::set_level(log::Level::kOff);
+  else if (!options.log_warning) log::set_level(log::Level::kError);
+  else if (!options.log_info) log::set_level(log::Level::kWarning);
+}
+
+// The open ports. Destroying it closes them.
+struct Front {
+  std::unique_ptr<http::Server> http;
+  std::unique_ptr<http::Server> metrics;
+};
+
+// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
+int http_threads(const Options& options) {
+  if (options.http_threads > 0) return options.http_threads;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 4, 1, 8);
+}
+
+Result<Front> open_ports(const Options& options, serve::Server& server, telemetry::HostSampler& host) {
+  auto metrics = [&server, &host] {
+    Result<std::vector<serve::ModelStatistics>> statistics = server.statistics("", 0);
+    return telemetry::prometheus_text(
+        http::model_samples(statistics ? *statistics : std::vector<serve::ModelStatistics>{}), host.sample());
+  };
+  Front front;
+  if (options.allow_http) {
+    int threads = http_threads(options);
+    http::ApiOptions api{.server_version = RIDGE_VERSION,
+                         .max_input_bytes = options.max_input_bytes,
+                         .io_threads = static_cast<size_t>(threads)};
+    http::ServerOptions listen{.address = options.http_address, .port = options.http_port, .threads = threads};
+    RIDGE_ASSIGN(front.http, http::Server::start(listen, std::make_shared<http::Api>(server, api, metrics)));
+    log::info("http: listening on {}:{}", options.http_address, front.http->port());
+  }
+  bool own_port = options.metrics_port == 0 || options.metrics_port != options.http_port || !options.allow_http;
+  if (options.allow_metrics && own_port) {
+    std::string address = options.metrics_address.empty() ? options.http_address : options.metrics_address;
+    http::ServerOptions listen{.address = address, .port = options.metrics_port};
+    RIDGE_ASSIGN(front.metrics, http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics)));
+    log::info("metrics: http://{}:{}/metrics", address, front.metrics->port());
+  }
+  return front;
+}
+
+Status write_port_file(const Options& options, const Front& front) {
+  if (options.port_file.empty()) return {};
+  Json ports = Json::object();
+  if (front.http) ports["http"] = front.http->port();
+  if (front.metrics) ports["metrics"] = front.metrics->port();
+  return write_file_atomically(options.port_file, dump_json(ports) + "\n");
+}
+
+// SIGTERM and SIGINT wait for wait_for_signal() from here on, in every thread that starts later.
+sigset_t hold_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+// The next signal, or 0 when `until` has become true.
+int wait_for_signal(const sigset_t& signals, const std::atomic<bool>& until) {
+  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 20'000'000};
+  while (!until) {
+    int signal = sigtimedwait(&signals, nullptr, &kLook);
+    if (signal > 0) return signal;
+  }
+  return 0;
+}
+
+// Names of models that should be served and could not be loaded.
+std::string failed_models(const serve::Server& server) {
+  std::string names;
+  for (const serve::IndexEntry& entry : server.index(false))
+    if (entry.state == serve::ModelState::kUnavailable && entry.version > 0 && !entry.reason.empty() && entry.reason != "unloaded")
+      names += (names.empty() ? "" : ", ") + entry.name;
+  return names;
+}
+
+// Answers what is in progress, refuses the rest. False: patience ran out.
+bool shut_down(serve::Server& server, Front& front, std::chrono::seconds patience) {
+  server.begin_drain();
+  bool complete = true;
+  if (front.http) complete = front.http->drain(patience);
+  if (front.metrics) front.metrics->drain(std::chrono::seconds(1));
+  if (complete) server.drain();
+  else log::error("some requests were not answered within --exit-timeout-secs");
+  return complete;
+}
+
+// Loads, serves, stops. Both the loading and the shutting down leave this thread free to hear a signal.
+int serve_until_signal(const Options& options, serve::Server& server, Front& front, const sigset_t& signals) {
+  std::atomic<bool> loaded = false, stopped = false;
+  std::atomic<bool> give_up = false;
+  std::jthread loader([&] {
+    server.load_all();
+    loaded = true;
+    std::string failed = failed_models(server);
+    if (failed.empty()) log::info("all models are loaded");
+    else log::error("not all models could be loaded: {}; GET /v2/repository/index gives the reasons", failed);
+    if (!failed.empty() && options.exit_on_error) give_up = true;
+  });
+  if (int signal = wait_for_signal(signals, give_up); signal != 0)
+    log::info("{}: finishing the requests in progress; a second signal exits at once", strsignal(signal));
+  bool complete = false;
+  std::jthread stopper([&] {
+    complete = shut_down(server, front, std::chrono::seconds(options.exit_timeout_seconds));
+    stopped = true;
+  });
+  if (wait_for_signal(signals, stopped) != 0) _exit(kFailed);
+  // Neither an engine that does not come back nor a load, which cannot be interrupted, has anyone waiting for it now.
+  if (!complete) _exit(kFailed);
+  if (!loaded) _exit(kDone);
+  return give_up ? kFailed : kDone;
+}
+
+}  // namespace
+
+int serve(std::span<const std::string> arguments) {
+  Options options;
+  CLI::App app;
+  bind(app, options);
+  Parsed parsed = parse(app, kVerb, with_joined_switches(arguments));
+  if (!parsed.go_on) return parsed.exit;
+  set_log_level(options);
+  Result<serve::ServerOptions> wanted = server_options(options);
+  if (!wanted) {
+    fail(kVerb, wanted.error());
+    return kUsage;
+  }
+  if (options.allow_grpc) log::info("gRPC is not served by this version; --allow-grpc and --grpc-port have no effect");
+  sigset_t signals = hold_signals();
+  telemetry::HostSampler host;
+  Result<std::unique_ptr<serve::Server>> server = serve::Server::create(std::move(*wanted));
+  if (!server) return fail(kVerb, server.error());
+  Result<Front> front = open_ports(options, **server, host);
+  if (!front) return fail(kVerb, front.error());
+  if (Status written = write_port_file(options, *front); !written) return fail(kVerb, written.error());
+  return serve_until_signal(options, **server, *front, signals);
+}
+
+}  // namespace ridge::cli

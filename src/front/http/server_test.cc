@@ -1,0 +1,329 @@
+#include "front/http/server.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "front/http/test_client.h"
+
+namespace ridge::front::http {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Answers with method, target and body. Targets: "/later" answers from another thread after 50 ms, "/forget" never
+// answers, "/big" answers 64 MiB.
+class Mirror final : public Handler {
+ public:
+  uint64_t body_limit(const Request& head) override { return head.target == "/small" ? 1000 : uint64_t{1} << 30; }
+  void handle(const Request& request, Responder responder) override {
+    if (request.target == "/forget") return;
+    Response response;
+    response.text = std::string(request.target) + "|";
+    if (request.body) {
+      response.blobs.push_back(request.body->bytes());
+      response.owners.push_back(request.body);
+    }
+    if (request.target == "/big") response.text = std::string(size_t{64} << 20, 'x');
+    if (request.target != "/later") return responder.send(std::move(response));
+    std::lock_guard lock(mutex_);
+    threads_.emplace_back([responder = std::move(responder), response = std::move(response)]() mutable {
+      std::this_thread::sleep_for(milliseconds(50));
+      responder.send(std::move(response));
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::jthread> threads_;
+};
+
+std::unique_ptr<Server> start(ServerOptions options = {}) {
+  options.address = "127.0.0.1";
+  options.port = 0;
+  auto server = Server::start(options, std::make_shared<Mirror>());
+  if (!server) ADD_FAILURE() << server.error().message;
+  return std::move(*server);
+}
+
+TEST(HttpServer, AnswersAndKeepsTheConnection) {
+  auto server = start();
+  TestClient client(server->port());
+  for (int i = 0; i < 3; ++i) {
+    auto response = client.ask(post("/a", "body"));
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 200);
+    EXPECT_EQ(response->body, "/a|body");
+    EXPECT_EQ(response->fields["content-type"], "application/json");
+  }
+}
+
+TEST(HttpServer, AnswersPipelinedRequestsInOrderEvenIfTheFirstIsSlow) {
+  auto server = start();
+  TestClient client(server->port());
+  client.send(post("/later", "1") + get("/b") + post("/c", "3") + get("/later") + get("/e"));
+  for (std::string expected : {"/later|1", "/b|", "/c|3", "/later|", "/e|"}) {
+    auto response = client.read();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->body, expected);
+  }
+}
+
+TEST(HttpServer, ReadsRequestsThatArriveByteByByte) {
+  auto server = start();
+  TestClient client(server->port());
+  for (char c : post("/slow", "abc") + get("/next")) {
+    client.send({&c, 1});
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  EXPECT_EQ(client.read()->body, "/slow|abc");
+  EXPECT_EQ(client.read()->body, "/next|");
+}
+
+TEST(HttpServer, ReadsChunkedBodiesWithExtensionsAndTrailers) {
+  auto server = start();
+  TestClient client(server->port());
+  std::string request =
+      "POST /chunks HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3;name=value\r\nabc\r\n1\r\nd\r\nA;q=\"x\"\r\n0123456789\r\n0\r\nTrailer: yes\r\n\r\n";
+  EXPECT_EQ(client.ask(request)->body, "/chunks|abcd0123456789");
+  for (char c : request) client.send({&c, 1});
+  EXPECT_EQ(client.read()->body, "/chunks|abcd0123456789");
+  client.send(request + get("/after"));
+  EXPECT_EQ(client.read()->body, "/chunks|abcd0123456789");
+  EXPECT_EQ(client.read()->body, "/after|");
+}
+
+TEST(HttpServer, ReadsOneByteChunks) {
+  auto server = start();
+  TestClient client(server->port());
+  std::string request = "POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", expected = "/c|";
+  for (int i = 0; i < 20000; ++i) {
+    request += "1\r\nx\r\n";
+    expected += 'x';
+  }
+  EXPECT_EQ(client.ask(request + "0\r\n\r\n")->body, expected);
+}
+
+TEST(HttpServer, EchoesLargeBodiesWhole) {
+  auto server = start();
+  TestClient client(server->port());
+  std::string body(size_t{20} << 20, '\0');
+  for (size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>(i * 2654435761u >> 13);
+  std::jthread sender([&] { client.send(post("/x", body)); });
+  auto response = client.read();
+  ASSERT_TRUE(response);
+  EXPECT_TRUE(response->body == "/x|" + body);
+}
+
+TEST(HttpServer, SendsContinueAtOnce) {
+  auto server = start();
+  TestClient client(server->port());
+  client.send("POST /e HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+  EXPECT_EQ(client.read()->status, 100);
+  EXPECT_EQ(client.ask("body")->body, "/e|body");
+}
+
+TEST(HttpServer, AlignsTheFirstTensorOfABody) {
+  Body body;
+  for (size_t header : {0u, 1u, 63u, 64u, 165u}) {
+    body.start(header);
+    body.append(std::as_bytes(std::span("0123456789", 10)));
+    EXPECT_EQ((reinterpret_cast<uintptr_t>(body.data()) + header) % Body::kAlignment, 0u);
+  }
+}
+
+struct BadRequest {
+  const char* what;
+  std::string bytes;
+  int status;
+};
+
+TEST(HttpServer, RefusesBrokenRequestsAndCloses) {
+  auto server = start();
+  const std::vector<BadRequest> kCases = {
+      {"letters as length", "POST / HTTP/1.1\r\nContent-Length: abc\r\n\r\n", 400},
+      {"negative length", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400},
+      {"two lengths", "POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
+      {"overflowing length", "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
+      {"both framings", "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+      {"both framings, other order", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", 400},
+      {"unknown coding", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
+      {"coding before chunked", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501},
+      {"garbage", "\x16\x03\x01\x02 hello there, this is not HTTP\r\n\r\n", 400},
+      {"no version", "GET /\r\n\r\n", 400},
+      {"version 2", "GET / HTTP/2.0\r\n\r\n", 400},
+      {"bad chunk size", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+      {"endless header", "GET / HTTP/1.1\r\nA: " + std::string(70'000, 'a'), 431},
+      {"vast body", "POST / HTTP/1.1\r\nContent-Length: 9000000000000000000\r\n\r\n", 413},
+  };
+  for (const BadRequest& bad : kCases) {
+    TestClient client(server->port());
+    auto response = client.ask(bad.bytes);
+    ASSERT_TRUE(response) << bad.what;
+    EXPECT_EQ(response->status, bad.status) << bad.what;
+    EXPECT_EQ(response->fields["content-type"], "application/json") << bad.what;
+    EXPECT_TRUE(response->body.starts_with("{\"error\":\"")) << bad.what << ": " << response->body;
+    EXPECT_TRUE(client.at_end()) << bad.what;
+  }
+}
+
+TEST(HttpServer, ReadsAndDropsBodiesOverTheLimitAndKeepsTheConnection) {
+  auto server = start();
+  TestClient client(server->port());
+  EXPECT_EQ(client.ask(post("/small", std::string(1001, 'x')))->status, 413);
+  std::string chunked = "POST /small HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" + std::string(1024, 'x') + "\r\n0\r\n\r\n";
+  EXPECT_EQ(client.ask(chunked)->status, 413);
+  EXPECT_EQ(client.ask(post("/small", std::string(1000, 'x')))->status, 200);
+}
+
+TEST(HttpServer, ClosesWhenAskedToAndForHttp10) {
+  auto server = start();
+  for (std::string request : {get("/a", "Connection: close\r\n"), std::string("GET /a HTTP/1.0\r\n\r\n")}) {
+    TestClient client(server->port());
+    auto response = client.ask(request);
+    EXPECT_EQ(response->body, "/a|");
+    EXPECT_EQ(response->fields["connection"], "close");
+    EXPECT_TRUE(client.at_end());
+  }
+  TestClient client(server->port());
+  EXPECT_EQ(client.ask("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")->fields["connection"], "keep-alive");
+  EXPECT_EQ(client.ask(get("/b"))->body, "/b|");
+}
+
+TEST(HttpServer, NeverSendsABodyToHead) {
+  auto server = start();
+  TestClient client(server->port());
+  client.send("HEAD /abc HTTP/1.1\r\n\r\n");
+  auto response = client.read(true);
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(response->fields["content-length"], "5");
+  EXPECT_EQ(client.ask(get("/b"))->body, "/b|");
+}
+
+TEST(HttpServer, AnswersAClientThatHasFinishedSending) {
+  auto server = start();
+  TestClient client(server->port());
+  client.send(get("/later"));
+  client.finish_sending();
+  EXPECT_EQ(client.read()->body, "/later|");
+  EXPECT_TRUE(client.at_end());
+}
+
+TEST(HttpServer, AnswersARequestThatNobodyAnswered) {
+  auto server = start();
+  TestClient client(server->port());
+  EXPECT_EQ(client.ask(get("/forget"))->status, 500);
+}
+
+TEST(HttpServer, OutlivesClientsThatVanish) {
+  auto server = start();
+  for (int i = 0; i < 20; ++i) {
+    TestClient(server->port()).send(get("/later"));
+    TestClient(server->port()).send("POST /x HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc");
+    TestClient(server->port()).send(get("/big"));
+  }
+  TestClient client(server->port());
+  EXPECT_EQ(client.ask(get("/a"))->body, "/a|");
+  std::this_thread::sleep_for(milliseconds(100));  // answers to clients that have gone
+  EXPECT_EQ(client.ask(get("/a"))->body, "/a|");
+}
+
+TEST(HttpServer, EndsSilentAndSlowClientsAndNobodyElse) {
+  auto server = start({.idle_timeout = milliseconds(300),
+                       .head_timeout = milliseconds(200),
+                       .stall_timeout = milliseconds(200),
+                       .slowest_bytes_per_s = 1'000'000'000});
+  TestClient silent(server->port()), slow_head(server->port()), slow_body(server->port()), waiting(server->port());
+  TestClient never_reads(server->port(), 4096);
+  slow_head.send("GET / HT");
+  slow_body.send("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  never_reads.send(get("/big"));
+  for (int i = 0; i < 8; ++i) {  // someone who behaves is served all the time
+    EXPECT_EQ(waiting.ask(get("/later"))->body, "/later|");
+  }
+  EXPECT_TRUE(silent.at_end());
+  EXPECT_EQ(slow_head.read()->status, 408);
+  EXPECT_TRUE(slow_head.at_end());
+  EXPECT_EQ(slow_body.read()->status, 408);
+  EXPECT_TRUE(slow_body.at_end());
+  EXPECT_FALSE(never_reads.read());  // cut off in the middle of its answer
+}
+
+TEST(HttpServer, GivesSteadySlowClientsTheTimeTheyNeed) {
+  auto server = start({.stall_timeout = milliseconds(100), .slowest_bytes_per_s = 10'000});
+  TestClient client(server->port());
+  client.send("POST /s HTTP/1.1\r\nContent-Length: 10000\r\n\r\n");
+  for (int i = 0; i < 10; ++i) {  // 1000 bytes each 30 ms: 33 kB/s, longer in all than the timeout
+    client.send(std::string(1000, 'x'));
+    std::this_thread::sleep_for(milliseconds(30));
+  }
+  EXPECT_EQ(client.read()->status, 200);
+}
+
+TEST(HttpServer, HoldsAThousandIdleConnections) {
+  auto server = start({.threads = 2});
+  std::vector<std::unique_ptr<TestClient>> idle;
+  for (int i = 0; i < 1000; ++i) {
+    idle.push_back(std::make_unique<TestClient>(server->port()));
+    ASSERT_TRUE(idle.back()->connected()) << i;
+  }
+  TestClient client(server->port());
+  EXPECT_EQ(client.ask(get("/a"))->body, "/a|");
+  EXPECT_EQ(idle.front()->ask(get("/a"))->body, "/a|");
+  EXPECT_EQ(idle.back()->ask(get("/a"))->body, "/a|");
+  auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(server->drain(milliseconds(5000)));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(1000));
+}
+
+TEST(HttpServer, DrainDeliversAnswersAndClosesIdleConnectionsAtOnce) {
+  auto server = start({.threads = 2});
+  TestClient idle(server->port()), busy(server->port());
+  EXPECT_EQ(idle.ask(get("/a"))->body, "/a|");
+  busy.send(get("/later"));
+  std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_TRUE(server->drain(milliseconds(5000)));
+  EXPECT_TRUE(idle.at_end());
+  auto response = busy.read();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->body, "/later|");
+  EXPECT_EQ(response->fields["connection"], "close");
+  EXPECT_FALSE(TestClient(server->port()).connected());
+}
+
+TEST(HttpServer, DrainGivesUpWhenPatienceEnds) {
+  auto server = start();
+  TestClient client(server->port());
+  client.send("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_FALSE(server->drain(milliseconds(50)));
+}
+
+TEST(HttpServer, SaysWhichPortIsTaken) {
+  auto server = start();
+  auto second = Server::start({.address = "127.0.0.1", .port = server->port()}, std::make_shared<Mirror>());
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find(std::to_string(server->port())), std::string::npos);
+  EXPECT_NE(second.error().message.find("another program holds the port"), std::string::npos);
+}
+
+TEST(HttpServer, ServesManyClientsOnSeveralThreads) {
+  auto server = start({.threads = 3});
+  std::vector<std::jthread> clients;
+  std::atomic<int> right = 0;
+  for (int c = 0; c < 8; ++c)
+    clients.emplace_back([&, c] {
+      TestClient client(server->port());
+      for (int i = 0; i < 200; ++i) {
+        std::string body = std::to_string(c) + "-" + std::to_string(i);
+        auto response = client.ask(post("/m", body));
+        if (response && response->body == "/m|" + body) ++right;
+      }
+    });
+  clients.clear();
+  EXPECT_EQ(right, 1600);
+}
+
+}  // namespace
+}  // namespace ridge::front::http

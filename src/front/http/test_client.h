@@ -1,0 +1,122 @@
+// A client for tests: a blocking socket that sends exactly the bytes it is told to, and reads responses one by one.
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ridge::front::http {
+
+struct ClientResponse {
+  int status = 0;
+  std::map<std::string, std::string> fields;  // names in lower case
+  std::string body;
+};
+
+class TestClient {
+ public:
+  explicit TestClient(uint16_t port, int receive_buffer = 0) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    if (receive_buffer > 0) setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    timeval patience{.tv_sec = 10, .tv_usec = 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~TestClient() { close(); }
+  TestClient(const TestClient&) = delete;
+  TestClient& operator=(const TestClient&) = delete;
+
+  bool connected() const { return connected_; }
+  void close() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+  void finish_sending() { shutdown(socket_, SHUT_WR); }
+
+  bool send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+    return true;
+  }
+
+  // nullopt: the connection ended (or was silent for 10 s) before a whole response was there.
+  std::optional<ClientResponse> read(bool head_only = false) {
+    size_t end = 0;
+    while ((end = unread_.find("\r\n\r\n")) == std::string::npos)
+      if (!receive()) return std::nullopt;
+    ClientResponse response = parse(std::string_view(unread_).substr(0, end + 2));
+    unread_.erase(0, end + 4);
+    if (head_only || response.status == 100) return response;
+    size_t length = std::stoul("0" + response.fields["content-length"]);
+    while (unread_.size() < length)
+      if (!receive()) return std::nullopt;
+    response.body = unread_.substr(0, length);
+    unread_.erase(0, length);
+    return response;
+  }
+
+  std::optional<ClientResponse> ask(std::string_view bytes) {
+    send(bytes);
+    return read();
+  }
+
+  // Nothing more comes, and the server has closed its side.
+  bool at_end() { return unread_.empty() && !receive() && ended_; }
+
+ private:
+  bool receive() {
+    std::array<char, 65536> chunk;
+    ssize_t got = recv(socket_, chunk.data(), chunk.size(), 0);
+    ended_ = got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+    if (got <= 0) return false;
+    unread_.append(chunk.data(), static_cast<size_t>(got));
+    return true;
+  }
+
+  static ClientResponse parse(std::string_view head) {
+    ClientResponse response;
+    response.status = std::stoi(std::string(head.substr(9, 3)));
+    head.remove_prefix(head.find("\r\n") + 2);
+    while (!head.empty()) {
+      std::string_view line = head.substr(0, head.find("\r\n"));
+      head.remove_prefix(line.size() + 2);
+      std::string name(line.substr(0, line.find(':')));
+      std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      response.fields[name] = std::string(line.substr(line.find(':') + 2));
+    }
+    return response;
+  }
+
+  int socket_;
+  bool connected_ = false;
+  bool ended_ = false;
+  std::string unread_;
+};
+
+// A POST with a Content-Length. `fields`: more header lines, each ended by CRLF.
+inline std::string post(std::string_view path, std::string_view body, std::string_view fields = "") {
+  return "POST " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n" + std::string(fields) +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+}
+
+inline std::string get(std::string_view path, std::string_view fields = "") {
+  return "GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n" + std::string(fields) + "\r\n";
+}
+
+}  // namespace ridge::front::http

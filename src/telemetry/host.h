@@ -1,0 +1,49 @@
+// How busy the machine and this process are, read from /proc when asked. Not for GPUs.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ridge::telemetry {
+
+// Time since the machine started, in ticks of the kernel's choice: only shares of it mean anything.
+struct CpuTimes {
+  uint64_t busy = 0;
+  uint64_t total = 0;
+};
+
+struct Memory {
+  uint64_t total_bytes = 0;
+  uint64_t available_bytes = 0;  // can be had without swapping
+};
+
+// Absent = this system does not tell.
+struct HostSample {
+  std::optional<double> cpu_utilization;  // 0…1 of all CPUs, since the sample before (or since the start of the machine)
+  std::optional<Memory> memory;
+  std::optional<uint64_t> resident_bytes;  // of this process
+};
+
+// Of /proc/stat, /proc/meminfo and /proc/self/statm (Linux, proc(5)); nullopt = not such a text.
+std::optional<CpuTimes> parse_cpu_times(std::string_view proc_stat);
+std::optional<Memory> parse_memory(std::string_view proc_meminfo);
+std::optional<uint64_t> parse_resident_pages(std::string_view proc_self_statm);
+
+// Share of busy time between two moments, 0 if no time has passed.
+double utilization(const CpuTimes& before, const CpuTimes& now);
+
+// Remembers the sample before. Thread-safe.
+class HostSampler {
+ public:
+  HostSampler();
+  HostSample sample();
+
+ private:
+  std::mutex mutex_;
+  CpuTimes before_;  // guarded by mutex_
+};
+
+}  // namespace ridge::telemetry
