@@ -27,6 +27,7 @@ const std::vector<Row> kVerbs = {
     {"bench", "measure a model beside the limit of this machine", bench},
     {"make", "write a reference model with random weights", make},
     {"plan", "what a model costs and the least time this machine needs for it", plan},
+    {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
 };
 
 // Levenshtein distance: least number of inserted, deleted or replaced characters.
