@@ -1,7 +1,7 @@
 // BatchInputs makes the engine's input tensors out of the inputs of a batch's requests.
 //
-// A request that runs alone is read in place, unless its memory is not aligned for the element type. Several requests are
-// laid behind one another in one buffer, which is kept for the next batch. One thread.
+// A request that runs alone is read in place, unless its memory is not aligned for the element type. Several requests
+// are laid behind one another in one buffer, which is kept for the next batch. One thread.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ class BatchInputs {
  public:
   explicit BatchInputs(const ModelSettings& settings) : settings_(settings), views_(settings.model_inputs) {}
 
-  // One view per input of the model's signature; kInvalid for those that are left out. The jobs are mergeable and together
-  // have `rows` rows. Valid until the next call, and while the jobs live. May throw std::bad_alloc.
+  // One view per input of the model's signature; kInvalid for those that are left out. The jobs are mergeable and
+  // together have `rows` rows. Valid until the next call, and while the jobs live. May throw std::bad_alloc.
   std::span<const TensorView> assemble(std::span<const JobPtr> jobs, int64_t rows);
 
  private:

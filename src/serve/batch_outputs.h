@@ -1,7 +1,7 @@
 // BatchOutputs gives the engine memory for a batch's outputs and cuts the results into one answer per request.
 //
-// Nothing is copied: the tensors of fixed shape lie in one block per batch, the others in what the engine allocated, and every
-// answer points into them and shares their ownership. Only classes are new text. One thread.
+// Nothing is copied: the tensors of fixed shape lie in one block per batch, the others in what the engine allocated,
+// and every answer points into them and shares their ownership. Only classes are new text. One thread.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ class BatchOutputs {
   // For engine::Session::run.
   std::span<const int> wanted() const { return wanted_; }
   std::span<engine::Output> outputs() { return outputs_; }
-  // After a run: the answers, in the order of the jobs. kFailed if the model gave something that cannot be divided among the
-  // requests. Moves the requests' ids. May throw std::bad_alloc.
+  // After a run: the answers, in the order of the jobs. kFailed if the model gave something that cannot be divided
+  // among the requests. Moves the requests' ids. May throw std::bad_alloc.
   Result<std::vector<InferResponse>> divide(std::span<const JobPtr> jobs, int64_t rows);
 
  private:

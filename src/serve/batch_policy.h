@@ -2,12 +2,11 @@
 // rows and times, not requests, clocks or threads.
 //
 // It is told of the waiting requests in the order in which they will run, and follows the longest run of them from the
-// front that may share one execution: equal shapes beyond the batch dimension and at most max_rows together.
-// A batch is due at once when it cannot grow (full, or the next request does not fit), when it reaches a preferred size,
-// or when there is no delay to wait for; otherwise when its oldest request has waited max_delay. A larger preferred size
-// is taken before a smaller one; a batch that cannot grow or is overdue is taken whole. (Triton's user guide, "Dynamic
-// Batcher"; acceptance: docs/formats.md.)
-// One thread.
+// front that may share one execution: equal shapes beyond the batch dimension and at most max_rows together. A batch is
+// due at once when it cannot grow (full, or the next request does not fit), when it reaches a preferred size, or when
+// there is no delay to wait for; otherwise when its oldest request has waited max_delay. A larger preferred size is
+// taken before a smaller one; a batch that cannot grow or is overdue is taken whole. (Triton's user guide, "Dynamic
+// Batcher"; acceptance: docs/formats.md.) One thread.
 #pragma once
 
 #include <cstddef>

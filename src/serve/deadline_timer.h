@@ -1,5 +1,5 @@
-// DeadlineTimer: one thread that calls back when a time has come, so that a timeout in a queue is enforced when it passes
-// and not when a worker happens to look.
+// DeadlineTimer: one thread that calls back when a time has come, so that a timeout in a queue is enforced when it
+// passes and not when a worker happens to look.
 //
 // Thread-safe. It never keeps its targets alive; a target that is gone is skipped.
 #pragma once

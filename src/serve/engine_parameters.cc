@@ -57,7 +57,8 @@ Status read_graph_level(const std::string& value, GraphLevel& level) {
   return wrong(value, "one of off, basic, extended, all");
 }
 
-// ONNX Runtime runs independent operators at the same time only in parallel mode; the Plan says so by more than one thread.
+// ONNX Runtime runs independent operators at the same time only in parallel mode; the Plan says so by more than one
+// thread.
 Status read_execution_mode(const std::string& value, Plan& plan) {
   if (value != "0" && value != "1") return wrong(value, "0 (one operator after the other) or 1 (parallel)");
   if (value == "1") plan.inter_op_threads = std::max(2, plan.inter_op_threads);

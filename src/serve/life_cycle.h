@@ -1,7 +1,7 @@
 // LifeCycle: loads, replaces and unloads models; the only writer of the ModelTable.
 //
-// Thread-safe. Work on one model is done by one caller at a time; different models do not wait for one another. A failed
-// load changes nothing for what serves already.
+// Thread-safe. Work on one model is done by one caller at a time; different models do not wait for one another. A
+// failed load changes nothing for what serves already.
 #pragma once
 
 #include <map>
@@ -23,7 +23,8 @@ class LifeCycle {
   explicit LifeCycle(const ServerOptions& options);
   ~LifeCycle();
 
-  // Returns when the model serves, or why not: "failed to load 'M', …". Versions of which nothing has changed stay as they are.
+  // Returns when the model serves, or why not: "failed to load 'M', …". Versions of which nothing has changed stay as
+  // they are.
   Status load(const std::string& model, const LoadRequest& request);
   // Loads these from the repository, `at_once` at the same time; failures are logged and stand in the table.
   void load_many(const std::vector<std::string>& models, int at_once);

@@ -24,7 +24,8 @@ class ModelTable {
   Result<VersionPtr> find(const std::string& model, int64_t version) const;
   // All ready versions, of one model or (empty name) of all, by name and version.
   Versions ready_versions(const std::string& model) const;
-  // One entry per known version; of a model whose load failed before its versions were known, one with version 0 and the reason.
+  // One entry per known version; of a model whose load failed before its versions were known, one with version 0 and
+  // the reason.
   std::vector<IndexEntry> index() const;
   // Models that should be served and are not READY.
   std::vector<std::string> unready() const;

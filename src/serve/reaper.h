@@ -1,8 +1,8 @@
-// Reaper: one thread that lets versions which no longer serve finish their requests, then ends and frees them, so that nobody
-// waits for that who must not.
+// Reaper: one thread that lets versions which no longer serve finish their requests, then ends and frees them, so that
+// nobody waits for that who must not.
 //
-// Thread-safe. A version is closed only when nobody else holds it any more, so that a request which found it just before
-// it was replaced is still answered.
+// Thread-safe. A version is closed only when nobody else holds it any more, so that a request which found it just
+// before it was replaced is still answered.
 #pragma once
 
 #include <condition_variable>

@@ -20,8 +20,8 @@ Status check_model_name(const std::string& name);
 // A path that stays inside its folder: relative, no `..`, every component at most 255 bytes.
 Status check_relative_path(const std::string& path);
 
-// The model directories of all repositories, sorted by name; hidden ones and files are passed over. kFailed: a repository
-// cannot be read; kInvalid: two of them have a model of the same name.
+// The model directories of all repositories, sorted by name; hidden ones and files are passed over. kFailed: a
+// repository cannot be read; kInvalid: two of them have a model of the same name.
 Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories);
 // Where the model of that name lies; nullopt if nowhere.
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);

@@ -1,5 +1,5 @@
-// Checks a request against the model that it names and turns it into a job. Everything that a client can get wrong is found
-// here, before the request meets others in a batch; the error names the tensor at fault.
+// Checks a request against the model that it names and turns it into a job. Everything that a client can get wrong is
+// found here, before the request meets others in a batch; the error names the tensor at fault.
 //
 // Pure. Nothing is allocated by a size that the request only claims.
 #pragma once

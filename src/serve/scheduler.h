@@ -1,7 +1,7 @@
 // Scheduler: hands the waiting jobs of one model version to its workers, batch by batch.
 //
-// Thread-safe. submit() never waits for work to be done; its lock is held for the time of a few list operations, as
-// are the others'. Wake-ups are few: a job wakes a worker only if one is idle, the policy wants a batch to run now, and no
+// Thread-safe. submit() never waits for work to be done; its lock is held for the time of a few list operations, as are
+// the others'. Wake-ups are few: a job wakes a worker only if one is idle, the policy wants a batch to run now, and no
 // worker that will see the job is already on its way; a worker that leaves jobs behind wakes the next one itself.
 #pragma once
 

@@ -1,8 +1,8 @@
 // ServedVersion: one loaded version of a model with its queue, its workers (one thread and one engine session per
 // instance) and its statistics.
 //
-// Thread-safe. Life: load() → start() → infer()… → close() → join(). Whoever holds a shared_ptr may call infer() at any time; after
-// close() it is refused. join() must not be called by one of its own workers.
+// Thread-safe. Life: load() → start() → infer()… → close() → join(). Whoever holds a shared_ptr may call infer() at any
+// time; after close() it is refused. join() must not be called by one of its own workers.
 #pragma once
 
 #include <memory>

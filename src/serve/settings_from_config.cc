@@ -42,7 +42,8 @@ TensorSettings tensor_of(const Tensor& tensor, const std::vector<TensorSpec>& sp
   return settings;
 }
 
-// The shape without batch dimension that the engine may be given memory for: nothing open, and surely not of unknown rank.
+// The shape without batch dimension that the engine may be given memory for: nothing open, and surely not of unknown
+// rank.
 std::optional<Shape> fixed_shape(const TensorSpec& spec, bool batching) {
   if (spec.shape.empty() || spec.type == DataType::kBytes) return std::nullopt;
   Shape shape(spec.shape.begin() + (batching ? 1 : 0), spec.shape.end());

@@ -1,8 +1,8 @@
 // Statistics of one model version since it was loaded: what the statistics extension and the metrics report.
 //
-// Per request: success, queue and compute durations, one record each; in a merged batch every request is given the whole
-// batch's compute time. Per row: inference_count. Per execution: execution_count and one entry of the batch sizes.
-// A request that failed counts as a failure with its reason and in nothing else.
+// Per request: success, queue and compute durations, one record each; in a merged batch every request is given the
+// whole batch's compute time. Per row: inference_count. Per execution: execution_count and one entry of the batch
+// sizes. A request that failed counts as a failure with its reason and in nothing else.
 // Thread-safe; one short lock per batch.
 #pragma once
 

@@ -42,7 +42,8 @@ void fill_uniform(std::string& block, std::mt19937_64& random) {
   }
 }
 
-// Floats in [0, 1); texts of one letter; everything else random bits, but small ones so that indices have a chance to be valid.
+// Floats in [0, 1); texts of one letter; everything else random bits, but small ones so that indices have a chance to
+// be valid.
 std::string random_values(DataType type, int64_t count) {
   std::mt19937_64 random(1);
   std::string block = zeros(type, count);

@@ -1,5 +1,5 @@
-// Runs a freshly opened session before it serves, so that no client pays for first-time work: once per batch size, and the
-// configuration's own model_warmup samples.
+// Runs a freshly opened session before it serves, so that no client pays for first-time work: once per batch size, and
+// the configuration's own model_warmup samples.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace ridge::serve {
 // The batch sizes worth running: all of them up to 16; above, powers of two, the preferred sizes and the largest.
 std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<int64_t>& preferred);
 
-// Inputs of zeros (open dimensions are 1: a guess, so that a failure of these runs is only logged), then the samples, whose failure is an
-// error.
+// Inputs of zeros (open dimensions are 1: a guess, so that a failure of these runs is only logged), then the samples,
+// whose failure is an error.
 Status warm_up(const ModelSettings& settings, BatchRunner& runner);
 
 }  // namespace ridge::serve

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Answers with method, target and body. Targets: "/later" answers from another thread after 50 ms, "/forget" never
-// answers, "/big" answers 64 MiB.
+// answers, "/big" answers 16 MiB.
 class Mirror final : public Handler {
  public:
   uint64_t body_limit(const Request& head) override { return head.target == "/small" ? 1000 : uint64_t{1} << 30; }
@@ -24,7 +24,7 @@ class Mirror final : public Handler {
       response.blobs.push_back(request.body->bytes());
       response.owners.push_back(request.body);
     }
-    if (request.target == "/big") response.text = std::string(size_t{64} << 20, 'x');
+    if (request.target == "/big") response.text = std::string(size_t{16} << 20, 'x');
     if (request.target != "/later") return responder.send(std::move(response));
     std::lock_guard lock(mutex_);
     threads_.emplace_back([responder = std::move(responder), response = std::move(response)]() mutable {

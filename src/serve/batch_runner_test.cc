@@ -1,0 +1,229 @@
+#include "serve/batch_runner.h"
+
+#include <gtest/gtest.h>
+
+#include "serve/test_session.h"
+
+namespace ridge::serve {
+namespace {
+
+std::string bytes_block(const std::vector<std::string>& texts) {
+  std::string block;
+  for (const std::string& text : texts) {
+    auto length = static_cast<uint32_t>(text.size());
+    block.append(reinterpret_cast<const char*>(&length), sizeof length);
+    block += text;
+  }
+  return block;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// x FP32 [N,2] and s BYTES [N,-1] → y FP32 [N,2] and t BYTES [N,-1].
+class BatchRunnerTest : public testing::Test {
+ protected:
+  BatchRunnerTest() {
+    signature_ = {{{"x", DataType::kFp32, {-1, 2}}, {"s", DataType::kBytes, {-1, -1}}},
+                  {{"y", DataType::kFp32, {-1, 2}}, {"t", DataType::kBytes, {-1, -1}}}};
+    settings_.name = "m";
+    settings_.version = 2;
+    settings_.max_batch_size = 8;
+    settings_.model_inputs = 2;
+    settings_.inputs = {{"x", DataType::kFp32, {2}, {}, false, 0, {}, {}},
+                        {"s", DataType::kBytes, {-1}, {}, true, 1, {}, {}}};
+    settings_.outputs = {{"y", DataType::kFp32, {2}, {}, false, 0, {}, Shape{2}},
+                         {"t", DataType::kBytes, {-1}, {}, false, 1, {}, {}}};
+  }
+  JobPtr make_job(const std::vector<float>& x, const std::vector<std::string>& s = {},
+                  std::vector<WantedOutput> wanted = {{0, 0}}) {
+    auto job = std::make_unique<Job>();
+    job->rows = static_cast<int64_t>(x.size() / 2);
+    auto body = std::make_shared<std::pair<std::vector<float>, std::string>>(x, bytes_block(s));
+    job->request.body = body;
+    job->request.inputs.push_back({"x", DataType::kFp32, {job->rows, 2}, bytes_of(body->first)});
+    job->request.inputs.emplace_back();
+    if (!s.empty())
+      job->request.inputs[1] = {"s",
+                                DataType::kBytes,
+                                {job->rows, static_cast<int64_t>(s.size()) / job->rows},
+                                std::as_bytes(std::span(body->second))};
+    job->wanted = std::move(wanted);
+    return job;
+  }
+  Result<std::vector<InferResponse>> run(const Jobs& jobs, TestSession::Run how = TestSession::echo) {
+    TestSession session(signature_, [this, how](auto inputs, auto wanted, auto outputs) {
+      seen_.assign(inputs.begin(), inputs.end());
+      wanted_.assign(wanted.begin(), wanted.end());
+      ++runs_;
+      return how(inputs, wanted, outputs);
+    });
+    BatchRunner runner(settings_, session);
+    BatchTimes times;
+    return runner.run(jobs, times);
+  }
+
+  engine::Signature signature_;
+  ModelSettings settings_;
+  std::vector<TensorView> seen_;
+  std::vector<int> wanted_;
+  int runs_ = 0;
+};
+
+Jobs list(JobPtr a, JobPtr b = nullptr, JobPtr c = nullptr) {
+  Jobs jobs;
+  for (JobPtr* job : {&a, &b, &c})
+    if (*job) jobs.push_back(std::move(*job));
+  return jobs;
+}
+
+TEST_F(BatchRunnerTest, ALoneRequestIsReadInPlace) {
+  Jobs jobs = list(make_job({1, 2}));
+  ASSERT_TRUE(run(jobs));
+  EXPECT_EQ(seen_[0].data.data(), jobs[0]->request.inputs[0].data.data());
+  EXPECT_EQ(seen_[1].type, DataType::kInvalid) << "an input that is left out";
+}
+
+TEST_F(BatchRunnerTest, UnalignedMemoryIsCopiedFirst) {
+  std::vector<std::byte> memory(9);
+  float values[2] = {3, 4};
+  std::memcpy(memory.data() + 1, values, sizeof values);
+  Jobs jobs = list(make_job({0, 0}));
+  jobs[0]->request.inputs[0].data = std::span<const std::byte>(memory).subspan(1);
+  auto answers = run(jobs);
+  ASSERT_TRUE(answers);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(seen_[0].data.data()) % alignof(float), 0u);
+  EXPECT_EQ(floats_of((*answers)[0].outputs[0].data), (std::vector<float>{3, 4}));
+}
+
+TEST_F(BatchRunnerTest, EachAnswerHasItsOwnRowsAndId) {
+  Jobs jobs = list(make_job({1, 2}), make_job({3, 4, 5, 6}), make_job({7, 8}));
+  jobs[1]->request.id = "second";
+  auto answers = run(jobs);
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_EQ(runs_, 1);
+  EXPECT_EQ(seen_[0].shape, (Shape{4, 2}));
+  ASSERT_EQ(answers->size(), 3u);
+  EXPECT_EQ((*answers)[1].id, "second");
+  EXPECT_EQ((*answers)[1].version, 2);
+  EXPECT_EQ((*answers)[1].outputs[0].shape, (Shape{2, 2}));
+  EXPECT_EQ(floats_of((*answers)[1].outputs[0].data), (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_EQ(floats_of((*answers)[2].outputs[0].data), (std::vector<float>{7, 8}));
+  EXPECT_EQ((*answers)[0].outputs[0].owner, (*answers)[2].outputs[0].owner) << "one block for the batch, no copies";
+}
+
+TEST_F(BatchRunnerTest, AnswersOutliveTheRunner) {
+  Result<std::vector<InferResponse>> answers = run(list(make_job({1, 2}), make_job({3, 4})));
+  ASSERT_TRUE(answers);
+  answers->erase(answers->begin());
+  EXPECT_EQ(floats_of((*answers)[0].outputs[0].data), (std::vector<float>{3, 4}));
+}
+
+TEST_F(BatchRunnerTest, TextsOfDifferentLengthsAreDividedByRows) {
+  std::vector<WantedOutput> both = {{1, 0}, {0, 0}};
+  Jobs jobs = list(make_job({1, 2}, {"a", ""}, both), make_job({3, 4, 5, 6}, {"bcd", "e", "", "fg"}, both));
+  auto answers = run(jobs);
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_EQ((*answers)[0].outputs[0].name, "t");
+  EXPECT_EQ((*answers)[0].outputs[0].shape, (Shape{1, 2}));
+  EXPECT_EQ(text_of((*answers)[0].outputs[0].data), bytes_block({"a", ""}));
+  EXPECT_EQ(text_of((*answers)[1].outputs[0].data), bytes_block({"bcd", "e", "", "fg"}));
+  EXPECT_EQ((*answers)[1].outputs[1].name, "y");
+}
+
+TEST_F(BatchRunnerTest, OnlyWhatSomebodyWantsIsComputed) {
+  ASSERT_TRUE(run(list(make_job({1, 2}, {"a"}, {{1, 0}}))));
+  EXPECT_EQ(wanted_, (std::vector<int>{1}));
+  ASSERT_TRUE(run(list(make_job({1, 2}, {"a"}, {{1, 0}}), make_job({1, 2}, {"a"}, {{0, 0}}))));
+  EXPECT_EQ(wanted_, (std::vector<int>{0, 1}));
+  auto all = run(list(make_job({1, 2}, {"a"}, {}), make_job({1, 2}, {"a"}, {{0, 0}})));
+  ASSERT_TRUE(all);
+  EXPECT_EQ((*all)[0].outputs.size(), 2u);
+  EXPECT_EQ((*all)[1].outputs.size(), 1u);
+}
+
+TEST_F(BatchRunnerTest, ClassesAreFoundPerRow) {
+  settings_.outputs[0].labels = {"zero", "one"};
+  auto answers = run(list(make_job({1, 2, 4, 3}, {}, {{0, 1}}), make_job({5, 6}, {}, {{0, 9}})));
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_EQ((*answers)[0].outputs[0].type, DataType::kBytes);
+  EXPECT_EQ((*answers)[0].outputs[0].shape, (Shape{2, 1}));
+  EXPECT_EQ(text_of((*answers)[0].outputs[0].data), bytes_block({"2.000000:1:one", "4.000000:0:zero"}));
+  EXPECT_EQ((*answers)[1].outputs[0].shape, (Shape{1, 2}));
+}
+
+TEST_F(BatchRunnerTest, ClassesOfAModelWithoutBatchingComeFromTheFlatTensor) {
+  settings_.max_batch_size = 0;
+  settings_.outputs[0].fixed_shape.reset();
+  auto answers = run(list(make_job({1, 2, 4, 3}, {}, {{0, 2}})));
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_EQ((*answers)[0].outputs[0].shape, (Shape{2}));
+  EXPECT_EQ(text_of((*answers)[0].outputs[0].data), bytes_block({"4.000000:2", "3.000000:3"}));
+}
+
+TEST_F(BatchRunnerTest, ReshapesOnBothSides) {
+  settings_.inputs[0].reshape = Shape{1, 2, 1};
+  settings_.outputs[0].reshape = Shape{1, 2, 1};
+  settings_.outputs[0].fixed_shape = Shape{1, 2, 1};
+  auto answers = run(list(make_job({1, 2}), make_job({3, 4})));
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_EQ(seen_[0].shape, (Shape{2, 1, 2, 1}));
+  EXPECT_EQ((*answers)[0].outputs[0].shape, (Shape{1, 2}));
+}
+
+TEST_F(BatchRunnerTest, AnOutputThatIsNotPerRowIsAnError) {
+  auto wrong = [](auto, auto, std::span<engine::Output> outputs) {
+    std::vector<float> one = {1, 2};
+    outputs[0].data = {};
+    give(outputs[0], DataType::kFp32, {1, 2}, bytes_of(one));
+    return ok_status();
+  };
+  auto answers = run(list(make_job({1, 2}), make_job({3, 4})), wrong);
+  ASSERT_FALSE(answers);
+  EXPECT_EQ(answers.error().code, Code::kFailed);
+  EXPECT_NE(answers.error().message.find("output 'y'"), std::string::npos);
+  EXPECT_NE(answers.error().message.find("not the batch size 2"), std::string::npos);
+}
+
+TEST_F(BatchRunnerTest, ATypeThatTheModelDidNotDeclareIsAnError) {
+  auto wrong = [](auto, auto, std::span<engine::Output> outputs) {
+    std::vector<float> one = {1, 2};
+    give(outputs[0], DataType::kInt32, {1, 2}, bytes_of(one));
+    return ok_status();
+  };
+  auto answers = run(list(make_job({1, 2})), wrong);
+  ASSERT_FALSE(answers);
+  EXPECT_EQ(answers.error().code, Code::kFailed);
+}
+
+TEST_F(BatchRunnerTest, AnEngineFailureNamesTheModel) {
+  auto answers =
+      run(list(make_job({1, 2})), [](auto, auto, auto) { return Status(Error{Code::kInvalid, "index out of range"}); });
+  ASSERT_FALSE(answers);
+  EXPECT_EQ(answers.error().code, Code::kFailed);
+  EXPECT_EQ(answers.error().message, "model 'm' failed: index out of range");
+}
+
+TEST_F(BatchRunnerTest, MemoryExhaustionIsAFailureOfTheBatch) {
+  auto answers = run(list(make_job({1, 2})), [](auto, auto, auto) -> Status { throw std::bad_alloc(); });
+  ASSERT_FALSE(answers);
+  EXPECT_EQ(answers.error().code, Code::kFailed);
+}
+
+TEST_F(BatchRunnerTest, EmptyTensorsPassThrough) {
+  settings_.inputs[0].dims = {-1};
+  settings_.outputs[0].dims = {-1};
+  settings_.outputs[0].fixed_shape.reset();
+  JobPtr job = make_job({1, 2});
+  job->request.inputs[0].shape = {1, 0};
+  job->request.inputs[0].data = {};
+  auto answers = run(list(std::move(job)));
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_NE(seen_[0].data.data(), nullptr) << "engines refuse null";
+  EXPECT_EQ((*answers)[0].outputs[0].shape, (Shape{1, 0}));
+  EXPECT_TRUE((*answers)[0].outputs[0].data.empty());
+}
+
+}  // namespace
+}  // namespace ridge::serve

@@ -1,0 +1,289 @@
+// Configurations from text to settings: config_text, config_json, config_check, config_complete, settings_from_config
+// and engine_parameters together, as the loader uses them.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model_config.pb.h"
+#include "serve/config_complete.h"
+#include "serve/config_json.h"
+#include "serve/config_text.h"
+#include "serve/engine_parameters.h"
+#include "serve/settings_from_config.h"
+#include "serve/test_session.h"
+
+namespace ridge::serve {
+namespace {
+
+using engine::Signature;
+
+const Signature kImage = {{{"x", DataType::kFp32, {-1, 3, -1}}}, {{"y", DataType::kFp32, {-1, 10}}}};
+const Signature kFixed = {{{"x", DataType::kFp32, {1, 3}}}, {{"y", DataType::kFp32, {-1, 10}}}};
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Result<ConfigPtr> complete(const std::string& text, const Signature& signature) {
+  RIDGE_ASSIGN(ConfigPtr config, parse_config_text(text, "m/config.pbtxt"));
+  RIDGE_TRY(check_config(*config, "m"));
+  return complete_config(*config, "m", signature);
+}
+
+Json completed_json(const std::string& text, const Signature& signature) {
+  auto config = complete(text, signature);
+  if (!config) ADD_FAILURE() << config.error().message;
+  return config ? config_to_json(**config) : Json();
+}
+
+std::string refusal(const std::string& text, const Signature& signature = kImage) {
+  auto config = complete(text, signature);
+  return config ? "" : config.error().message;
+}
+
+ModelSettings settings(const std::string& text, const Signature& signature = kImage) {
+  auto config = complete(text, signature);
+  if (!config) ADD_FAILURE() << config.error().message;
+  auto result = settings_of(**config, signature, 1, "/nowhere", 100);
+  if (!result) ADD_FAILURE() << result.error().message;
+  return *result;
+}
+
+TEST(ConfigText, AcceptsTheFormsOfProtobufText) {
+  auto config = parse_config_text(R"(
+    # a comment
+    name: 'm' max_batch_size: 8,
+    input { name: "x" "y"; data_type: TYPE_FP32 dims: [ 3, -1 ] }
+    output: [ { name: "a" data_type: TYPE_STRING dims: 1 dims: 2 } ]
+    parameters { key: "k" value: { string_value: "v" } }
+    dynamic_batching: { }
+  )",
+                                  "m/config.pbtxt");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ((*config)->input(0).name(), "xy");
+  EXPECT_EQ((*config)->output(0).dims_size(), 2);
+}
+
+TEST(ConfigText, NamesFileLineAndColumnOfTheFirstError) {
+  auto unknown = parse_config_text("name: \"m\"\n  nonsense: 1\n", "m/config.pbtxt");
+  ASSERT_FALSE(unknown);
+  EXPECT_TRUE(contains(unknown.error().message, "m/config.pbtxt:2:")) << unknown.error().message;
+  EXPECT_TRUE(contains(unknown.error().message, "nonsense"));
+  EXPECT_FALSE(parse_config_text("input [ {", "f"));
+  EXPECT_FALSE(parse_config_text("max_batch_size: 99999999999", "f"));
+  EXPECT_FALSE(parse_config_text("input { data_type: TYPE_FLOAT }", "f"));
+}
+
+TEST(ConfigText, ReadsJsonWithIntegersAsStrings) {
+  auto config = parse_config_json(
+      R"({"maxBatchSize":"3","input":[{"name":"x","data_type":"TYPE_FP32","dims":["2",-1]}]})", "load");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ((*config)->max_batch_size(), 3);
+  EXPECT_EQ((*config)->input(0).dims(1), -1);
+  EXPECT_FALSE(parse_config_json("{broken", "load"));
+  EXPECT_TRUE(contains(parse_config_json(R"({"no_such_field":1})", "load").error().message, "no_such_field"));
+}
+
+TEST(ConfigJson, PrintsSixtyFourBitIntegersAsNumbersAndEnumsAsNames) {
+  Json json = completed_json(
+      "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 100 preferred_batch_size: 4 } "
+      "version_policy { specific { versions: 7 } }",
+      kImage);
+  EXPECT_EQ(json["input"][0]["dims"], Json::parse("[3,-1]"));
+  EXPECT_EQ(json["input"][0]["data_type"], "TYPE_FP32");
+  EXPECT_EQ(json["dynamic_batching"]["max_queue_delay_microseconds"], 100);
+  EXPECT_EQ(json["version_policy"]["specific"]["versions"], Json::parse("[7]"));
+  EXPECT_EQ(json["instance_group"][0]["kind"], "KIND_CPU");
+  EXPECT_EQ(json["instance_group"][0]["count"], 1);
+}
+
+TEST(ConfigJson, PrintsDefaultsOfScalarsAndListsButNoUnsetMessages) {
+  Json json = completed_json("max_batch_size: 8 parameters { key: \"k\" value { string_value: \"v\" } }", kImage);
+  EXPECT_EQ(json["default_model_filename"], "model.onnx");
+  EXPECT_EQ(json["input"][0]["optional"], false);
+  EXPECT_EQ(json["input"][0]["allow_ragged_batch"], false);
+  EXPECT_EQ(json["model_warmup"], Json::array());
+  EXPECT_EQ(json["metric_tags"], Json::object());
+  EXPECT_EQ(json["parameters"]["k"]["string_value"], "v");
+  for (const char* unset : {"dynamic_batching", "sequence_batching", "ensemble_scheduling", "optimization",
+                            "response_cache", "model_transaction_policy"})
+    EXPECT_FALSE(json.contains(unset)) << unset;
+  EXPECT_FALSE(json["input"][0].contains("reshape"));
+}
+
+TEST(CompleteConfig, AModelWithOpenFirstDimensionsIsBatched) {
+  Json json = completed_json("", kImage);
+  EXPECT_EQ(json["name"], "m");
+  EXPECT_EQ(json["platform"], "onnxruntime_onnx");
+  EXPECT_EQ(json["backend"], "onnxruntime");
+  EXPECT_EQ(json["max_batch_size"], 4);
+  EXPECT_TRUE(json.contains("dynamic_batching"));
+  EXPECT_EQ(json["output"][0]["dims"], Json::parse("[10]"));
+}
+
+TEST(CompleteConfig, AModelWithAFixedFirstDimensionIsNot) {
+  Json json = completed_json("", kFixed);
+  EXPECT_EQ(json["max_batch_size"], 0);
+  EXPECT_FALSE(json.contains("dynamic_batching"));
+  EXPECT_EQ(json["input"][0]["dims"], Json::parse("[1,3]"));
+}
+
+TEST(CompleteConfig, WhatIsGivenStays) {
+  Json json = completed_json("max_batch_size: 2 output { name: \"y\" label_filename: \"l.txt\" }", kImage);
+  EXPECT_EQ(json["max_batch_size"], 2);
+  EXPECT_FALSE(json.contains("dynamic_batching")) << "batching is completed only where max_batch_size is";
+  EXPECT_EQ(json["output"][0]["data_type"], "TYPE_FP32");
+  EXPECT_EQ(json["output"][0]["dims"], Json::parse("[10]"));
+  EXPECT_EQ(json["output"][0]["label_filename"], "l.txt");
+  Json unbatched = completed_json(
+      "input { name: \"x\" data_type: TYPE_FP32 dims: [ -1, 3, 5 ] } "
+      "output { name: \"y\" data_type: TYPE_FP32 dims: [ -1, 10 ] }",
+      kImage);
+  EXPECT_EQ(unbatched["max_batch_size"], 0);
+}
+
+TEST(CompleteConfig, OutputsListedWithTheirBatchDimensionMeanNoBatching) {
+  EXPECT_EQ(completed_json("output { name: \"y\" dims: [ -1, 10 ] }", kImage)["max_batch_size"], 0);
+  EXPECT_EQ(completed_json("output { name: \"y\" dims: [ 10 ] }", kImage)["max_batch_size"], 4);
+}
+
+TEST(CompleteConfig, AScalarPerRowIsReshaped) {
+  Signature signature = {{{"x", DataType::kInt64, {-1}}}, {{"y", DataType::kInt64, {-1}}}};
+  Json json = completed_json("", signature);
+  EXPECT_EQ(json["max_batch_size"], 4);
+  EXPECT_EQ(json["input"][0]["dims"], Json::parse("[1]"));
+  EXPECT_EQ(json["input"][0]["reshape"]["shape"], Json::array());
+}
+
+TEST(CompleteConfig, TensorsMustBeTheModels) {
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"z\" data_type: TYPE_FP32 dims: 3 }"), "input 'z'"));
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4 output { name: \"z\" data_type: TYPE_FP32 dims: 3 }"), "output 'z'"));
+  EXPECT_TRUE(
+      contains(refusal("max_batch_size: 4 input { name: \"x\" data_type: TYPE_INT8 dims: [ 3, -1 ] }"), "TYPE_INT8"));
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4 output { name: \"y\" dims: [ 11 ] }"), "[-1,11]"));
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4 output { name: \"y\" dims: [ -1 ] }"), "output 'y'"));
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" dims: [ 3 ] }"), "input 'x'"));
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" dims: [ 3, 0 ] }"), "at least 1"));
+  EXPECT_TRUE(contains(refusal("output { name: \"y\" } output { name: \"y\" }"), "twice"));
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4", kFixed), "first dimension is not open"));
+  Signature two = kImage;
+  two.inputs.push_back({"z", DataType::kInt64, {-1}});
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" }", two), "input 'z'"));
+  EXPECT_TRUE(contains(refusal("output { name: \"y\" dims: [ 5 ] reshape { shape: [ 10 ] } }"), "reshape"));
+}
+
+TEST(CompleteConfig, ANarrowerOpenDimensionIsAllowed) {
+  EXPECT_EQ(completed_json("max_batch_size: 4 input { name: \"x\" dims: [ 3, 7 ] }", kImage)["input"][0]["dims"],
+            Json::parse("[3,7]"));
+}
+
+TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
+  for (const char* text :
+       {"name: \"other\"", "backend: \"python\"", "platform: \"tensorflow_graphdef\"", "platform: \"ensemble\"",
+        "sequence_batching { }", "model_transaction_policy { decoupled: true }", "response_cache { enable: true }",
+        "instance_group { kind: KIND_GPU }", "instance_group { count: -1 }", "instance_group { count: 2000000000 }",
+        "max_batch_size: -1", "max_batch_size: 4 dynamic_batching { preferred_batch_size: 5 }",
+        "dynamic_batching { priority_levels: 9999999999 default_priority_level: 1 }",
+        "dynamic_batching { priority_levels: 2 }", "dynamic_batching { priority_queue_policy { key: 1 value { } } }",
+        "input { name: \"x\" allow_ragged_batch: true }", "input { name: \"x\" is_shape_tensor: true }"})
+    EXPECT_NE(refusal(text), "") << text;
+  EXPECT_TRUE(contains(refusal("backend: \"python\""), "use backend: \"onnxruntime\""));
+  EXPECT_EQ(refusal("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
+}
+
+TEST(Settings, BatchingAndQueuesComeFromDynamicBatching) {
+  ModelSettings found = settings(
+      "max_batch_size: 8 dynamic_batching { preferred_batch_size: [ 4, 8 ] max_queue_delay_microseconds: 500 "
+      "preserve_ordering: true priority_levels: 2 default_priority_level: 2 "
+      "default_queue_policy { max_queue_size: 5 default_timeout_microseconds: 18446744073709551615 } "
+      "priority_queue_policy { key: 1 value { max_queue_size: 9 timeout_action: DELAY allow_timeout_override: true } } "
+      "}");
+  EXPECT_TRUE(found.queue.batch.merge);
+  EXPECT_EQ(found.queue.batch.max_rows, 8);
+  EXPECT_EQ(found.queue.batch.preferred, (std::vector<int64_t>{4, 8}));
+  EXPECT_EQ(found.queue.batch.max_delay, std::chrono::microseconds(500));
+  EXPECT_TRUE(found.preserve_ordering);
+  ASSERT_EQ(found.queue.levels.size(), 2u);
+  EXPECT_EQ(found.queue.levels[0].max_size, 9u);
+  EXPECT_TRUE(found.queue.levels[0].delay_expired);
+  EXPECT_TRUE(found.queue.levels[0].allow_timeout_override);
+  EXPECT_EQ(found.queue.levels[1].max_size, 5u);
+  EXPECT_GT(found.queue.levels[1].default_timeout, std::chrono::hours(1));
+  EXPECT_EQ(found.queue.default_level, 1u);
+  EXPECT_EQ(found.queue.size_limit, 100u);
+}
+
+TEST(Settings, WithoutDynamicBatchingRequestsRunAlone) {
+  EXPECT_FALSE(settings("max_batch_size: 8").queue.batch.merge);
+  EXPECT_FALSE(settings("dynamic_batching { }", kFixed).queue.batch.merge) << "a model that does not batch";
+}
+
+TEST(Settings, KnowWhereShapesAreFixed) {
+  ModelSettings open = settings("max_batch_size: 8");
+  EXPECT_FALSE(open.fixed_input_shapes);
+  EXPECT_EQ(open.outputs[0].fixed_shape, (Shape{10}));
+  EXPECT_TRUE(settings("max_batch_size: 8 input { name: \"x\" dims: [ 3, 7 ] }").fixed_input_shapes);
+  EXPECT_FALSE(settings("", kFixed).outputs[0].fixed_shape);
+}
+
+TEST(Settings, InstancesAndTagsAndWarmup) {
+  ModelSettings found = settings(
+      "max_batch_size: 8 instance_group { count: 2 kind: KIND_CPU } instance_group { } "
+      "metric_tags { key: \"b\" value: \"2\" } metric_tags { key: \"a\" value: \"1\" } "
+      "model_warmup { name: \"w\" batch_size: 2 inputs { key: \"x\" value { data_type: TYPE_FP32 dims: [ 3, 5 ] "
+      "random_data: true } } }");
+  EXPECT_EQ(found.instances, 3);
+  EXPECT_EQ(found.metric_tags[0], (std::pair<std::string, std::string>{"a", "1"}));
+  ASSERT_EQ(found.warmup_samples.size(), 1u);
+  EXPECT_EQ(found.warmup_samples[0].batch, 2);
+  EXPECT_EQ(found.warmup_samples[0].inputs[0].data, WarmupTensor::Data::kRandom);
+}
+
+TEST(Settings, LabelAndWarmupFilesStayInsideTheModelsFolder) {
+  auto config = complete("output { name: \"y\" label_filename: \"../secret\" }", kImage);
+  ASSERT_TRUE(config);
+  EXPECT_FALSE(settings_of(**config, kImage, 1, "/nowhere", 100));
+}
+
+Result<plan::Plan> plan_from(const std::string& text, int cores = 0) {
+  RIDGE_ASSIGN(ConfigPtr config, parse_config_text(text, "f"));
+  return plan_of(*config, "/m/1/model.onnx", cores, "");
+}
+
+std::string parameter(const std::string& key, const std::string& value) {
+  return "parameters { key: \"" + key + "\" value { string_value: \"" + value + "\" } } ";
+}
+
+TEST(EngineParameters, TritonsNamesAndOursDecideThePlan) {
+  auto plan = plan_from(parameter("intra_op_thread_count", "3") + parameter("execution_mode", "1") +
+                        parameter("enable_mem_arena", "0") + parameter("ridge.spin", "off") +
+                        parameter("ridge.graph_level", "extended") + parameter("ridge.memory_pattern", "false") +
+                        parameter("session.disable_prepacking", "1") + parameter("someone_elses", "x") +
+                        parameter("ridge.unknown", "x"));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->threads, 3);
+  EXPECT_EQ(plan->inter_op_threads, 2);
+  EXPECT_FALSE(plan->memory_arena);
+  EXPECT_FALSE(plan->memory_pattern);
+  EXPECT_EQ(plan->spin, plan::Spin::kOff);
+  EXPECT_EQ(plan->graph_level, plan::GraphLevel::kExtended);
+  EXPECT_EQ(plan->options, (std::map<std::string, std::string>{{"session.disable_prepacking", "1"}}));
+}
+
+TEST(EngineParameters, WrongValuesAreErrorsThatNameTheKey) {
+  for (const char* key : {"intra_op_thread_count", "execution_mode", "enable_mem_arena", "ridge.spin",
+                          "ridge.graph_level", "ridge.precision"}) {
+    auto plan = plan_from(parameter(key, "banana"));
+    ASSERT_FALSE(plan) << key;
+    EXPECT_TRUE(contains(plan.error().message, key)) << plan.error().message;
+  }
+  EXPECT_FALSE(plan_from("optimization { graph { level: 7 } }"));
+}
+
+TEST(EngineParameters, CoresAreDividedAmongTheInstances) {
+  EXPECT_EQ(plan_from("instance_group { count: 2 }", 4)->threads, 2);
+  EXPECT_EQ(plan_from("instance_group { count: 9 }", 4)->threads, 1);
+  EXPECT_EQ(plan_from("instance_group { count: 2 }", 0)->threads, 0);
+  EXPECT_EQ(plan_from("instance_group { count: 2 } " + parameter("ridge.threads", "4"), 4)->threads, 4);
+}
+
+}  // namespace
+}  // namespace ridge::serve

@@ -1,0 +1,102 @@
+#include "serve/repository.h"
+
+#include <gtest/gtest.h>
+
+#include "serve/override_files.h"
+#include "serve/repository_watch.h"
+#include "serve/test_session.h"
+
+namespace ridge::serve {
+namespace {
+
+TEST(Repository, ModelNamesAreOneFolder) {
+  for (const std::string name : {"", " ", ".", "..", "a/b", "/a", "a\\b"}) EXPECT_FALSE(check_model_name(name)) << name;
+  EXPECT_FALSE(check_model_name(std::string("a\0b", 3)));
+  EXPECT_FALSE(check_model_name(std::string(256, 'x')));
+  for (const std::string name : {"a", "a.b", "..a", "a-b_c", "\xc3\xa9"})
+    EXPECT_TRUE(check_model_name(name).ok()) << name;
+}
+
+TEST(Repository, PathsStayInside) {
+  for (const std::string path : {"", "/etc/passwd", "../x", "a/../b", "a/..", "a/", "./a"})
+    EXPECT_FALSE(check_relative_path(path)) << path;
+  EXPECT_FALSE(check_relative_path("1/" + std::string(256, 'x')));
+  EXPECT_TRUE(check_relative_path("1/model.onnx").ok());
+}
+
+TEST(Repository, ListsModelsAndRefusesTheSameNameTwice) {
+  TemporaryFolder first, second;
+  first.write("b/1/model.onnx", "");
+  first.write("a/1/model.onnx", "");
+  first.write(".hidden/1/model.onnx", "");
+  first.write("file.txt", "");
+  second.write("c/1/model.onnx", "");
+  auto models = scan_repositories({first.path(), second.path()});
+  ASSERT_TRUE(models);
+  ASSERT_EQ(models->size(), 3u);
+  EXPECT_EQ((*models)[0].name, "a");
+  EXPECT_EQ((*models)[2].path, second.path() + "/c");
+  second.write("a/1/model.onnx", "");
+  EXPECT_FALSE(scan_repositories({first.path(), second.path()}));
+  EXPECT_FALSE(scan_repositories({first.path() + "/nowhere"}));
+  EXPECT_FALSE(find_model({first.path()}, "../" + std::filesystem::path(second.path()).filename().string()));
+}
+
+TEST(Repository, VersionsAreNumbersWithoutLeadingZero) {
+  TemporaryFolder folder;
+  for (const char* name : {"2", "10", "01", "0", "x", "3a", "-4", ".5", "99999999999999999999"})
+    folder.write(std::string(name) + "/model.onnx", "");
+  folder.write("7", "a file");
+  EXPECT_EQ(list_versions(folder.path()), (std::vector<int64_t>{2, 10}));
+}
+
+TEST(Repository, FindsAModelFileOrTheOneInAFolderOfItsName) {
+  TemporaryFolder folder;
+  folder.write("1/model.onnx", "");
+  folder.write("2/model.onnx/model.onnx", "");
+  EXPECT_EQ(*find_model_file(folder.path(), 1, "model.onnx"), folder.path() + "/1/model.onnx");
+  EXPECT_EQ(*find_model_file(folder.path(), 2, "model.onnx"), folder.path() + "/2/model.onnx/model.onnx");
+  EXPECT_EQ(find_model_file(folder.path(), 3, "model.onnx").error().code, Code::kNotFound);
+  EXPECT_FALSE(find_model_file(folder.path(), 1, "../2/model.onnx"));
+}
+
+TEST(Repository, ReadsLabelsLineByLine) {
+  TemporaryFolder folder;
+  folder.write("labels.txt", "cat\r\ndog\n\nbird");
+  EXPECT_EQ(*read_labels(folder.path(), "labels.txt"), (std::vector<std::string>{"cat", "dog", "", "bird"}));
+  EXPECT_FALSE(read_labels(folder.path(), "none.txt"));
+}
+
+TEST(Repository, AFingerprintChangesWithTheFiles) {
+  TemporaryFolder folder;
+  folder.write("1/model.onnx", "a");
+  std::string before = fingerprint(folder.path());
+  EXPECT_EQ(fingerprint(folder.path()), before);
+  folder.write("1/model.onnx", "ab");
+  EXPECT_NE(fingerprint(folder.path()), before);
+  EXPECT_EQ(fingerprint(folder.path() + "/none"), "");
+}
+
+TEST(RepositoryWatch, SaysWhatIsNewChangedAndGone) {
+  RepositoryChanges changes =
+      compare_views({{"same", "1"}, {"changed", "1"}, {"gone", "1"}}, {{"same", "1"}, {"changed", "2"}, {"new", "1"}});
+  EXPECT_EQ(changes.load, (std::vector<std::string>{"changed", "new"}));
+  EXPECT_EQ(changes.unload, (std::vector<std::string>{"gone"}));
+}
+
+TEST(OverrideFiles, LiveAsLongAsTheirOwner) {
+  std::string path;
+  {
+    auto files = write_override_files({{"1/model.onnx", "abc"}, {"labels.txt", "x"}});
+    ASSERT_TRUE(files) << files.error().message;
+    path = (*files)->path();
+    EXPECT_EQ(std::filesystem::file_size(path + "/1/model.onnx"), 3u);
+    auto permissions = std::filesystem::status(path).permissions();
+    EXPECT_EQ(permissions & std::filesystem::perms::others_all, std::filesystem::perms::none);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(write_override_files({{"../evil", "x"}}));
+}
+
+}  // namespace
+}  // namespace ridge::serve

@@ -1,0 +1,171 @@
+#include "serve/request_queue.h"
+
+#include <gtest/gtest.h>
+
+namespace ridge::serve {
+namespace {
+
+using std::chrono::microseconds;
+
+TimePoint at(int64_t us) { return TimePoint(microseconds(us)); }
+
+JobPtr make_job(const std::string& id, int64_t rows = 1, int64_t width = 2, uint64_t priority = 0,
+                std::optional<Nanoseconds> timeout = {}) {
+  auto job = std::make_unique<Job>();
+  job->request.model = "m";
+  job->request.id = id;
+  job->request.priority = priority;
+  job->request.timeout = timeout;
+  job->request.inputs.push_back({"x", DataType::kFp32, {rows, width}, {}});
+  job->rows = rows;
+  return job;
+}
+
+QueueSettings settings_of_levels(std::vector<QueuePolicy> levels, size_t default_level = 0) {
+  QueueSettings settings;
+  settings.batch = {true, 4, {}, {}};
+  settings.levels = std::move(levels);
+  settings.default_level = default_level;
+  return settings;
+}
+
+std::string ids(const Jobs& jobs) {
+  std::string text;
+  for (const JobPtr& job : jobs) text += job->request.id;
+  return text;
+}
+
+Status add(RequestQueue& queue, JobPtr job, int64_t now_us = 0) { return queue.add(job, at(now_us)); }
+
+std::string take_all(RequestQueue& queue, int64_t now_us = 0) {
+  std::string text;
+  while (queue.size() > 0) {
+    BatchDecision decision = queue.decide(at(now_us));
+    if (decision.action != BatchDecision::Action::kRun) return text + "?";
+    Jobs batch;
+    queue.take(decision.requests, batch);
+    text += ids(batch) + " ";
+  }
+  return text;
+}
+
+TEST(RequestQueue, MergesEqualShapesInOrder) {
+  RequestQueue queue(settings_of_levels({{}}), false);
+  for (const char* id : {"a", "b", "c", "d", "e"}) ASSERT_TRUE(add(queue, make_job(id)));
+  EXPECT_EQ(take_all(queue), "abcd e ");
+}
+
+TEST(RequestQueue, KeepsOtherShapesApart) {
+  RequestQueue queue(settings_of_levels({{}}), false);
+  ASSERT_TRUE(add(queue, make_job("a", 1, 2)));
+  ASSERT_TRUE(add(queue, make_job("b", 1, 3)));
+  ASSERT_TRUE(add(queue, make_job("c", 1, 3)));
+  ASSERT_TRUE(add(queue, make_job("d", 1, 2)));
+  EXPECT_EQ(take_all(queue), "a bc d ");
+}
+
+TEST(RequestQueue, KeepsRequestsWithAndWithoutAnOptionalInputApart) {
+  RequestQueue queue(settings_of_levels({{}}), false);
+  ASSERT_TRUE(add(queue, make_job("a")));
+  JobPtr without = make_job("b");
+  without->request.inputs[0] = {};
+  ASSERT_TRUE(add(queue, std::move(without)));
+  EXPECT_EQ(take_all(queue), "a b ");
+}
+
+TEST(RequestQueue, RefusesWhenFullAndLeavesTheJob) {
+  QueuePolicy two;
+  two.max_size = 2;
+  RequestQueue queue(settings_of_levels({two}), false);
+  ASSERT_TRUE(add(queue, make_job("a")));
+  ASSERT_TRUE(add(queue, make_job("b")));
+  JobPtr third = make_job("c");
+  Status refused = queue.add(third, at(0));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_NE(refused.error().message.find("Exceeds maximum queue size"), std::string::npos);
+  ASSERT_TRUE(third);
+  EXPECT_EQ(queue.size(), 2u);
+}
+
+TEST(RequestQueue, IsBoundedWithoutALimitInTheConfiguration) {
+  QueueSettings settings = settings_of_levels({{}});
+  settings.size_limit = 1;
+  RequestQueue queue(settings, false);
+  ASSERT_TRUE(add(queue, make_job("a")));
+  EXPECT_FALSE(add(queue, make_job("b")));
+}
+
+TEST(RequestQueue, ServesHigherPriorityFirst) {
+  RequestQueue queue(settings_of_levels({{}, {}, {}}, 1), false);
+  ASSERT_TRUE(add(queue, make_job("c", 4, 2, 3)));
+  ASSERT_TRUE(add(queue, make_job("b", 4)));
+  ASSERT_TRUE(add(queue, make_job("a", 4, 2, 1)));
+  EXPECT_EQ(take_all(queue), "a b c ");
+}
+
+TEST(RequestQueue, RefusesAnUnknownPriority) {
+  RequestQueue queue(settings_of_levels({{}}), false);
+  Status refused = add(queue, make_job("a", 1, 2, 2));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+}
+
+TEST(RequestQueue, ExpiresWhatWaitedTooLong) {
+  QueuePolicy policy;
+  policy.default_timeout = microseconds(100);
+  RequestQueue queue(settings_of_levels({policy}), false);
+  ASSERT_TRUE(add(queue, make_job("a"), 0));
+  ASSERT_TRUE(add(queue, make_job("b"), 50));
+  EXPECT_EQ(queue.next_deadline(), at(100));
+  Jobs expired;
+  queue.expire(at(99), expired);
+  EXPECT_EQ(ids(expired), "");
+  queue.expire(at(100), expired);
+  EXPECT_EQ(ids(expired), "a");
+  EXPECT_EQ(queue.next_deadline(), at(150));
+  EXPECT_EQ(queue.size(), 1u);
+  EXPECT_EQ(take_all(queue), "b ");
+}
+
+TEST(RequestQueue, DelaysExpiredRequestsWhereThePolicySaysSo) {
+  QueuePolicy policy;
+  policy.default_timeout = microseconds(100);
+  policy.delay_expired = true;
+  RequestQueue queue(settings_of_levels({policy}), false);
+  ASSERT_TRUE(add(queue, make_job("a", 4), 0));
+  ASSERT_TRUE(add(queue, make_job("b", 4), 50));
+  Jobs expired;
+  queue.expire(at(120), expired);
+  EXPECT_TRUE(expired.empty());
+  EXPECT_EQ(take_all(queue), "b a ");
+}
+
+TEST(RequestQueue, ARequestMayOnlyShortenItsTimeoutAndOnlyIfAllowed) {
+  QueuePolicy fixed;
+  fixed.default_timeout = microseconds(100);
+  RequestQueue refuses(settings_of_levels({fixed}), false);
+  ASSERT_TRUE(add(refuses, make_job("a", 1, 2, 0, microseconds(10))));
+  EXPECT_EQ(refuses.next_deadline(), at(100));
+  QueuePolicy open = fixed;
+  open.allow_timeout_override = true;
+  RequestQueue allows(settings_of_levels({open}), false);
+  ASSERT_TRUE(add(allows, make_job("a", 1, 2, 0, microseconds(1000))));
+  EXPECT_EQ(allows.next_deadline(), at(100));
+  ASSERT_TRUE(add(allows, make_job("b", 1, 2, 0, microseconds(10))));
+  EXPECT_EQ(allows.next_deadline(), at(10));
+  RequestQueue none(settings_of_levels({{}}), false);
+  ASSERT_TRUE(add(none, make_job("a", 1, 2, 0, microseconds(10))));
+  EXPECT_EQ(none.next_deadline(), TimePoint::max());
+}
+
+TEST(RequestQueue, AHugeTimeoutIsNone) {
+  QueuePolicy policy;
+  policy.allow_timeout_override = true;
+  RequestQueue queue(settings_of_levels({policy}), false);
+  ASSERT_TRUE(add(queue, make_job("a", 1, 2, 0, Nanoseconds::max()), 1000));
+  EXPECT_EQ(queue.next_deadline(), TimePoint::max());
+}
+
+}  // namespace
+}  // namespace ridge::serve

@@ -1,0 +1,197 @@
+#include "serve/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "serve/deadline_timer.h"
+#include "serve/ordered_delivery.h"
+
+namespace ridge::serve {
+namespace {
+
+using namespace std::chrono_literals;
+
+JobPtr make_job(int64_t rows = 1) {
+  auto job = std::make_unique<Job>();
+  job->request.model = "m";
+  job->rows = rows;
+  return job;
+}
+
+QueueSettings merging(int64_t max_rows, Nanoseconds delay) {
+  QueueSettings settings;
+  settings.batch = {true, max_rows, {}, delay};
+  settings.levels = {{}};
+  return settings;
+}
+
+TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
+  Scheduler scheduler(merging(8, 0ns), true);
+  for (int i = 0; i < 3; ++i) {
+    JobPtr job = make_job();
+    ASSERT_TRUE(scheduler.submit(job));
+    EXPECT_FALSE(job);
+  }
+  Batch batch;
+  ASSERT_TRUE(scheduler.take(batch));
+  EXPECT_EQ(batch.jobs.size(), 3u);
+  EXPECT_EQ(batch.ticket, 0u);
+}
+
+TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
+  Scheduler scheduler(merging(8, 30ms), true);
+  std::atomic<bool> taken{false};
+  TimePoint start = Clock::now();
+  std::jthread worker([&] {
+    Batch batch;
+    taken = scheduler.take(batch) && batch.jobs.size() == 1;
+  });
+  JobPtr job = make_job();
+  ASSERT_TRUE(scheduler.submit(job));
+  worker.join();
+  EXPECT_TRUE(taken);
+  EXPECT_GE(Clock::now() - start, 30ms);
+}
+
+TEST(Scheduler, AFullBatchDoesNotWaitForTheDelay) {
+  Scheduler scheduler(merging(2, 1h), true);
+  std::jthread worker([&] {
+    Batch batch;
+    EXPECT_TRUE(scheduler.take(batch));
+    EXPECT_EQ(batch.jobs.size(), 2u);
+  });
+  for (int i = 0; i < 2; ++i) {
+    JobPtr job = make_job();
+    ASSERT_TRUE(scheduler.submit(job));
+  }
+}
+
+TEST(Scheduler, CloseHandsOutTheRestThenEndsTheWorkers) {
+  Scheduler scheduler(merging(8, 1h), true);
+  JobPtr job = make_job();
+  ASSERT_TRUE(scheduler.submit(job));
+  scheduler.close();
+  job = make_job();
+  auto refused = scheduler.submit(job);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_TRUE(job) << "a refused job stays with its owner";
+  Batch batch;
+  EXPECT_TRUE(scheduler.take(batch));
+  EXPECT_EQ(batch.jobs.size(), 1u);
+  EXPECT_FALSE(scheduler.take(batch));
+}
+
+TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
+  for (Nanoseconds delay : {Nanoseconds(0ns), Nanoseconds(200us)}) {
+    Scheduler scheduler(merging(4, delay), true);
+    constexpr int kJobs = 4000;
+    std::atomic<int> taken{0};
+    {
+      std::vector<std::jthread> workers;
+      for (int i = 0; i < 3; ++i)
+        workers.emplace_back([&] {
+          Batch batch;
+          while (scheduler.take(batch)) taken += static_cast<int>(batch.jobs.size());
+        });
+      std::vector<std::jthread> clients;
+      for (int i = 0; i < 2; ++i)
+        clients.emplace_back([&] {
+          for (int n = 0; n < kJobs / 2; ++n) {
+            JobPtr job = make_job();
+            ASSERT_TRUE(scheduler.submit(job));
+            if (n % 64 == 0) std::this_thread::yield();
+          }
+        });
+      clients.clear();
+      for (int i = 0; i < 5000 && taken < kJobs; ++i) std::this_thread::sleep_for(1ms);
+      EXPECT_EQ(taken, kJobs) << "nothing is left behind while workers are idle";
+      scheduler.close();
+    }
+    EXPECT_EQ(taken, kJobs);
+  }
+}
+
+TEST(Scheduler, SaysOnceWhenTheNextDeadlineIs) {
+  QueueSettings settings = merging(8, 1h);
+  settings.levels[0].default_timeout = 1h;
+  Scheduler scheduler(settings, true);
+  JobPtr job = make_job();
+  auto first = scheduler.submit(job);
+  ASSERT_TRUE(first);
+  EXPECT_NE(*first, TimePoint::max());
+  job = make_job();
+  auto second = scheduler.submit(job);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(*second, TimePoint::max()) << "the first is earlier and was said";
+  Jobs expired;
+  scheduler.expire(*first, expired);
+  EXPECT_EQ(expired.size(), 1u);
+  EXPECT_EQ(scheduler.waiting(), 1u);
+}
+
+class Recorder : public Expirable {
+ public:
+  TimePoint expire(TimePoint now) override {
+    calls.push_back(now);
+    ++count;
+    return calls.size() == 1 ? now + 10ms : TimePoint::max();
+  }
+  std::vector<TimePoint> calls;
+  std::atomic<int> count{0};
+};
+
+TEST(DeadlineTimer, CallsWhenTheTimeHasComeAndAgainWhenAsked) {
+  DeadlineTimer timer;
+  auto recorder = std::make_shared<Recorder>();
+  TimePoint when = Clock::now() + 20ms;
+  timer.schedule(Clock::now() + 1h, recorder);
+  timer.schedule(when, recorder);
+  for (int i = 0; i < 2000 && recorder->count < 2; ++i) std::this_thread::sleep_for(1ms);
+  ASSERT_EQ(recorder->count, 2);
+  EXPECT_GE(recorder->calls[0], when);
+  EXPECT_GE(recorder->calls[1], recorder->calls[0] + 10ms);
+}
+
+TEST(DeadlineTimer, SkipsTargetsThatAreGone) {
+  DeadlineTimer timer;
+  auto gone = std::make_shared<Recorder>();
+  auto here = std::make_shared<Recorder>();
+  timer.schedule(Clock::now() + 5ms, gone);
+  timer.schedule(Clock::now() + 10ms, here);
+  gone.reset();
+  for (int i = 0; i < 2000 && here->count < 1; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_GE(here->count, 1);
+}
+
+TEST(OrderedDelivery, RunsActionsInTheOrderOfTheirTickets) {
+  OrderedDelivery delivery;
+  std::string text;
+  delivery.bring(2, [&] { text += "c"; });
+  delivery.bring(1, [&] { text += "b"; });
+  EXPECT_EQ(text, "");
+  delivery.bring(0, [&] { text += "a"; });
+  EXPECT_EQ(text, "abc");
+  delivery.bring(3, [&] { text += "d"; });
+  EXPECT_EQ(text, "abcd");
+}
+
+TEST(OrderedDelivery, KeepsTheOrderAcrossThreads) {
+  OrderedDelivery delivery;
+  std::vector<uint64_t> seen;  // unguarded: the actions never overlap
+  {
+    std::vector<std::jthread> threads;
+    for (uint64_t first = 0; first < 4; ++first)
+      threads.emplace_back([&, first] {
+        for (uint64_t ticket = first; ticket < 2000; ticket += 4)
+          delivery.bring(ticket, [&seen, ticket] { seen.push_back(ticket); });
+      });
+  }
+  ASSERT_EQ(seen.size(), 2000u);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+}
+
+}  // namespace
+}  // namespace ridge::serve

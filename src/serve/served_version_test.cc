@@ -1,0 +1,223 @@
+#include "serve/served_version.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "serve/test_session.h"
+
+namespace ridge::serve {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ServedVersionTest : public testing::Test {
+ protected:
+  ServedVersionTest() {
+    settings_.name = "m";
+    settings_.version = 1;
+    settings_.max_batch_size = 4;
+    settings_.model_inputs = 1;
+    settings_.inputs = {{"x", DataType::kFp32, {2}, {}, false, 0, {}, {}}};
+    settings_.outputs = {{"y", DataType::kFp32, {2}, {}, false, 0, {}, Shape{2}}};
+    settings_.fixed_input_shapes = true;
+    settings_.queue.batch = {true, 4, {}, 0ns};
+    settings_.queue.levels = {{}};
+  }
+  // Starts a version with `instances` sessions that do `run`.
+  std::shared_ptr<ServedVersion> start(TestSession::Run run = TestSession::echo, int instances = 1) {
+    LoadedModel model;
+    settings_.instances = instances;
+    model.settings = settings_;
+    model.config = std::make_shared<const Json>();
+    for (int i = 0; i < instances; ++i) model.sessions.push_back(std::make_unique<TestSession>(pair_signature(), run));
+    auto version = std::make_shared<ServedVersion>(std::move(model), timer_);
+    version->start();
+    return version;
+  }
+  static std::future<Result<InferResponse>> ask(ServedVersion& version, std::vector<float> values,
+                                                std::optional<Nanoseconds> timeout = {}) {
+    auto promise = std::make_shared<std::promise<Result<InferResponse>>>();
+    InferRequest request = pair_request("m", std::move(values));
+    request.timeout = timeout;
+    auto answer = promise->get_future();
+    version.infer(std::move(request),
+                  [promise](Result<InferResponse> response) { promise->set_value(std::move(response)); });
+    return answer;
+  }
+
+  DeadlineTimer timer_;
+  ModelSettings settings_;
+};
+
+TEST_F(ServedVersionTest, RequestsThatWaitTogetherRunTogether) {
+  auto gate = std::make_shared<Gate>();
+  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
+    gate->pass();
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto first = ask(*version, {1, 2});
+  gate->await(1);
+  std::vector<std::future<Result<InferResponse>>> others;
+  for (int i = 0; i < 3; ++i) others.push_back(ask(*version, {static_cast<float>(i), 0}));
+  EXPECT_EQ(version->statistics().pending, 3u);
+  gate->open();
+  ASSERT_TRUE(first.get());
+  for (int i = 0; i < 3; ++i) {
+    auto answer = others[static_cast<size_t>(i)].get();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(floats_of(answer->outputs[0].data), (std::vector<float>{static_cast<float>(i), 0}));
+  }
+  ModelStatistics statistics = version->statistics();
+  EXPECT_EQ(statistics.execution_count, 2u);
+  EXPECT_EQ(statistics.inference_count, 4u);
+  EXPECT_EQ(statistics.success.count, 4u);
+  EXPECT_EQ(statistics.pending, 0u);
+}
+
+TEST_F(ServedVersionTest, AnEngineFailureAnswersEveryRequestOfItsBatchOnly) {
+  std::atomic<int> runs{0};
+  auto version = start([&runs](auto inputs, auto wanted, auto outputs) {
+    if (++runs == 1) return Status(Error{Code::kFailed, "broken"});
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto failed = ask(*version, {1, 2}).get();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kFailed);
+  EXPECT_TRUE(ask(*version, {1, 2}).get());
+  ModelStatistics statistics = version->statistics();
+  EXPECT_EQ(statistics.fail.count, 1u);
+  EXPECT_EQ(statistics.backend_failed, 1u);
+  EXPECT_EQ(statistics.success.count, 1u);
+}
+
+TEST_F(ServedVersionTest, AnInvalidRequestIsAnsweredAtOnceAndNotCounted) {
+  auto version = start();
+  auto refused = ask(*version, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  ASSERT_EQ(refused.wait_for(0s), std::future_status::ready);
+  EXPECT_EQ(refused.get().error().code, Code::kInvalid);
+  EXPECT_EQ(version->statistics().fail.count, 0u);
+}
+
+TEST_F(ServedVersionTest, AFullQueueRefusesAtOnce) {
+  settings_.queue.levels[0].max_size = 1;
+  auto gate = std::make_shared<Gate>();
+  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
+    gate->pass();
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto running = ask(*version, {1, 2});
+  gate->await(1);
+  auto waiting = ask(*version, {1, 2});
+  auto refused = ask(*version, {1, 2});
+  ASSERT_EQ(refused.wait_for(0s), std::future_status::ready);
+  EXPECT_EQ(refused.get().error().code, Code::kUnavailable);
+  gate->open();
+  EXPECT_TRUE(running.get());
+  EXPECT_TRUE(waiting.get());
+  EXPECT_EQ(version->statistics().rejected, 1u);
+}
+
+TEST_F(ServedVersionTest, ATimeoutInTheQueueIsEnforcedWhenItPassesThoughAllWorkersAreBusy) {
+  settings_.queue.levels[0].allow_timeout_override = true;
+  auto gate = std::make_shared<Gate>();
+  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
+    gate->pass();
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto running = ask(*version, {1, 2});
+  gate->await(1);
+  auto impatient = ask(*version, {1, 2}, 20ms);
+  auto patient = ask(*version, {1, 2});
+  ASSERT_EQ(impatient.wait_for(30s), std::future_status::ready) << "the worker is still held";
+  auto answer = impatient.get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kUnavailable);
+  EXPECT_NE(answer.error().message.find("timeout expired"), std::string::npos);
+  gate->open();
+  EXPECT_TRUE(running.get());
+  EXPECT_TRUE(patient.get());
+  EXPECT_EQ(version->statistics().rejected, 1u);
+}
+
+TEST_F(ServedVersionTest, AnswersKeepTheirOrderWhereTheConfigurationAsksForIt) {
+  settings_.preserve_ordering = true;
+  settings_.queue.batch.merge = false;
+  auto gate = std::make_shared<Gate>();
+  auto version = start(
+      [gate](auto inputs, auto wanted, auto outputs) {
+        if (floats_of(inputs[0].data)[0] == 0) gate->pass();  // the first request is slow
+        return TestSession::echo(inputs, wanted, outputs);
+      },
+      2);
+  std::mutex mutex;
+  std::vector<float> order;
+  std::promise<void> all;
+  for (int i = 0; i < 20; ++i) {
+    version->infer(pair_request("m", {static_cast<float>(i), 0}), [&](Result<InferResponse> answer) {
+      std::lock_guard lock(mutex);
+      order.push_back(answer ? floats_of(answer->outputs[0].data)[0] : -1);
+      if (order.size() == 20) all.set_value();
+    });
+    if (i == 0) gate->await(1);
+  }
+  gate->open();
+  all.get_future().wait();
+  std::lock_guard lock(mutex);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_F(ServedVersionTest, InstancesRunAtTheSameTime) {
+  settings_.queue.batch.merge = false;
+  auto gate = std::make_shared<Gate>();
+  auto version = start(
+      [gate](auto inputs, auto wanted, auto outputs) {
+        gate->pass();
+        return TestSession::echo(inputs, wanted, outputs);
+      },
+      2);
+  auto a = ask(*version, {1, 2});
+  auto b = ask(*version, {3, 4});
+  gate->await(2);  // both are inside
+  gate->open();
+  EXPECT_TRUE(a.get());
+  EXPECT_TRUE(b.get());
+}
+
+TEST_F(ServedVersionTest, TheBodyIsReleasedWhenItsRequestIsAnswered) {
+  auto version = start();
+  InferRequest request = pair_request("m", {1, 2});
+  std::weak_ptr<const void> body = request.body;
+  std::promise<void> answered;
+  version->infer(std::move(request), [&](Result<InferResponse>) { answered.set_value(); });
+  answered.get_future().wait();
+  version->close();
+  version->join();
+  EXPECT_TRUE(body.expired());
+}
+
+TEST_F(ServedVersionTest, ManyClientsGetTheirOwnAnswers) {
+  auto version = start(TestSession::echo, 2);
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> clients;
+    for (int c = 0; c < 4; ++c)
+      clients.emplace_back([&, c] {
+        for (int i = 0; i < 500; ++i) {
+          std::vector<float> values(static_cast<size_t>(2 * (1 + i % 3)), static_cast<float>(c * 1000 + i));
+          auto answer = ask(*version, values).get();
+          if (!answer || floats_of(answer->outputs[0].data) != values) ++wrong;
+        }
+      });
+  }
+  EXPECT_EQ(wrong, 0);
+  ModelStatistics statistics = version->statistics();
+  EXPECT_EQ(statistics.success.count, 2000u);
+  uint64_t rows = 0;
+  for (const BatchStatistic& batch : statistics.batches) rows += batch.batch_size * batch.compute_infer.count;
+  EXPECT_EQ(rows, statistics.inference_count);
+}
+
+}  // namespace
+}  // namespace ridge::serve
