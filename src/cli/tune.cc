@@ -218,9 +218,8 @@ Result<Found> search(const Request& request, const hw::Machine& machine, const m
   tune::Store store(request.options.store, key);
   if (request.options.fresh) store.clear();
   tune::Search search(std::move(space), request.goal, request.options.trials);
-  tune::TuneOptions how{request.goal, request.options.seconds, interrupted, [&](const std::string& step, double share) {
-                          progress.update(step, share);
-                        }};
+  tune::TuneOptions how{request.goal, request.options.seconds, interrupted,
+                        [&](const std::string& step, double share) { progress.update(step, share); }};
   RIDGE_ASSIGN(tune::Explored explored, tune::explore(search, contest, store, how));
   tuning.trials = search.trials();
   RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, contest, explored, untuned.trial, how));
@@ -241,13 +240,13 @@ Result<Found> search(const Request& request, const hw::Machine& machine, const m
                                          contest.info(), costs.one, machine);
   tuning.best = tuning.baseline;
   if (decision.candidate != tune::baseline_candidate()) {
-    tuning.best = tune::to_measurement(decision.trial.candidate, tune::to_plan(decision.candidate, plan), contest.info(),
-                                       tune::at_batch(costs, decision.candidate.batch), machine);
+    tuning.best = tune::to_measurement(decision.trial.candidate, tune::to_plan(decision.candidate, plan),
+                                       contest.info(), tune::at_batch(costs, decision.candidate.batch), machine);
     RIDGE_ASSIGN(tuning.drift, contest.drift(decision.candidate));
   }
-  found.facts = {request.options.name,         contest.signature(),     decision.candidate,
-                 untuned.batching.possible,    verified_batch(search),  tuning.best.latency_ms.p50,
-                 tuning.best.latency_ms.p99,   request.goal.p99_ms};
+  found.facts = {request.options.name,       contest.signature(),    decision.candidate,
+                 untuned.batching.possible,  verified_batch(search), tuning.best.latency_ms.p50,
+                 tuning.best.latency_ms.p99, request.goal.p99_ms};
   return found;
 }
 
@@ -292,17 +291,19 @@ std::vector<std::string> row(const char* title, const measure::Measurement& m) {
 }
 
 void render(const tune::Tuning& tuning) {
-  print(table({"", "instances × threads", "batch", "throughput", "p50", "p99", "of the limit", "runs"},
-              {row("untuned", tuning.baseline), row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
-              "llrrrrrr"));
-  print(fmt::format("{} of {} candidates measured in {} trials ({} reused), {:.0f} s; the baseline against itself: ±{:.1f} %",
-                    tuning.measured, tuning.candidates, tuning.trials, tuning.reused, tuning.seconds, tuning.noise_percent));
-  for (const tune::Skipped& skipped : tuning.skipped) print(fmt::format("  {:>4} skipped: {}", skipped.count, skipped.reason));
+  print(table(
+      {"", "instances × threads", "batch", "throughput", "p50", "p99", "of the limit", "runs"},
+      {row("untuned", tuning.baseline), row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
+      "llrrrrrr"));
+  print(fmt::format(
+      "{} of {} candidates measured in {} trials ({} reused), {:.0f} s; the baseline against itself: ±{:.1f} %",
+      tuning.measured, tuning.candidates, tuning.trials, tuning.reused, tuning.seconds, tuning.noise_percent));
+  for (const tune::Skipped& skipped : tuning.skipped)
+    print(fmt::format("  {:>4} skipped: {}", skipped.count, skipped.reason));
   if (!tuning.batching.empty()) print("requests are not merged into batches: " + tuning.batching);
-  print(fmt::format("drift against the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}", tuning.drift.max_abs,
-                    tuning.drift.relative_l2, format_percent(100 * tuning.drift.top1_agreement)));
-  if (!tuning.repository.empty())
-    print(fmt::format("written: {}", tuning.repository));
+  print(fmt::format("drift against the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}",
+                    tuning.drift.max_abs, tuning.drift.relative_l2, format_percent(100 * tuning.drift.top1_agreement)));
+  if (!tuning.repository.empty()) print(fmt::format("written: {}", tuning.repository));
   if (tuning.interrupted) print("interrupted: this is the best found until then, judged by the search's own trials");
   print(tune::conclusion(tuning));
 }

@@ -16,7 +16,9 @@ const char* spin_name(plan::Spin spin) {
   return "default";
 }
 
-std::string counted(int number, const char* thing) { return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s"); }
+std::string counted(int number, const char* thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
 
 }  // namespace
 

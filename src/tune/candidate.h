@@ -11,7 +11,7 @@
 namespace ridge::tune {
 
 struct Candidate {
-  int threads = 0;           // per instance; 0 = the engine's own default
+  int threads = 0;  // per instance; 0 = the engine's own default
   int instances = 1;
   int64_t batch = 1;
   plan::Spin spin = plan::Spin::kDefault;

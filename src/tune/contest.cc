@@ -120,9 +120,11 @@ bool has_strings(const engine::Signature& signature) {
 std::string fixed_by_signature(const engine::Signature& signature) {
   auto fixed = [](const TensorSpec& spec) { return spec.shape.empty() || spec.shape[0] >= 0; };
   for (const TensorSpec& input : signature.inputs)
-    if (fixed(input)) return fmt::format("input '{}' has a fixed first dimension: {}", input.name, shape_text(input.shape));
+    if (fixed(input))
+      return fmt::format("input '{}' has a fixed first dimension: {}", input.name, shape_text(input.shape));
   for (const TensorSpec& output : signature.outputs)
-    if (fixed(output)) return fmt::format("output '{}' has a fixed first dimension: {}", output.name, shape_text(output.shape));
+    if (fixed(output))
+      return fmt::format("output '{}' has a fixed first dimension: {}", output.name, shape_text(output.shape));
   if (signature.inputs.empty()) return "the model has no inputs";
   if (has_strings(signature)) return "tensors of strings have no rows of equal size";
   return "";
@@ -156,7 +158,8 @@ struct Contest::State {
 Contest::Contest(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Contest::~Contest() = default;
 
-Result<std::unique_ptr<Contest>> Contest::open(const plan::Plan& base, const model::Graph* graph, ContestOptions options) {
+Result<std::unique_ptr<Contest>> Contest::open(const plan::Plan& base, const model::Graph* graph,
+                                               ContestOptions options) {
   plan::Plan untuned = to_plan(baseline_candidate(), base);
   RIDGE_ASSIGN(measure::Runner baseline, measure::Runner::open(untuned, graph, 1, options.seed));
   return std::unique_ptr<Contest>(
@@ -174,7 +177,8 @@ Batching Contest::check_batching() {
   Result<Drift> apart = drift(pair);
   if (!apart) return {false, "the model fails at batch 2 (" + apart.error().message + ")"};
   if (apart->relative_l2 > kSameRows)
-    return {false, fmt::format("rows run together differ from rows run alone (relative L2 {:.2g})", apart->relative_l2)};
+    return {false,
+            fmt::format("rows run together differ from rows run alone (relative L2 {:.2g})", apart->relative_l2)};
   return {true, ""};
 }
 
@@ -191,7 +195,8 @@ Result<Drift> Contest::drift(const Candidate& candidate) {
   DriftMeter meter;
   auto compare = [&](std::span<const TensorView> row_inputs, std::span<const TensorView> found) -> Status {
     RIDGE_ASSIGN(std::vector<engine::Output> alone, run_once(state.baseline, row_inputs));
-    for (size_t i = 0; i < alone.size(); ++i) RIDGE_TRY(meter.add({alone[i].type, alone[i].shape, alone[i].data}, found[i]));
+    for (size_t i = 0; i < alone.size(); ++i)
+      RIDGE_TRY(meter.add({alone[i].type, alone[i].shape, alone[i].data}, found[i]));
     return {};
   };
   if (candidate.batch == 1) {
@@ -200,8 +205,10 @@ Result<Drift> Contest::drift(const Candidate& candidate) {
   }
   for (const TensorView& output : outputs)
     if (output.shape.empty() || output.shape[0] != candidate.batch)
-      return Error{Code::kFailed, fmt::format("{} rows in, an output of shape {} out", candidate.batch, shape_text(output.shape))};
-  for (int64_t row = 0; row < candidate.batch; ++row) RIDGE_TRY(compare(rows_of(inputs, row, 1), rows_of(outputs, row, 1)));
+      return Error{Code::kFailed,
+                   fmt::format("{} rows in, an output of shape {} out", candidate.batch, shape_text(output.shape))};
+  for (int64_t row = 0; row < candidate.batch; ++row)
+    RIDGE_TRY(compare(rows_of(inputs, row, 1), rows_of(outputs, row, 1)));
   return meter.result();
 }
 

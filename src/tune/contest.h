@@ -20,9 +20,9 @@
 namespace ridge::tune {
 
 struct ContestOptions {
-  std::function<bool()> interrupted;   // polled; may be empty
+  std::function<bool()> interrupted;                  // polled; may be empty
   Nanoseconds slice = std::chrono::milliseconds(60);  // at least; longer where one run is longer
-  uint64_t seed = 1;                   // of the inputs
+  uint64_t seed = 1;                                  // of the inputs
 };
 
 // Whether rows may be merged into one run.
@@ -35,7 +35,8 @@ class Contest {
  public:
   // Opens `base` (engine, model, shapes at batch 1) with the engine's defaults. `graph` tells which integers are valid inputs;
   // may be null.
-  static Result<std::unique_ptr<Contest>> open(const plan::Plan& base, const model::Graph* graph, ContestOptions options);
+  static Result<std::unique_ptr<Contest>> open(const plan::Plan& base, const model::Graph* graph,
+                                               ContestOptions options);
   ~Contest();
 
   const engine::Signature& signature() const;

@@ -13,8 +13,8 @@
 namespace ridge::tune {
 namespace {
 
-constexpr size_t kChunk = 1 << 20;  // [bytes], a multiple of one step over all lanes
-constexpr size_t kLanes = 4;        // independent chains, so that the multiplications overlap
+constexpr size_t kChunk = 1 << 20;                    // [bytes], a multiple of one step over all lanes
+constexpr size_t kLanes = 4;                          // independent chains, so that the multiplications overlap
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio, odd (Knuth, TAOCP vol. 3, 6.4)
 
 struct Hash {

@@ -68,10 +68,10 @@ std::vector<double> elements(const TensorView& tensor) {
 
 Status DriftMeter::add(const TensorView& reference, const TensorView& other) {
   if (reference.type != other.type || reference.shape != other.shape || reference.data.size() != other.data.size())
-    return Error{Code::kFailed, fmt::format("outputs cannot be compared: {} {} ({} bytes) against {} {} ({} bytes)",
-                                            data_type_name(reference.type), shape_text(reference.shape),
-                                            reference.data.size(), data_type_name(other.type), shape_text(other.shape),
-                                            other.data.size())};
+    return Error{Code::kFailed,
+                 fmt::format("outputs cannot be compared: {} {} ({} bytes) against {} {} ({} bytes)",
+                             data_type_name(reference.type), shape_text(reference.shape), reference.data.size(),
+                             data_type_name(other.type), shape_text(other.shape), other.data.size())};
   std::vector<double> a = elements(reference);
   std::vector<double> b = elements(other);
   for (size_t i = 0; i < a.size(); ++i) {
@@ -83,7 +83,8 @@ Status DriftMeter::add(const TensorView& reference, const TensorView& other) {
     other_ += b[i] * b[i];
     product_ += a[i] * b[i];
   }
-  size_t row = reference.shape.empty() || reference.type == DataType::kBytes ? 0 : static_cast<size_t>(reference.shape.back());
+  size_t row =
+      reference.shape.empty() || reference.type == DataType::kBytes ? 0 : static_cast<size_t>(reference.shape.back());
   for (size_t start = 0; row > 1 && start + row <= a.size(); start += row) {
     auto top = [&](const std::vector<double>& values) {
       auto first = values.begin() + static_cast<std::ptrdiff_t>(start);

@@ -15,7 +15,8 @@ TensorView view(DataType type, const Shape& shape, const std::vector<T>& values)
 }
 
 TEST(Drift, OfEqualOutputsIsZero) {
-  std::vector<float> values{1, -2, 3, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 0};
+  std::vector<float> values{1, -2, 3, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                            0};
   DriftMeter meter;
   ASSERT_TRUE(meter.add(view(DataType::kFp32, {2, 3}, values), view(DataType::kFp32, {2, 3}, values)));
   EXPECT_EQ(meter.result().max_abs, 0);

@@ -25,8 +25,8 @@ void add(Outcome& all, const Outcome& more) {
   auto merge = [&](double Outcome::*member) {
     all.*member = weighted(all.*member, all.samples, more.*member, more.samples);
   };
-  for (double Outcome::*member : {&Outcome::rows_per_s, &Outcome::p50_ms, &Outcome::p99_ms, &Outcome::baseline_rows_per_s,
-                                  &Outcome::baseline_p50_ms, &Outcome::baseline_p99_ms})
+  for (double Outcome::*member : {&Outcome::rows_per_s, &Outcome::p50_ms, &Outcome::p99_ms,
+                                  &Outcome::baseline_rows_per_s, &Outcome::baseline_p50_ms, &Outcome::baseline_p99_ms})
     merge(member);
   all.gains.insert(all.gains.end(), more.gains.begin(), more.gains.end());
   all.samples += more.samples;
@@ -69,7 +69,9 @@ void Search::survey() {
     most_threads = std::max(most_threads, entry.candidate.threads);
     most_batch = std::max(most_batch, entry.candidate.batch);
   }
-  auto log_distance = [](auto a, auto b) { return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b))); };
+  auto log_distance = [](auto a, auto b) {
+    return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
+  };
   auto middle = [](auto most) { return std::sqrt(static_cast<double>(most)); };
   for (double threads : {static_cast<double>(most_threads), 1.0, middle(most_threads)})
     for (double batch : {1.0, middle(most_batch)}) {
@@ -77,7 +79,8 @@ void Search::survey() {
       double least = std::numeric_limits<double>::infinity();
       for (size_t i = 0; i < space_.entries.size(); ++i) {
         const Candidate& candidate = space_.entries[i].candidate;
-        if (candidate.spin != plan::Spin::kDefault || candidate.inter_op_threads > 1 || candidate.block_base > 0) continue;
+        if (candidate.spin != plan::Spin::kDefault || candidate.inter_op_threads > 1 || candidate.block_base > 0)
+          continue;
         double idle = log_distance(candidate.threads * candidate.instances, most_threads);
         double distance = log_distance(candidate.threads, threads) + log_distance(candidate.batch, batch) + idle;
         if (distance < least) least = distance, chosen = i;
@@ -203,7 +206,8 @@ std::vector<Standing> Search::pareto() const {
     bool beaten = std::any_of(measured_.begin(), measured_.end(), [&](const Standing& b) {
       const Outcome& x = a.outcome;
       const Outcome& y = b.outcome;
-      return y.rows_per_s >= x.rows_per_s && y.p50_ms <= x.p50_ms && (y.rows_per_s > x.rows_per_s || y.p50_ms < x.p50_ms);
+      return y.rows_per_s >= x.rows_per_s && y.p50_ms <= x.p50_ms &&
+             (y.rows_per_s > x.rows_per_s || y.p50_ms < x.p50_ms);
     });
     if (!beaten) result.push_back(a);
   }

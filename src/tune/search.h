@@ -18,11 +18,11 @@ namespace ridge::tune {
 
 // What one measurement of a candidate in turn with the baseline found.
 struct Outcome {
-  std::vector<double> gains;          // per pair of slices: ln(objective of the candidate / of the baseline); > 0 = better
+  std::vector<double> gains;  // per pair of slices: ln(objective of the candidate / of the baseline); > 0 = better
   double rows_per_s = 0, p50_ms = 0, p99_ms = 0;  // of the candidate
   double baseline_rows_per_s = 0, baseline_p50_ms = 0, baseline_p99_ms = 0;
-  int64_t samples = 0;                // runs of the candidate
-  std::string failure;                // not empty: the candidate cannot run, and why
+  int64_t samples = 0;  // runs of the candidate
+  std::string failure;  // not empty: the candidate cannot run, and why
 };
 
 // The gain with its 95 % confidence interval, as ratios to the baseline.
@@ -36,7 +36,7 @@ Gain gain_of(std::span<const double> log_ratios);
 // Everything known about a measured candidate.
 struct Standing {
   Candidate candidate;
-  Outcome outcome;     // all its measurements together: gains in order, the rest weighted by samples
+  Outcome outcome;  // all its measurements together: gains in order, the rest weighted by samples
   Gain gain;
   bool feasible = true;  // meets the p99 goal
   int trials = 0;
@@ -94,7 +94,7 @@ class Search {
   std::vector<size_t> queue_;       // indices, next first
   std::vector<Standing> measured_;  // successful ones, in order of first measurement
   std::vector<Skipped> skipped_;
-  double limit_slack_ = 1;          // measured / limit where a measurement exceeded its limit; widens the other limits
+  double limit_slack_ = 1;  // measured / limit where a measurement exceeded its limit; widens the other limits
 };
 
 }  // namespace ridge::tune

@@ -132,7 +132,8 @@ TEST(Search, SkipsCandidatesWhoseLimitIsBelowTheBestAndCountsThem) {
   Space space = grid();
   for (Entry& entry : space.entries) {
     entry.max_rows_per_s = smooth(entry.candidate) * 1.05;
-    entry.bound_ms = 1e3 * static_cast<double>(entry.candidate.batch * entry.candidate.instances) / entry.max_rows_per_s;
+    entry.bound_ms =
+        1e3 * static_cast<double>(entry.candidate.batch * entry.candidate.instances) / entry.max_rows_per_s;
   }
   Search bounded(space, Goal{});
   Laboratory(smooth, 1, 3).run(bounded);

@@ -10,8 +10,9 @@
 namespace ridge::tune {
 namespace {
 
-constexpr int64_t kUsualBatch = 8;   // rows that clients commonly send at once
-constexpr double kDelayShare = 0.1;  // of a run: waiting longer for company costs more than the fuller batch gains at low load
+constexpr int64_t kUsualBatch = 8;  // rows that clients commonly send at once
+constexpr double kDelayShare =
+    0.1;  // of a run: waiting longer for company costs more than the fuller batch gains at low load
 
 inference::DataType config_type(DataType type) {
   std::string name = type == DataType::kBytes ? "STRING" : std::string(data_type_name(type));
@@ -61,7 +62,8 @@ ServingConfig serving_config(const ServingFacts& facts) {
   }
   if (best.spin != plan::Spin::kDefault)
     config.parameters.emplace_back("ridge_allow_spinning", best.spin == plan::Spin::kOn ? "1" : "0");
-  for (const auto& [key, value] : to_plan(best, {}).options) config.parameters.emplace_back("ridge_option_" + key, value);
+  for (const auto& [key, value] : to_plan(best, {}).options)
+    config.parameters.emplace_back("ridge_option_" + key, value);
   return config;
 }
 
@@ -77,7 +79,8 @@ std::string config_text(const ServingConfig& config) {
   group.set_kind(inference::ModelInstanceGroup::KIND_CPU);
   if (config.batching) {
     inference::ModelDynamicBatching& batching = *message.mutable_dynamic_batching();
-    for (int64_t size : config.batching->preferred_batch_sizes) batching.add_preferred_batch_size(static_cast<int32_t>(size));
+    for (int64_t size : config.batching->preferred_batch_sizes)
+      batching.add_preferred_batch_size(static_cast<int32_t>(size));
     batching.set_max_queue_delay_microseconds(static_cast<uint64_t>(config.batching->max_queue_delay_us));
   }
   for (const auto& [key, value] : config.parameters) (*message.mutable_parameters())[key].set_string_value(value);

@@ -24,7 +24,7 @@ struct DynamicBatching {
 
 struct ServingConfig {
   std::string name;
-  int64_t max_batch_size = 0;  // 0 = requests carry whole tensors
+  int64_t max_batch_size = 0;               // 0 = requests carry whole tensors
   std::vector<TensorSpec> inputs, outputs;  // dims as in the file: without the batch where max_batch_size > 0
   int instances = 1;
   std::optional<DynamicBatching> batching;
@@ -36,9 +36,9 @@ struct ServingFacts {
   std::string name;
   engine::Signature signature;
   Candidate best;
-  bool batches = false;         // rows of one run are independent: requests may be merged
-  int64_t verified_batch = 1;   // the largest that ran and met the goal
-  double run_ms = 0;            // p50 of one run of `best`
+  bool batches = false;        // rows of one run are independent: requests may be merged
+  int64_t verified_batch = 1;  // the largest that ran and met the goal
+  double run_ms = 0;           // p50 of one run of `best`
   double run_p99_ms = 0;
   std::optional<double> p99_goal_ms;
 };

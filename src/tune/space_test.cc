@@ -65,7 +65,8 @@ TEST(Space, KeepsThreadsTimesInstancesWithinTheUsableThreads) {
     EXPECT_LE(entry.candidate.threads * entry.candidate.instances * entry.candidate.inter_op_threads, 8);
     EXPECT_TRUE(unique.insert(text(entry.candidate)).second) << text(entry.candidate);
   }
-  for (const char* corner : {"threads=8 instances=1 batch=1 spin=default", "threads=1 instances=8 batch=32 spin=default"})
+  for (const char* corner :
+       {"threads=8 instances=1 batch=1 spin=default", "threads=1 instances=8 batch=32 spin=default"})
     EXPECT_TRUE(unique.count(corner)) << corner;
 }
 
@@ -137,7 +138,8 @@ TEST(Space, ForLatencyOneRequestAloneIsEnough) {
 TEST(Space, LeavesOutRunsThatEatUpTheBudget) {
   SpaceOptions options = upto(32);
   options.max_run_ms = 1000;
-  EXPECT_GT(count_of(make_space(machine(), {}, batch_costs(), options), "one run takes too much of the time budget"), 0);
+  EXPECT_GT(count_of(make_space(machine(), {}, batch_costs(), options), "one run takes too much of the time budget"),
+            0);
 }
 
 TEST(Space, KnowsNoLimitOnAMachineThatWasNotMeasured) {

@@ -29,15 +29,17 @@ struct Store::Database {
   ~Database() { sqlite3_close(handle); }
 
   std::string message() const { return handle ? sqlite3_errmsg(handle) : "out of memory"; }
-  bool execute(const std::string& sql) { return sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK; }
+  bool execute(const std::string& sql) {
+    return sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+  }
 
   // Runs one statement with text parameters; the first column of the first row, if any, goes to `answer`.
   bool query(const char* sql, std::span<const std::string> parameters, std::optional<std::string>* answer = nullptr) {
     sqlite3_stmt* statement = nullptr;
     if (sqlite3_prepare_v2(handle, sql, -1, &statement, nullptr) != SQLITE_OK) return false;
     for (size_t i = 0; i < parameters.size(); ++i)
-      sqlite3_bind_text(statement, static_cast<int>(i) + 1, parameters[i].data(), static_cast<int>(parameters[i].size()),
-                        SQLITE_TRANSIENT);
+      sqlite3_bind_text(statement, static_cast<int>(i) + 1, parameters[i].data(),
+                        static_cast<int>(parameters[i].size()), SQLITE_TRANSIENT);
     int status = sqlite3_step(statement);
     if (status == SQLITE_ROW && answer != nullptr) {
       const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
@@ -59,7 +61,8 @@ struct Store::Database {
     std::optional<std::string> answer;
     if (!query("PRAGMA user_version", {}, &answer)) return wrong(message());
     int version = std::atoi(answer.value_or("0").c_str());
-    if (version > kSchemaVersion) return wrong("it was written by a newer ridge (schema " + std::to_string(version) + ")");
+    if (version > kSchemaVersion)
+      return wrong("it was written by a newer ridge (schema " + std::to_string(version) + ")");
     if (!query("PRAGMA quick_check(1)", {}, &answer)) return wrong(message());
     if (answer != "ok") return wrong(answer.value_or("no answer to quick_check"));
     bool prepared = query("PRAGMA journal_mode=WAL", {}) && execute("PRAGMA synchronous=NORMAL") && execute(kSchema) &&
@@ -77,8 +80,8 @@ Store::~Store() = default;
 
 std::optional<Trial> Store::find(const Candidate& candidate, int ordinal) {
   if (!database_) return std::nullopt;
-  std::vector<std::string> parameters{key_.machine, key_.engine, key_.model, key_.shapes, text(candidate),
-                                      std::to_string(ordinal)};
+  std::vector<std::string> parameters{key_.machine, key_.engine,     key_.model,
+                                      key_.shapes,  text(candidate), std::to_string(ordinal)};
   std::optional<std::string> found;
   if (!database_->query("SELECT result FROM trial WHERE machine=? AND engine=? AND model=? AND shapes=? AND candidate=?"
                         " AND ordinal=CAST(? AS INTEGER)",
@@ -95,8 +98,13 @@ std::optional<Trial> Store::find(const Candidate& candidate, int ordinal) {
 
 void Store::keep(const Candidate& candidate, int ordinal, const Trial& trial) {
   if (!database_) return;
-  std::vector<std::string> parameters{key_.machine, key_.engine, key_.model, key_.shapes, text(candidate),
-                                      std::to_string(ordinal), dump_json(to_json(trial))};
+  std::vector<std::string> parameters{key_.machine,
+                                      key_.engine,
+                                      key_.model,
+                                      key_.shapes,
+                                      text(candidate),
+                                      std::to_string(ordinal),
+                                      dump_json(to_json(trial))};
   if (!database_->query("INSERT OR REPLACE INTO trial VALUES (?,?,?,?,?,CAST(? AS INTEGER),?)", parameters))
     give_up(database_->message());
 }
@@ -109,8 +117,8 @@ void Store::clear() {
 }
 
 void Store::give_up(const std::string& why) {
-  log::warning("tuning store {}: {}; results of this run are not kept. Remove the file, or name another by --store", path_,
-               why);
+  log::warning("tuning store {}: {}; results of this run are not kept. Remove the file, or name another by --store",
+               path_, why);
   database_.reset();
 }
 

@@ -22,8 +22,8 @@ void tell(const TuneOptions& options, const std::string& step, double share) {
 std::string so_far(const Search& search) {
   std::optional<Standing> best = search.best();
   if (!best) return "";
-  if (!best->feasible) return fmt::format("; closest to the goal: {}, p99 {}", describe(best->candidate),
-                                          format_ms(best->outcome.p99_ms));
+  if (!best->feasible)
+    return fmt::format("; closest to the goal: {}, p99 {}", describe(best->candidate), format_ms(best->outcome.p99_ms));
   return fmt::format("; best {:.2f}× by {}", best->gain.ratio, describe(best->candidate));
 }
 

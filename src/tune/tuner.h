@@ -18,14 +18,14 @@ namespace ridge::tune {
 struct TuneOptions {
   Goal goal;
   double seconds = 60;  // for the search; what the store already paid for counts. The confirmation comes on top
-  std::function<bool()> interrupted;                                       // polled; may be empty
+  std::function<bool()> interrupted;                                         // polled; may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 
 // Every trial of the search, from the store or just measured.
 struct Explored {
   std::vector<std::pair<Candidate, Trial>> trials;
-  int reused = 0;        // of them from the store
+  int reused = 0;  // of them from the store
   bool interrupted = false;
 };
 Result<Explored> explore(Search& search, Contest& contest, Store& store, const TuneOptions& options);

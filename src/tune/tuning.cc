@@ -12,7 +12,9 @@
 namespace ridge::tune {
 namespace {
 
-const char* objective_name(Objective objective) { return objective == Objective::kThroughput ? "throughput" : "latency"; }
+const char* objective_name(Objective objective) {
+  return objective == Objective::kThroughput ? "throughput" : "latency";
+}
 
 const char* choice_name(Choice choice) {
   switch (choice) {
@@ -55,10 +57,11 @@ std::string limit_sentence(const measure::Measurement& measured) {
 std::string gain_sentence(const Tuning& tuning) {
   const measure::Measurement& best = tuning.best;
   const measure::Measurement& untuned = tuning.baseline;
-  std::string spread = fmt::format("{:.2f}× (95 %: {:.2f} to {:.2f})", tuning.gain.ratio, tuning.gain.low, tuning.gain.high);
+  std::string spread =
+      fmt::format("{:.2f}× (95 %: {:.2f} to {:.2f})", tuning.gain.ratio, tuning.gain.low, tuning.gain.high);
   if (tuning.goal.objective == Objective::kLatency)
-    return fmt::format("answer {} as fast as the engine's defaults: p50 {} against {}", spread, format_ms(best.latency_ms.p50),
-                       format_ms(untuned.latency_ms.p50));
+    return fmt::format("answer {} as fast as the engine's defaults: p50 {} against {}", spread,
+                       format_ms(best.latency_ms.p50), format_ms(untuned.latency_ms.p50));
   return fmt::format("do {} the rows/s of the engine's defaults: {:.4g} against {:.4g}", spread, best.throughput_per_s,
                      untuned.throughput_per_s);
 }

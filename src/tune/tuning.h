@@ -19,17 +19,17 @@ struct Tuning {
   measure::Measurement baseline, best;  // from one interleaved trial
   Candidate candidate;                  // what `best` is
   Choice choice = Choice::kBaseline;
-  Gain gain;                            // of the objective, best over baseline
-  double noise_percent = 0;             // half-width of the interval of the baseline against itself, same number of slices
+  Gain gain;                 // of the objective, best over baseline
+  double noise_percent = 0;  // half-width of the interval of the baseline against itself, same number of slices
   Drift drift;
   std::vector<Standing> pareto;
-  int trials = 0, reused = 0;           // measurements of the search; of them from the store
-  int candidates = 0, measured = 0;     // of the space
+  int trials = 0, reused = 0;        // measurements of the search; of them from the store
+  int candidates = 0, measured = 0;  // of the space
   std::vector<Skipped> skipped;
   bool interrupted = false;
   double seconds = 0;
-  std::string batching;                 // why rows are not merged; empty = they may be
-  std::string repository;               // folder of the version written; empty = none
+  std::string batching;    // why rows are not merged; empty = they may be
+  std::string repository;  // folder of the version written; empty = none
 };
 
 // One side of a trial beside the machine's limits. `costs` are of one run at the candidate's batch.
