@@ -92,8 +92,10 @@ std::vector<std::string> with_joined_switches(std::span<const std::string> argum
   std::vector<std::string> result;
   for (size_t i = 0; i < arguments.size(); ++i) {
     result.push_back(arguments[i]);
-    bool is_switch = std::any_of(names.begin(), names.end(), [&](const auto& row) { return row.first == arguments[i]; });
-    bool has_value = i + 1 < arguments.size() && std::find(kValues.begin(), kValues.end(), arguments[i + 1]) != kValues.end();
+    bool is_switch =
+        std::any_of(names.begin(), names.end(), [&](const auto& row) { return row.first == arguments[i]; });
+    bool has_value =
+        i + 1 < arguments.size() && std::find(kValues.begin(), kValues.end(), arguments[i + 1]) != kValues.end();
     if (is_switch && has_value) result.back() += "=" + arguments[++i];
   }
   return result;
@@ -120,10 +122,14 @@ Result<serve::ServerOptions> server_options(const Options& options) {
 }
 
 void set_log_level(const Options& options) {
-  if (options.log_verbose > 0) log::set_level(log::Level::kDebug);
-  else if (!options.log_error) log::set_level(log::Level::kOff);
-  else if (!options.log_warning) log::set_level(log::Level::kError);
-  else if (!options.log_info) log::set_level(log::Level::kWarning);
+  if (options.log_verbose > 0)
+    log::set_level(log::Level::kDebug);
+  else if (!options.log_error)
+    log::set_level(log::Level::kOff);
+  else if (!options.log_warning)
+    log::set_level(log::Level::kError);
+  else if (!options.log_info)
+    log::set_level(log::Level::kWarning);
 }
 
 // The open ports. Destroying it closes them.
@@ -197,7 +203,8 @@ int wait_for_signal(const sigset_t& signals, const std::atomic<bool>& until) {
 std::string failed_models(const serve::Server& server) {
   std::string names;
   for (const serve::IndexEntry& entry : server.index(false))
-    if (entry.state == serve::ModelState::kUnavailable && entry.version > 0 && !entry.reason.empty() && entry.reason != "unloaded")
+    if (entry.state == serve::ModelState::kUnavailable && entry.version > 0 && !entry.reason.empty() &&
+        entry.reason != "unloaded")
       names += (names.empty() ? "" : ", ") + entry.name;
   return names;
 }
@@ -208,8 +215,10 @@ bool shut_down(serve::Server& server, Front& front, std::chrono::seconds patienc
   bool complete = true;
   if (front.http) complete = front.http->drain(patience);
   if (front.metrics) front.metrics->drain(std::chrono::seconds(1));
-  if (complete) server.drain();
-  else log::error("some requests were not answered within --exit-timeout-secs");
+  if (complete)
+    server.drain();
+  else
+    log::error("some requests were not answered within --exit-timeout-secs");
   return complete;
 }
 
@@ -221,8 +230,10 @@ int serve_until_signal(const Options& options, serve::Server& server, Front& fro
     server.load_all();
     loaded = true;
     std::string failed = failed_models(server);
-    if (failed.empty()) log::info("all models are loaded");
-    else log::error("not all models could be loaded: {}; GET /v2/repository/index gives the reasons", failed);
+    if (failed.empty())
+      log::info("all models are loaded");
+    else
+      log::error("not all models could be loaded: {}; GET /v2/repository/index gives the reasons", failed);
     if (!failed.empty() && options.exit_on_error) give_up = true;
   });
   if (int signal = wait_for_signal(signals, give_up); signal != 0)

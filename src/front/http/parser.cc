@@ -12,16 +12,18 @@ namespace ridge::front::http {
 namespace {
 
 namespace beast = boost::beast;
-using beast::http::field;
 using beast::string_view;
+using beast::http::field;
 using ErrorCode = beast::error_code;
 
 std::string_view plain(string_view text) { return {text.data(), text.size()}; }
 
 // A repeated list header means the joined list (RFC 9110, 5.3).
 void join(std::optional<std::string>& list, string_view value) {
-  if (list) list->append(", ").append(plain(value));
-  else list.emplace(plain(value));
+  if (list)
+    list->append(", ").append(plain(value));
+  else
+    list.emplace(plain(value));
 }
 
 // Keeps what the connection needs and drops every other field: no container of headers is ever built.

@@ -147,7 +147,8 @@ TEST(HttpServer, RefusesBrokenRequestsAndCloses) {
       {"two lengths", "POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
       {"overflowing length", "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
       {"both framings", "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
-      {"both framings, other order", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", 400},
+      {"both framings, other order",
+       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", 400},
       {"unknown coding", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
       {"coding before chunked", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501},
       {"garbage", "\x16\x03\x01\x02 hello there, this is not HTTP\r\n\r\n", 400},
@@ -172,7 +173,8 @@ TEST(HttpServer, ReadsAndDropsBodiesOverTheLimitAndKeepsTheConnection) {
   auto server = start();
   TestClient client(server->port());
   EXPECT_EQ(client.ask(post("/small", std::string(1001, 'x')))->status, 413);
-  std::string chunked = "POST /small HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" + std::string(1024, 'x') + "\r\n0\r\n\r\n";
+  std::string chunked =
+      "POST /small HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" + std::string(1024, 'x') + "\r\n0\r\n\r\n";
   EXPECT_EQ(client.ask(chunked)->status, 413);
   EXPECT_EQ(client.ask(post("/small", std::string(1000, 'x')))->status, 200);
 }
