@@ -155,6 +155,7 @@ TEST(HttpServer, RefusesBrokenRequestsAndCloses) {
       {"no version", "GET /\r\n\r\n", 400},
       {"version 2", "GET / HTTP/2.0\r\n\r\n", 400},
       {"bad chunk size", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+      {"chunk longer than it says", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX", 400},
       {"endless header", "GET / HTTP/1.1\r\nA: " + std::string(70'000, 'a'), 431},
       {"vast body", "POST / HTTP/1.1\r\nContent-Length: 9000000000000000000\r\n\r\n", 413},
   };
