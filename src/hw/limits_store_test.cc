@@ -100,11 +100,11 @@ TEST(DefaultCacheFile, FollowsTheEnvironment) {
   std::optional<std::string> cache_before, home_before;
   if (cache) cache_before = cache;
   if (home) home_before = home;
-  setenv("HOME", "/home/somebody", 1);
+  setenv("HOME", "/home/user", 1);
   setenv("XDG_CACHE_HOME", "/somewhere", 1);
   EXPECT_EQ(default_cache_file(), "/somewhere/ridge/machine.json");
   unsetenv("XDG_CACHE_HOME");
-  EXPECT_EQ(default_cache_file(), "/home/somebody/.cache/ridge/machine.json");
+  EXPECT_EQ(default_cache_file(), "/home/user/.cache/ridge/machine.json");
   unsetenv("HOME");
   EXPECT_EQ(default_cache_file(), "");
   if (cache_before) setenv("XDG_CACHE_HOME", cache_before->c_str(), 1);

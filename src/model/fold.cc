@@ -23,6 +23,11 @@ struct Call {
   int32_t onnx_type;
 
   const SmallTensor* value(size_t index) const { return index < inputs.size() ? inputs[index].value : nullptr; }
+  // The value, if it holds integers: sizes and positions are nothing else, whatever a file says.
+  const SmallTensor* integers(size_t index) const {
+    const SmallTensor* found = value(index);
+    return found != nullptr && is_integer_type(found->onnx_type) ? found : nullptr;
+  }
   const Shape* shape(size_t index) const { return index < inputs.size() ? inputs[index].shape : nullptr; }
   bool given(size_t index) const {
     return index < static_cast<size_t>(node.input_size()) && !node.input(static_cast<int>(index)).empty();
@@ -94,7 +99,7 @@ Folded range(const Call& call) {
 }
 
 Folded constant_of_shape(const Call& call) {
-  const SmallTensor* sizes = call.value(0);
+  const SmallTensor* sizes = call.integers(0);
   if (sizes == nullptr || !sizes->known()) return std::nullopt;
   SmallTensor out{Proto::FLOAT, {}, {}};
   for (const Element& size : sizes->elements) out.shape.push_back(static_cast<int64_t>(*size));
@@ -131,7 +136,7 @@ Folded cast(const Call& call) {
 }
 
 Folded gather(const Call& call) {
-  const SmallTensor *data = call.value(0), *indices = call.value(1);
+  const SmallTensor *data = call.value(0), *indices = call.integers(1);
   if (data == nullptr || indices == nullptr || data->shape.size() != 1) return std::nullopt;
   SmallTensor out{data->onnx_type, indices->shape, {}};
   for (const Element& index : indices->elements) {
@@ -170,7 +175,7 @@ Folded concat(const Call& call) {
 std::optional<int64_t> slice_bound(const Call& call, size_t input, const char* attribute,
                                    std::optional<int64_t> otherwise) {
   if (call.given(input)) {
-    const SmallTensor* value = call.value(input);
+    const SmallTensor* value = call.integers(input);
     if (value == nullptr || value->elements.size() != 1 || !value->elements[0]) return std::nullopt;
     return static_cast<int64_t>(*value->elements[0]);
   }
@@ -317,7 +322,7 @@ Folded where(const Call& call) {
 }
 
 Folded expand(const Call& call) {
-  const SmallTensor *value = call.value(0), *sizes = call.value(1);
+  const SmallTensor *value = call.value(0), *sizes = call.integers(1);
   if (value == nullptr || sizes == nullptr || !sizes->known()) return std::nullopt;
   Shape target;
   for (const Element& size : sizes->elements) target.push_back(static_cast<int64_t>(*size));
@@ -375,7 +380,7 @@ std::vector<Folded> split(const Call& call) {
   if (value == nullptr || value->shape.size() != 1) return out;
   std::vector<int64_t> sizes(parts, value->shape[0] / static_cast<int64_t>(parts));
   if (call.given(1)) {
-    const SmallTensor* given = call.value(1);
+    const SmallTensor* given = call.integers(1);
     if (given == nullptr || !given->known() || given->elements.size() != parts) return out;
     for (size_t i = 0; i < parts; ++i) sizes[i] = static_cast<int64_t>(*given->elements[i]);
   } else if (const onnx::AttributeProto* attribute = call.attribute("split")) {

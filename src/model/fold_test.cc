@@ -107,6 +107,16 @@ TEST(Fold, SplitCutsAListIntoItsParts) {
   EXPECT_EQ(folded[1]->elements, (Values{5, 6}));
 }
 
+TEST(Fold, SizesAndPositionsThatAreNoIntegersAreIgnored) {
+  const SmallTensor data = list({1, 2, 3});
+  const SmallTensor nothing = list({std::numeric_limits<Number>::quiet_NaN()}, Proto::FLOAT);
+  const SmallTensor huge = list({1e30L}, Proto::FLOAT);
+  EXPECT_EQ(run(node("Gather", 2), {data, nothing}), Values());
+  EXPECT_EQ(run(node("Slice", 3), {data, nothing, huge}), Values());
+  EXPECT_EQ(run(node("ConstantOfShape", 1), {huge}), Values());
+  EXPECT_EQ(run(node("Expand", 2), {list({1}), huge}), Values());
+}
+
 TEST(Fold, LeavesOtherOperatorsAndDomainsAlone) {
   EXPECT_EQ(run(node("Relu", 1), {list({1})}), Values());
   onnx::NodeProto foreign = node("Add", 2);

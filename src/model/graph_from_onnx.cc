@@ -19,7 +19,7 @@ using Values = std::map<std::string, SmallTensor>;
 // The values of a small tensor attribute, as integers or reals.
 std::optional<Attribute> attribute_from(const onnx::TensorProto& tensor) {
   std::optional<SmallTensor> value = small_tensor_from(tensor);
-  if (!value || value->elements.size() > kPublishedConstant) return std::nullopt;
+  if (!value || !value->known() || value->elements.size() > kPublishedConstant) return std::nullopt;
   if (is_real_type(value->onnx_type)) {
     std::vector<double> reals;
     for (const auto& element : value->elements) reals.push_back(static_cast<double>(*element));

@@ -31,6 +31,17 @@ class TemporaryFolder {
   std::string path_;
 };
 
+// Of the onnx package in .deps; empty if it is not there.
+std::string light_folder() {
+  const std::filesystem::path libraries = std::filesystem::path(RIDGE_SOURCE_DIR) / ".deps/python/lib";
+  std::error_code failure;
+  for (const auto& python : std::filesystem::directory_iterator(libraries, failure)) {
+    const auto folder = python.path() / "site-packages/onnx/backend/test/data/light";
+    if (std::filesystem::is_directory(folder)) return folder;
+  }
+  return {};
+}
+
 std::string error_of(const Result<Graph>& graph) { return graph.ok() ? "no error" : graph.error().message; }
 
 const char* const kRelu = "(float[batch, 3] x) => (float[batch, 3] y) { y = Relu (x) }";
@@ -127,6 +138,41 @@ TEST(Reader, ResolvesReshapeThroughShapeArithmetic) {
   ASSERT_TRUE(graph.ok()) << error_of(graph);
   EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{2, 9, 3, 4}));
   EXPECT_EQ(tensor_named(*graph, "t").constant, (std::vector<int64_t>{2, 9, 3, -1}));
+}
+
+// torch's x.expand(n, -1, 8): sizes of -1 are replaced by those of x.
+TEST(Reader, ResolvesExpandAsExportersWriteIt) {
+  Result<Graph> graph = read_graph(R"((float[4, 3, 1] x) => (float[a, b, c] y) {
+      wanted = Constant <value_ints = [4, -1, 8]> ()
+      s = Shape (wanted)
+      ones = ConstantOfShape <value = int64[1] {1}> (s)
+      minus = Constant <value_int = -1> ()
+      negative = Mul (ones, minus)
+      open = Equal (wanted, negative)
+      sizes = Where (open, ones, wanted)
+      y = Expand (x, sizes) })");
+  ASSERT_TRUE(graph.ok()) << error_of(graph);
+  EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{4, 3, 8}));
+}
+
+// torch's interpolate with a scale: sizes go through real numbers.
+TEST(Reader, ResolvesResizeThroughRealArithmetic) {
+  Result<Graph> graph = read_graph(R"((float[1, 2, 7, 7] x) => (float[a, b, c, d] y) {
+      s = Shape (x)
+      zero = Constant <value_ints = [0]> ()
+      two = Constant <value_ints = [2]> ()
+      four = Constant <value_ints = [4]> ()
+      channels = Slice (s, zero, two)
+      image = Slice (s, two, four)
+      real = Cast <to = 1> (image)
+      factor = Constant <value_float = 1.5> ()
+      scaled = Mul (real, factor)
+      floored = Floor (scaled)
+      whole = Cast <to = 7> (floored)
+      sizes = Concat <axis = 0> (channels, whole)
+      y = Resize <mode = "nearest"> (x, , , sizes) })");
+  ASSERT_TRUE(graph.ok()) << error_of(graph);
+  EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{1, 2, 10, 10}));
 }
 
 TEST(Reader, KeepsWhatIsKnownWhenTheBatchIsOpen) {
@@ -329,15 +375,34 @@ TEST(Reader, RefusesFunctionsThatExplode) {
   EXPECT_THAT(error_of(read_bytes(model_bytes(text), "")), HasSubstr("expand to more than"));
 }
 
+// The nine graphs that come with the onnx package; their weights are made by ConstantOfShape.
+TEST(Reader, FindsEveryShapeOfTheLightGraphs) {
+  const std::map<std::string, int64_t> parameters = {
+      {"bvlc_alexnet", 60'965'224}, {"densenet121", 8'062'504}, {"inception_v1", 6'998'552},
+      {"inception_v2", 11'214'888}, {"resnet50", 25'557'032},   {"shufflenet", 1'393'320},
+      {"squeezenet", 1'235'496},    {"vgg19", 143'667'240},     {"zfnet512", 87'250'536}};
+  const std::string folder = light_folder();
+  if (folder.empty()) GTEST_SKIP() << "the onnx package is not in .deps/python; ./dev setup installs it";
+  for (const auto& [name, count] : parameters) {
+    Result<Graph> graph = read(folder + "/light_" + name + ".onnx");
+    ASSERT_TRUE(graph.ok()) << error_of(graph);
+    EXPECT_EQ(graph->parameters, count) << name;
+    for (const TensorInfo& tensor : graph->tensors)
+      EXPECT_TRUE(tensor.shape && element_count(*tensor.shape)) << name << ": " << tensor.name;
+  }
+}
+
 TEST(Reader, ReadsOptimisedGraphsWithVendorOperators) {
   const TemporaryFolder folder;
   const char* text = R"(<ir_version: 8, opset_import: ["" : 17]>
-      g (float[2] x) => (float[2] y) { a = com.microsoft.nchwc.ReorderInput (x) y = com.microsoft.FusedConv (a) })";
+      g (float[2] x) => (float[2] y) <int64[1] s = {2}> {
+        a = com.microsoft.nchwc.ReorderInput (x) y = com.microsoft.FusedConv (a, s) })";
   ASSERT_TRUE(write_file_atomically(folder / "o.onnx", model_bytes(text)).ok());
   Result<Graph> graph = read_optimised(folder / "o.onnx");
   ASSERT_TRUE(graph.ok()) << error_of(graph);
   EXPECT_EQ(graph->nodes[0].domain, "com.microsoft.nchwc");
   EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{2}));
+  EXPECT_EQ(tensor_named(*graph, "s").constant, (std::vector<int64_t>{2}));
 }
 
 }  // namespace

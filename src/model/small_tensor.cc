@@ -72,6 +72,9 @@ std::optional<SmallTensor> small_tensor_from(const Proto& proto) {
   if (!count || *count > kSmallTensorElements || proto.data_location() == Proto::EXTERNAL) return std::nullopt;
   append_values(proto, tensor);
   if (static_cast<int64_t>(tensor.elements.size()) != *count) return std::nullopt;
+  constexpr auto kMost = static_cast<Number>(std::numeric_limits<int64_t>::max());
+  for (auto& element : tensor.elements)
+    if (is_integer_type(tensor.onnx_type) && *element > kMost) element.reset();  // of UINT64; no size is that large
   return tensor;
 }
 

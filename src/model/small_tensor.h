@@ -31,7 +31,7 @@ inline constexpr int64_t kSmallTensorElements = 4096;
 bool is_integer_type(int32_t onnx_type);  // bool included
 bool is_real_type(int32_t onnx_type);     // FLOAT, DOUBLE, FLOAT16 is not among them
 
-// nullopt for tensors that are too large, hold no values, or are of another type.
+// nullopt for tensors that are too large, hold no values, or are of another type. Integers over 2^63 - 1 are not known.
 std::optional<SmallTensor> small_tensor_from(const onnx::TensorProto& tensor);
 // `tensor.known()`.
 void to_onnx(const SmallTensor& tensor, onnx::TensorProto& proto);

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""ridge's measured limits beside those of likwid-bench (Debian package likwid), from one interleaved run.
+
+  FP32 peak          ÷  best of peakflops_sp_avx_fma, peakflops_sp_avx512_fma     goal 0.95 … 1.05
+  read, each level   ÷  best of load_avx, load_avx512 (same working set)          goal 0.90 … 1.10
+  triad, DRAM        ÷  stream_mem_avx_fma (same working set)                     goal 0.90 … 1.10
+
+for 1 thread and for all. Every round runs `ridge bench device --fresh` and each likwid kernel several times for about 0.02 s, in a
+shuffled order; of a round's likwid runs the best counts, as ridge's best burst does. The goal is for the best of all rounds on
+either side, since a limit is the best that was seen; the median and range of the ratios per round stand beside it.
+Bytes, on both sides: those the program loads and stores, each once; the triads store past the caches, so that nothing is read
+which the program did not ask for. A kernel that the processor lacks is left out. As root, both run at the highest ordinary
+priority, so that what else runs on the machine disturbs them less.
+
+  benchmarks/limits_vs_likwid.py [--rounds 5] [--repeats 5] [--out FILE]     RIDGE names the program (default build/release/ridge)
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RIDGE = os.environ.get("RIDGE", str(ROOT / "build" / "release" / "ridge"))
+RUN_SECONDS = 0.02
+# likwid averages over its whole run: on a machine with other work it would show the share it was given, not the hardware's rate.
+UNDISTURBED = ["nice", "-n", "-20"] if os.geteuid() == 0 else []
+PEAK_KERNELS = ("peakflops_sp_avx_fma", "peakflops_sp_avx512_fma")
+LOAD_KERNELS = ("load_avx", "load_avx512")
+TRIAD_KERNEL = "stream_mem_avx_fma"
+
+
+def ridge_limits():
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [*UNDISTURBED, RIDGE, "bench", "device", "--fresh", "--json", "--cache", f"{folder}/machine.json"],
+            check=True, capture_output=True, text=True,
+        )
+    return json.loads(done.stdout)
+
+
+class Likwid:
+    """One kernel of likwid-bench with a working set of all threads together."""
+
+    def __init__(self, kernel, size_bytes, threads):
+        self.kernel, self.threads = kernel, threads
+        self.size_kb = max(1, size_bytes // 1000)
+        self.iterations = None
+
+    def run(self):
+        """Its rate [FLOP/s or bytes/s]. The first run takes likwid's own second and finds the iterations for a short one."""
+        command = [*UNDISTURBED, "likwid-bench", "-t", self.kernel, "-W", f"N:{self.size_kb}kB:{self.threads}"]
+        if self.iterations:
+            command += ["-i", str(self.iterations)]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        if not self.iterations:
+            per_thread = float(field(text, "Iterations per thread")), float(field(text, "Time"))
+            self.iterations = max(4, int(per_thread[0] * RUN_SECONDS / per_thread[1]))
+        unit = "MFlops/s" if self.kernel.startswith("peakflops") else "MByte/s"
+        return float(field(text, unit)) * 1e6
+
+
+def field(text, name):
+    found = re.search(rf"^{re.escape(name)}:\s+([0-9.e+-]+)", text, re.MULTILINE)
+    if not found:
+        sys.exit(f"likwid-bench printed no '{name}'; its output was:\n{text}")
+    return found.group(1)
+
+
+class Row:
+    """A figure of ridge, the likwid kernels it is compared with, and the ratio's goal."""
+
+    def __init__(self, name, threads, pick, rivals, goal):
+        self.name, self.threads, self.pick, self.rivals, self.goal = name, threads, pick, rivals, goal
+        self.ours, self.theirs, self.winners = [], [], []
+
+    def ratios(self):
+        return [a / b for a, b in zip(self.ours, self.theirs)]
+
+
+def make_rows(first):
+    wide = "avx512f" in first["cpu"]["isa"]
+    rows = []
+    for threads in sorted({1, first["usable_threads"]}):
+        peaks = [k for k in PEAK_KERNELS if wide or "512" not in k]
+        rows.append(Row("FP32 peak", threads, lambda r, t=threads: peak(r, t), [Likwid(k, 16000 * threads, threads) for k in peaks],
+                        (0.95, 1.05)))
+        loads = [k for k in LOAD_KERNELS if wide or "512" not in k]
+        for entry in (b for b in first["bandwidth"] if b["threads"] == threads):
+            level, size = entry["level"], entry["working_set_bytes"]
+            rows.append(Row(f"{level} read", threads, lambda r, t=threads, l=level: level_rate(r, l, t, "read_bytes_per_s"),
+                            [Likwid(k, size, threads) for k in loads], (0.90, 1.10)))
+            if level == "DRAM":
+                rows.append(Row("DRAM triad", threads, lambda r, t=threads: level_rate(r, "DRAM", t, "triad_bytes_per_s"),
+                                [Likwid(TRIAD_KERNEL, size, threads)], (0.90, 1.10)))
+    return rows
+
+
+def peak(report, threads):
+    return next(p["flops_per_s"] for p in report["peaks"] if p["precision"] == "fp32" and p["threads"] == threads)
+
+
+def level_rate(report, level, threads, key):
+    return next(b[key] for b in report["bandwidth"] if b["level"] == level and b["threads"] == threads)
+
+
+def measure_round(rows, repeats):
+    """One value of either side per row, measured in a shuffled order."""
+    parties = [(row, rival) for row in rows for rival in row.rivals for _ in range(repeats)] + [None]
+    random.shuffle(parties)
+    best, report = {}, None
+    for party in parties:
+        if party is None:
+            report = ridge_limits()
+            continue
+        row, rival = party
+        rate = rival.run()
+        if rate > best.get(id(row), (0, ""))[0]:
+            best[id(row)] = rate, rival.kernel
+    for row in rows:
+        row.ours.append(row.pick(report))
+        row.theirs.append(best[id(row)][0])
+        row.winners.append(best[id(row)][1])
+
+
+def render(rows, first, arguments):
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    lines = [
+        "# Measured limits beside likwid-bench",
+        "",
+        f"- machine: {first['machine']} ({first['device']}, {first['usable_threads']} threads, {first['system']})",
+        f"- commit: {commit}",
+        f"- command: benchmarks/limits_vs_likwid.py --rounds {arguments.rounds} --repeats {arguments.repeats}",
+        f"- priority: {'nice -20, both' if UNDISTURBED else 'ordinary, both'}",
+        f"- {first_line(['likwid-bench', '-v'])}",
+        "- bytes: loaded and stored by the program, each once; rates: best of all rounds; per round: median [range] of the ratio",
+        "",
+        "| figure | threads | ridge | likwid | best likwid kernel | ratio | per round | goal | met |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        ratios, best = row.ratios(), max(row.ours) / max(row.theirs)
+        unit = "GFLOP/s" if "peak" in row.name else "GB/s"
+        winner = row.winners[row.theirs.index(max(row.theirs))]
+        met = "yes" if row.goal[0] <= best <= row.goal[1] else "no"
+        lines.append(
+            f"| {row.name} | {row.threads} | {max(row.ours) / 1e9:.1f} {unit} | {max(row.theirs) / 1e9:.1f} {unit} | {winner} | {best:.3f} "
+            f"| {statistics.median(ratios):.3f} [{min(ratios):.3f} … {max(ratios):.3f}] | {row.goal[0]:.2f} … {row.goal[1]:.2f} | {met} |")
+    return "\n".join(lines) + "\n"
+
+
+def first_line(command):
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip().splitlines()[0].strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if not shutil.which("likwid-bench"):
+        sys.exit("likwid-bench is missing: apt-get install likwid")
+    first = ridge_limits()
+    rows = make_rows(first)
+    for number in range(arguments.rounds):
+        print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
+        measure_round(rows, arguments.repeats)
+    text = render(rows, first, arguments)
+    print(text, end="")
+    if arguments.out:
+        arguments.out.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+#include "model/external_files.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <set>
+
+#include "model/model_file.h"
+
+namespace ridge::model {
+namespace {
+
+void collect(const onnx::TensorProto& tensor, std::set<std::string>& files) {
+  if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return;
+  for (const onnx::StringStringEntryProto& entry : tensor.external_data())
+    if (entry.key() == "location") files.insert(entry.value());
+}
+
+void collect(const onnx::GraphProto& graph, std::set<std::string>& files);
+
+void collect(const onnx::NodeProto& node, std::set<std::string>& files) {
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_t()) collect(attribute.t(), files);
+    for (const onnx::TensorProto& tensor : attribute.tensors()) collect(tensor, files);
+    if (attribute.has_g()) collect(attribute.g(), files);
+    for (const onnx::GraphProto& graph : attribute.graphs()) collect(graph, files);
+  }
+}
+
+void collect(const onnx::GraphProto& graph, std::set<std::string>& files) {
+  for (const onnx::TensorProto& tensor : graph.initializer()) collect(tensor, files);
+  for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) {
+    collect(tensor.values(), files);
+    collect(tensor.indices(), files);
+  }
+  for (const onnx::NodeProto& node : graph.node()) collect(node, files);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> external_files(const std::string& path) {
+  onnx::ModelProto model;
+  RIDGE_TRY(load(path, model));
+  std::set<std::string> files;
+  collect(model.graph(), files);
+  for (const onnx::FunctionProto& function : model.functions())
+    for (const onnx::NodeProto& node : function.node()) collect(node, files);
+  return std::vector<std::string>(files.begin(), files.end());
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,15 @@
+// The files beside an ONNX model that hold its weights (external data), so that the model can be moved or copied whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ridge::model {
+
+// Locations as the file gives them, relative to its folder; sorted, each once; of all graphs and subgraphs. Does not check that
+// they exist: read() does.
+Result<std::vector<std::string>> external_files(const std::string& path);
+
+}  // namespace ridge::model

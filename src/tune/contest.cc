@@ -1,0 +1,270 @@
+#include "tune/contest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "measure/inputs.h"
+#include "measure/load.h"
+#include "measure/runner.h"
+#include "measure/statistics.h"
+
+namespace ridge::tune {
+namespace {
+
+// Pairs of slices per trial. Short ones only have to show a direction; a slow candidate (a pair of over half a second) gets half.
+constexpr int kShortPairs = 4;
+constexpr int kLongPairs = 8;
+constexpr int kConfirmPairs = 16;
+constexpr double kSlowPairMs = 500;
+constexpr double kLongestBaselineSliceMs = 250;
+constexpr double kSeveralRuns = 2.5;  // half a run beyond two, so that jitter does not decide whether a run counts
+// Rows run together must equal rows run alone to this relative L2; kernels differ with the batch in the last bits only.
+constexpr double kSameRows = 1e-3;
+
+int pairs_of(Effort effort, double pair_ms) {
+  int pairs = effort == Effort::kShort ? kShortPairs : effort == Effort::kLong ? kLongPairs : kConfirmPairs;
+  return pair_ms > kSlowPairMs ? pairs / 2 : pairs;
+}
+
+// What one side did in one slice.
+struct Slice {
+  measure::LoadResult load;
+  double rows_per_s = 0;
+};
+
+// Every session of the runner runs again and again for about `ms`, at least once.
+Result<Slice> run_slice(measure::Runner& runner, int callers, double ms, const std::function<bool()>& interrupted) {
+  measure::LoadOptions options;
+  options.concurrency = callers;
+  options.stop.min_samples = std::numeric_limits<int64_t>::max();  // time alone ends a slice
+  options.stop.max_time = from_seconds(ms / 1e3);
+  options.interrupted = interrupted;
+  RIDGE_ASSIGN(measure::LoadResult load, measure::run_load(runner.target(), options));
+  if (load.interrupted || load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted"};
+  double rate = load.rate_per_s() * static_cast<double>(runner.rows());
+  return Slice{std::move(load), rate};
+}
+
+// One side of a trial while it is measured.
+struct Player {
+  measure::Runner& runner;
+  int callers = 1;
+  double slice_ms = 0;
+  std::vector<double> latencies_ms;
+  std::vector<double> rates;
+  measure::Stages times_ms;  // sums over the runs
+
+  Result<Slice> play(const std::function<bool()>& interrupted) {
+    RIDGE_ASSIGN(Slice slice, run_slice(runner, callers, slice_ms, interrupted));
+    const measure::LoadResult& load = slice.load;
+    latencies_ms.insert(latencies_ms.end(), load.latencies_ms.begin(), load.latencies_ms.end());
+    rates.push_back(slice.rows_per_s);
+    double runs = static_cast<double>(load.latencies_ms.size());
+    times_ms.input += runs * to_ms(load.mean_times.input);
+    times_ms.compute += runs * to_ms(load.mean_times.compute);
+    times_ms.output += runs * to_ms(load.mean_times.output);
+    return slice;
+  }
+
+  Side side() {
+    Side side;
+    double runs = std::max(1.0, static_cast<double>(latencies_ms.size()));
+    side.latency_ms = measure::latency_of(latencies_ms);
+    side.rows_per_s = measure::mean(rates);
+    double half = measure::half_width_in_time(latencies_ms, 0.95);
+    side.ci95_percent = std::isfinite(half) && side.latency_ms.mean > 0 ? 100 * half / side.latency_ms.mean : 100;
+    side.samples = static_cast<int64_t>(latencies_ms.size());
+    side.stages_ms = {runner.load_ms(), runner.first_run_ms(), times_ms.input / runs, times_ms.compute / runs,
+                      times_ms.output / runs};
+    side.threads = runner.session(0).info().threads;
+    return side;
+  }
+};
+
+// Rows [first, first + count) of tensors whose first dimension is rows.
+std::vector<TensorView> rows_of(std::span<const TensorView> tensors, int64_t first, int64_t count) {
+  std::vector<TensorView> result;
+  for (TensorView view : tensors) {
+    size_t row_bytes = view.data.size() / static_cast<size_t>(std::max<int64_t>(view.shape[0], 1));
+    view.data = view.data.subspan(static_cast<size_t>(first) * row_bytes, static_cast<size_t>(count) * row_bytes);
+    view.shape[0] = count;
+    result.push_back(view);
+  }
+  return result;
+}
+
+std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
+  std::vector<TensorView> result;
+  for (const Tensor& tensor : tensors) result.push_back(tensor.view());
+  return result;
+}
+
+std::vector<TensorView> views_of(const std::vector<engine::Output>& outputs) {
+  std::vector<TensorView> result;
+  for (const engine::Output& output : outputs) result.push_back({output.type, output.shape, output.data});
+  return result;
+}
+
+// Strings have no fixed size per row; models with them are run row by row.
+bool has_strings(const engine::Signature& signature) {
+  auto text = [](const TensorSpec& spec) { return spec.type == DataType::kBytes; };
+  return std::any_of(signature.inputs.begin(), signature.inputs.end(), text) ||
+         std::any_of(signature.outputs.begin(), signature.outputs.end(), text);
+}
+
+// Why the signature alone rules out batching; empty = it does not.
+std::string fixed_by_signature(const engine::Signature& signature) {
+  auto fixed = [](const TensorSpec& spec) { return spec.shape.empty() || spec.shape[0] >= 0; };
+  for (const TensorSpec& input : signature.inputs)
+    if (fixed(input))
+      return fmt::format("input '{}' has a fixed first dimension: {}", input.name, shape_text(input.shape));
+  for (const TensorSpec& output : signature.outputs)
+    if (fixed(output))
+      return fmt::format("output '{}' has a fixed first dimension: {}", output.name, shape_text(output.shape));
+  if (signature.inputs.empty()) return "the model has no inputs";
+  if (has_strings(signature)) return "tensors of strings have no rows of equal size";
+  return "";
+}
+
+// One run of one session; the engine allocates the outputs.
+Result<std::vector<engine::Output>> run_once(measure::Runner& runner, std::span<const TensorView> inputs) {
+  engine::Session& session = runner.session(0);
+  std::vector<int> wanted(session.signature().outputs.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  std::vector<engine::Output> outputs(wanted.size());
+  RIDGE_TRY(session.run(inputs, wanted, outputs));
+  return outputs;
+}
+
+}  // namespace
+
+struct Contest::State {
+  plan::Plan base;
+  const model::Graph* graph;
+  ContestOptions options;
+  measure::Runner baseline;
+  bool baseline_first = true;  // which side begins the next pair
+
+  Result<measure::Runner> open(const Candidate& candidate) const {
+    return measure::Runner::open(to_plan(candidate, base), graph, candidate.instances, options.seed);
+  }
+  Status play_pair(Player& own, Player& other, Trial& trial);
+};
+
+Contest::Contest(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Contest::~Contest() = default;
+
+Result<std::unique_ptr<Contest>> Contest::open(const plan::Plan& base, const model::Graph* graph,
+                                               ContestOptions options) {
+  plan::Plan untuned = to_plan(baseline_candidate(), base);
+  RIDGE_ASSIGN(measure::Runner baseline, measure::Runner::open(untuned, graph, 1, options.seed));
+  return std::unique_ptr<Contest>(
+      new Contest(std::make_unique<State>(State{base, graph, std::move(options), std::move(baseline), true})));
+}
+
+const engine::Signature& Contest::signature() const { return state_->baseline.session(0).signature(); }
+const engine::Info& Contest::info() const { return state_->baseline.session(0).info(); }
+
+Batching Contest::check_batching() {
+  std::string fixed = fixed_by_signature(signature());
+  if (!fixed.empty()) return {false, fixed};
+  Candidate pair = baseline_candidate();
+  pair.batch = 2;
+  Result<Drift> apart = drift(pair);
+  if (!apart) return {false, "the model fails at batch 2 (" + apart.error().message + ")"};
+  if (apart->relative_l2 > kSameRows)
+    return {false,
+            fmt::format("rows run together differ from rows run alone (relative L2 {:.2g})", apart->relative_l2)};
+  return {true, ""};
+}
+
+Result<Drift> Contest::drift(const Candidate& candidate) {
+  State& state = *state_;
+  plan::Plan plan = to_plan(candidate, state.base);
+  plan.instances = 1;
+  RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, state.graph, 1, state.options.seed));
+  RIDGE_ASSIGN(std::vector<Tensor> tensors,
+               measure::make_inputs(signature(), plan.shapes, state.graph, state.options.seed));
+  std::vector<TensorView> inputs = views_of(tensors);
+  RIDGE_ASSIGN(std::vector<engine::Output> together, run_once(runner, inputs));
+  std::vector<TensorView> outputs = views_of(together);
+  DriftMeter meter;
+  auto compare = [&](std::span<const TensorView> row_inputs, std::span<const TensorView> found) -> Status {
+    RIDGE_ASSIGN(std::vector<engine::Output> alone, run_once(state.baseline, row_inputs));
+    for (size_t i = 0; i < alone.size(); ++i)
+      RIDGE_TRY(meter.add({alone[i].type, alone[i].shape, alone[i].data}, found[i]));
+    return {};
+  };
+  if (candidate.batch == 1) {
+    RIDGE_TRY(compare(inputs, outputs));
+    return meter.result();
+  }
+  for (const TensorView& output : outputs)
+    if (output.shape.empty() || output.shape[0] != candidate.batch)
+      return Error{Code::kFailed,
+                   fmt::format("{} rows in, an output of shape {} out", candidate.batch, shape_text(output.shape))};
+  for (int64_t row = 0; row < candidate.batch; ++row)
+    RIDGE_TRY(compare(rows_of(inputs, row, 1), rows_of(outputs, row, 1)));
+  return meter.result();
+}
+
+// One slice of each side. An error of the candidate's goes to trial.failure.
+Status Contest::State::play_pair(Player& own, Player& other, Trial& trial) {
+  Slice mine, theirs;
+  for (bool untuned : {baseline_first, !baseline_first}) {
+    Result<Slice> slice = (untuned ? other : own).play(options.interrupted);
+    if (!slice && untuned) return wrap(slice.error(), "the untuned baseline");
+    if (!slice && slice.error().code == Code::kCancelled) return slice.error();
+    if (!slice) {
+      trial.failure = slice.error().message;
+      return {};
+    }
+    (untuned ? theirs : mine) = std::move(slice).value();
+  }
+  baseline_first = !baseline_first;
+  trial.rate_log_ratios.push_back(std::log(mine.rows_per_s / theirs.rows_per_s));
+  trial.latency_log_ratios.push_back(
+      std::log(measure::median(theirs.load.latencies_ms) / measure::median(mine.load.latencies_ms)));
+  return {};
+}
+
+Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
+  State& state = *state_;
+  const TimePoint begin = Clock::now();
+  Trial trial;
+  auto finished = [&](std::string failure) {
+    trial.failure = std::move(failure);
+    trial.seconds = to_seconds(Clock::now() - begin);
+    return trial;
+  };
+  Result<measure::Runner> runner = state.open(candidate);
+  if (!runner) return finished(runner.error().message);
+  const double least_ms = to_ms(state.options.slice);
+  Player own{*runner, candidate.instances, least_ms / 2, {}, {}, {}};
+  Player other{state.baseline, 1, least_ms, {}, {}, {}};
+
+  double run_ms = runner->first_run_ms();
+  if (run_ms < kSlowPairMs) {  // a slow first run is warm-up enough
+    Result<Slice> warm = run_slice(*runner, own.callers, own.slice_ms, state.options.interrupted);
+    if (!warm && warm.error().code == Code::kCancelled) return warm.error();
+    if (!warm) return finished(warm.error().message);
+    run_ms = measure::median(warm->load.latencies_ms);
+  }
+  // Several callers each need the time of whole runs, or a slice would count too few.
+  own.slice_ms = std::max(least_ms, candidate.instances > 1 ? kSeveralRuns * run_ms : run_ms);
+  other.slice_ms = std::clamp(own.slice_ms, least_ms, std::max(least_ms, kLongestBaselineSliceMs));
+  const int pairs = pairs_of(effort, own.slice_ms + other.slice_ms);
+  for (int pair = 0; pair < pairs; ++pair) {
+    RIDGE_TRY(state.play_pair(own, other, trial));
+    if (!trial.failure.empty()) return finished(trial.failure);
+  }
+  trial.candidate = own.side();
+  trial.baseline = other.side();
+  return finished("");
+}
+
+}  // namespace ridge::tune

@@ -1,0 +1,14 @@
+// A digest of file contents: tells whether a model is the one that was measured before. Fast, not cryptographic.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ridge::tune {
+
+// Of the contents and sizes of `files`, in order; 16 hexadecimal digits. About memory speed.
+Result<std::string> digest_files(const std::vector<std::string>& files);
+
+}  // namespace ridge::tune

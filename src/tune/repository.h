@@ -1,0 +1,31 @@
+// Writes a tuned model into a Triton-style repository: <name>/<version>/model.onnx, <name>/config.pbtxt and
+// <name>/tuning.json.
+//
+// A reader sees the old entry or the new one, never a part: the entry is completed in a hidden folder beside it and takes its
+// place in one step. An existing entry keeps its versions and gets the next one; with `overwrite` it is replaced whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ridge::tune {
+
+struct RepositoryEntry {
+  std::string name;        // a folder name
+  std::string model_file;  // becomes model.onnx, as a hard link where the file system allows
+  std::vector<std::string>
+      external_files;  // its external data, relative to its folder; brought along under the same names
+  std::string config_pbtxt;
+  std::string tuning_json;
+};
+
+// "model.onnx" → "model"; characters that do not belong into a folder name or URL become '_'.
+std::string entry_name(const std::string& model_file);
+Status check_entry_name(const std::string& name);
+
+// Returns the folder of the new version, "repository/name/1".
+Result<std::string> save(const RepositoryEntry& entry, const std::string& repository, bool overwrite);
+
+}  // namespace ridge::tune

@@ -1,0 +1,222 @@
+#include "tune/repository.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/file.h"
+#include "model_config.pb.h"
+#include "tune/serving_config.h"
+
+namespace ridge::tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+ServingFacts resnet() {
+  ServingFacts facts;
+  facts.name = "resnet50";
+  facts.signature.inputs = {{"input", DataType::kFp32, {-1, 3, 224, 224}}};
+  facts.signature.outputs = {{"output", DataType::kFp32, {-1, 1000}}};
+  facts.best = {.threads = 1, .instances = 2, .batch = 4};
+  facts.batches = true;
+  facts.verified_batch = 16;
+  facts.run_ms = 40;
+  facts.run_p99_ms = 44;
+  return facts;
+}
+
+inference::ModelConfig parsed(const ServingFacts& facts) {
+  inference::ModelConfig message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(config_text(serving_config(facts)), &message));
+  return message;
+}
+
+TEST(ServingConfig, HoldsTheDecisionUnderTritonsNames) {
+  inference::ModelConfig config = parsed(resnet());
+  EXPECT_EQ(config.name(), "resnet50");
+  EXPECT_EQ(config.backend(), "onnxruntime");
+  EXPECT_EQ(config.max_batch_size(), 8) << "clients may send 8 rows though 4 are best";
+  ASSERT_EQ(config.input_size(), 1);
+  EXPECT_EQ(config.input(0).name(), "input");
+  EXPECT_EQ(config.input(0).data_type(), inference::TYPE_FP32);
+  EXPECT_EQ(std::vector<int64_t>(config.input(0).dims().begin(), config.input(0).dims().end()),
+            (std::vector<int64_t>{3, 224, 224}));
+  EXPECT_EQ(config.output(0).dims_size(), 1);
+  ASSERT_EQ(config.instance_group_size(), 1);
+  EXPECT_EQ(config.instance_group(0).count(), 2);
+  EXPECT_EQ(config.instance_group(0).kind(), inference::ModelInstanceGroup::KIND_CPU);
+  ASSERT_EQ(config.dynamic_batching().preferred_batch_size_size(), 1);
+  EXPECT_EQ(config.dynamic_batching().preferred_batch_size(0), 4);
+  EXPECT_EQ(config.dynamic_batching().max_queue_delay_microseconds(), 4000u) << "a tenth of a 40 ms run";
+  EXPECT_EQ(config.parameters().at("intra_op_thread_count").string_value(), "1");
+}
+
+TEST(ServingConfig, QueueDelayLeavesTheLatencyGoalRoom) {
+  ServingFacts facts = resnet();
+  facts.p99_goal_ms = 45;
+  EXPECT_EQ(parsed(facts).dynamic_batching().max_queue_delay_microseconds(), 1000u);
+  facts.p99_goal_ms = 44;
+  EXPECT_EQ(parsed(facts).dynamic_batching().max_queue_delay_microseconds(), 0u);
+}
+
+TEST(ServingConfig, NoDynamicBatchingWhereBatchingDidNotHelp) {
+  ServingFacts facts = resnet();
+  facts.best.batch = 1;
+  inference::ModelConfig config = parsed(facts);
+  EXPECT_FALSE(config.has_dynamic_batching());
+  EXPECT_EQ(config.max_batch_size(), 8);
+}
+
+TEST(ServingConfig, ModelThatDoesNotBatchKeepsItsDimsWhole) {
+  ServingFacts facts = resnet();
+  facts.batches = false;
+  facts.best.batch = 1;
+  facts.signature.inputs[0].shape[0] = 1;
+  inference::ModelConfig config = parsed(facts);
+  EXPECT_EQ(config.max_batch_size(), 0);
+  EXPECT_EQ(config.input(0).dims_size(), 4);
+  EXPECT_EQ(config.input(0).dims(0), 1);
+}
+
+TEST(ServingConfig, TensorOfOneNumberPerRowIsReshaped) {
+  ServingFacts facts = resnet();
+  facts.signature.outputs = {{"label", DataType::kInt64, {-1}}, {"text", DataType::kBytes, {-1, 2}}};
+  inference::ModelConfig config = parsed(facts);
+  EXPECT_EQ(config.output(0).dims(0), 1);
+  EXPECT_TRUE(config.output(0).has_reshape());
+  EXPECT_EQ(config.output(0).reshape().shape_size(), 0);
+  EXPECT_EQ(config.output(1).data_type(), inference::TYPE_STRING);
+}
+
+TEST(ServingConfig, EngineOptionsTravelAsParameters) {
+  ServingFacts facts = resnet();
+  facts.best.spin = plan::Spin::kOff;
+  facts.best.inter_op_threads = 2;
+  facts.best.block_base = 4;
+  facts.engine_options["session.set_denormal_as_zero"] = "1";
+  auto parameters = parsed(facts).parameters();
+  EXPECT_EQ(parameters.at("session.intra_op.allow_spinning").string_value(), "0");
+  EXPECT_EQ(parameters.at("inter_op_thread_count").string_value(), "2");
+  EXPECT_EQ(parameters.at("execution_mode").string_value(), "1");
+  EXPECT_EQ(parameters.at("session.dynamic_block_base").string_value(), "4");
+  EXPECT_EQ(parameters.at("session.set_denormal_as_zero").string_value(), "1");
+}
+
+TEST(ServingConfig, BaselineSetsNoParameters) {
+  ServingFacts facts = resnet();
+  facts.best = baseline_candidate();
+  EXPECT_EQ(parsed(facts).parameters_size(), 0);
+}
+
+class RepositoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "ridge_repository_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    fs::create_directories(folder_ / "source/data");
+    std::ofstream(folder_ / "source/net.onnx") << "graph";
+    std::ofstream(folder_ / "source/data/weights.bin") << "weights";
+    entry_ = {"net", (folder_ / "source/net.onnx").string(), {"data/weights.bin"}, "name: \"net\"\n", "{}\n"};
+    repository_ = (folder_ / "repository").string();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string content(const std::string& path) { return read_file(repository_ + "/" + path).value(); }
+  size_t entries() {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(repository_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+  RepositoryEntry entry_;
+  std::string repository_;
+};
+
+TEST_F(RepositoryTest, HoldsModelExternalDataConfigurationAndTuning) {
+  Result<std::string> saved = save(entry_, repository_, false);
+  ASSERT_TRUE(saved) << saved.error().message;
+  EXPECT_EQ(*saved, repository_ + "/net/1");
+  EXPECT_EQ(content("net/1/model.onnx"), "graph");
+  EXPECT_EQ(content("net/1/data/weights.bin"), "weights");
+  EXPECT_EQ(content("net/config.pbtxt"), "name: \"net\"\n");
+  EXPECT_EQ(content("net/tuning.json"), "{}\n");
+  EXPECT_EQ(entries(), 1u) << "nothing else is left behind";
+}
+
+TEST_F(RepositoryTest, ExistingModelGetsTheNextVersion) {
+  ASSERT_TRUE(save(entry_, repository_, false));
+  fs::create_directories(repository_ + "/net/7");
+  std::ofstream(repository_ + "/net/7/model.onnx") << "seven";
+  std::ofstream(repository_ + "/net/labels.txt") << "cat";
+  entry_.config_pbtxt = "name: \"net\" # new\n";
+  Result<std::string> saved = save(entry_, repository_, false);
+  ASSERT_TRUE(saved) << saved.error().message;
+  EXPECT_EQ(*saved, repository_ + "/net/8");
+  EXPECT_EQ(content("net/7/model.onnx"), "seven");
+  EXPECT_EQ(content("net/labels.txt"), "cat");
+  EXPECT_EQ(content("net/config.pbtxt"), "name: \"net\" # new\n");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(RepositoryTest, OverwriteReplacesTheEntryWhole) {
+  ASSERT_TRUE(save(entry_, repository_, false));
+  ASSERT_TRUE(save(entry_, repository_, false));
+  Result<std::string> saved = save(entry_, repository_, true);
+  ASSERT_TRUE(saved) << saved.error().message;
+  EXPECT_EQ(*saved, repository_ + "/net/1");
+  EXPECT_FALSE(fs::exists(repository_ + "/net/2"));
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(RepositoryTest, ModelCanBeReadAllTheWhileItIsReplaced) {
+  ASSERT_TRUE(save(entry_, repository_, true));
+  std::atomic<bool> done = false;
+  std::atomic<int> missing = 0;
+  std::jthread reader([&] {
+    while (!done)
+      if (!fs::exists(repository_ + "/net/1/model.onnx") || !fs::exists(repository_ + "/net/config.pbtxt")) ++missing;
+  });
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(save(entry_, repository_, true));
+  done = true;
+  reader.join();
+  EXPECT_EQ(missing, 0);
+}
+
+TEST_F(RepositoryTest, MissingExternalDataIsAnErrorThatLeavesTheOldEntry) {
+  ASSERT_TRUE(save(entry_, repository_, false));
+  entry_.external_files.push_back("data/more.bin");
+  Result<std::string> saved = save(entry_, repository_, true);
+  ASSERT_FALSE(saved);
+  EXPECT_NE(saved.error().message.find("more.bin"), std::string::npos) << saved.error().message;
+  EXPECT_EQ(content("net/1/model.onnx"), "graph");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(RepositoryTest, PlaceThatCannotBeWrittenIsAnErrorThatNamesIt) {
+  Result<std::string> saved = save(entry_, "/proc/self/repository", false);
+  ASSERT_FALSE(saved);
+  EXPECT_NE(saved.error().message.find("/proc/self/repository"), std::string::npos) << saved.error().message;
+}
+
+TEST_F(RepositoryTest, LinkedModelIsBroughtByItsContent) {
+  fs::create_symlink("net.onnx", folder_ / "source/link.onnx");
+  entry_.model_file = (folder_ / "source/link.onnx").string();
+  ASSERT_TRUE(save(entry_, repository_, false));
+  EXPECT_FALSE(fs::is_symlink(repository_ + "/net/1/model.onnx"));
+  EXPECT_EQ(content("net/1/model.onnx"), "graph");
+}
+
+TEST(RepositoryName, ComesFromTheFileAndIsCheckedWhenGiven) {
+  EXPECT_EQ(entry_name("/a/b/my model (2).onnx"), "my_model__2_");
+  EXPECT_EQ(entry_name(".onnx"), "onnx");
+  EXPECT_TRUE(check_entry_name("bert-base.v2"));
+  for (const char* bad : {"", ".hidden", "a/b", "a b", "../up"}) EXPECT_FALSE(check_entry_name(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace ridge::tune

@@ -1,0 +1,100 @@
+// Search: which candidate to measure next, when to stop, and which is best. Fed with numbers; it sees no clock, no engine.
+//
+// Several steps, each cheaper than measuring everything: a few layouts spread over the space (survey), then the untried
+// neighbours of the best three so far (climb), then the contenders again until they can be told apart (refine). A candidate
+// is judged by its gain over the baseline measured in turn with it, so that the drift of a shared machine cancels; one whose
+// physical limit is below what was already measured is skipped and counted. Anytime: best() may be asked after any report().
+// One thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tune/space.h"
+
+namespace ridge::tune {
+
+// What one measurement of a candidate in turn with the baseline found.
+struct Outcome {
+  std::vector<double> gains;  // per pair of slices: ln(objective of the candidate / of the baseline); > 0 = better
+  double rows_per_s = 0, p50_ms = 0, p99_ms = 0;  // of the candidate
+  double baseline_rows_per_s = 0, baseline_p50_ms = 0, baseline_p99_ms = 0;
+  int64_t samples = 0;  // runs of the candidate
+  std::string failure;  // not empty: the candidate cannot run, and why
+};
+
+// The gain with its 95 % confidence interval, as ratios to the baseline.
+struct Gain {
+  double ratio = 1;
+  double low = 0;
+  double high = 0;  // infinite with fewer than two pairs
+};
+Gain gain_of(std::span<const double> log_ratios);
+
+// Everything known about a measured candidate.
+struct Standing {
+  Candidate candidate;
+  Outcome outcome;  // all its measurements together: gains in order, the rest weighted by samples
+  Gain gain;
+  bool feasible = true;  // meets the p99 goal
+  int trials = 0;
+};
+
+enum class Effort { kShort, kLong, kConfirm };
+
+struct Probe {
+  Candidate candidate;
+  Effort effort = Effort::kShort;
+  int ordinal = 0;  // how often this candidate was measured before
+};
+
+class Search {
+ public:
+  // `max_trials` 0 = no limit.
+  Search(Space space, const Goal& goal, int max_trials = 0);
+
+  // The next measurement, or nothing when more would not help. `spent` is the used share of the time budget, 0…1: from 0.75 on
+  // only contenders are measured again, from 1 on nothing.
+  std::optional<Probe> next(double spent);
+  void report(const Candidate& candidate, const Outcome& outcome);
+  // Takes a measured candidate out of the running, e.g. because a confirmation did not bear it out.
+  void withdraw(const Candidate& candidate, const std::string& reason);
+
+  // The candidate with the highest lower bound of its gain among those that meet the goal; if none does, the one closest
+  // to it (feasible = false). Absent before the first successful measurement.
+  std::optional<Standing> best() const;
+  const std::vector<Standing>& measured() const { return measured_; }
+  // Measured candidates that no other beats in both rows/s and p50 latency, by falling rows/s.
+  std::vector<Standing> pareto() const;
+  // Candidates that were not measured, with reason and count. Those that were never looked at count as well.
+  std::vector<Skipped> skipped() const;
+  int trials() const { return trials_; }
+
+ private:
+  enum class State { kUntried, kQueued, kMeasured, kSkipped, kWithdrawn };
+
+  void survey();
+  bool climb();
+  std::optional<Probe> from_queue();
+  std::optional<Probe> refine();
+  std::string cannot_win(const Entry& entry) const;
+  std::vector<const Standing*> ranking() const;
+  Standing* standing(const Candidate& candidate);
+  size_t index_of(const Candidate& candidate) const;
+  bool trials_left() const { return max_trials_ == 0 || trials_ < max_trials_; }
+
+  Space space_;
+  Goal goal_;
+  int max_trials_;
+  int trials_ = 0;
+  std::vector<State> state_;        // parallel to space_.entries
+  std::vector<bool> expanded_;      // likewise: its neighbours were queued
+  std::vector<size_t> queue_;       // indices, next first
+  std::vector<Standing> measured_;  // successful ones, in order of first measurement
+  std::vector<Skipped> skipped_;
+  double limit_slack_ = 1;  // measured / limit where a measurement exceeded its limit; widens the other limits
+};
+
+}  // namespace ridge::tune

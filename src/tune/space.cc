@@ -1,0 +1,184 @@
+#include "tune/space.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ridge::tune {
+namespace {
+
+// Operators side by side are tried when at least this much of the work lies off the longest path. Below it the gain is
+// smaller than what a measurement on a shared machine resolves (2 %…5 %) even if the overlap is perfect.
+constexpr double kWorthOverlapping = 1.1;
+constexpr int kBlockBase = 4;  // the value ONNX Runtime's documentation suggests for session.dynamic_block_base
+// An engine keeps the weights twice while it repacks them, and a little beside; assumed, to refuse only what cannot fit.
+constexpr double kMemoryMargin = 1.2;
+
+// 1, 2, 4, … and `most` itself.
+template <typename T>
+std::vector<T> doublings(T most) {
+  std::vector<T> values;
+  for (T value = 1; value < most; value *= 2) values.push_back(value);
+  values.push_back(most);
+  return values;
+}
+
+// The engine options worth trying for a layout; the first is none.
+std::vector<Candidate> variants(const Candidate& layout, int processors, bool overlap) {
+  std::vector<Candidate> result{layout};
+  if (layout.threads > 1) {  // one thread has no pool that could spin or share blocks
+    Candidate quiet = layout;
+    quiet.spin = plan::Spin::kOff;
+    result.push_back(quiet);
+    Candidate blocks = layout;
+    blocks.block_base = kBlockBase;
+    result.push_back(blocks);
+  }
+  if (overlap && layout.threads * layout.instances * 2 <= processors) {
+    Candidate side_by_side = layout;
+    side_by_side.inter_op_threads = 2;
+    result.push_back(side_by_side);
+  }
+  return result;
+}
+
+std::vector<Candidate> candidates(int processors, const SpaceOptions& options, bool overlap) {
+  std::vector<Candidate> result;
+  for (int threads : doublings(processors))
+    for (int instances : doublings(processors / threads))
+      for (int64_t batch : doublings(options.max_batch)) {
+        Candidate layout;
+        layout.threads = threads;
+        layout.instances = instances;
+        layout.batch = batch;
+        for (const Candidate& candidate : variants(layout, processors, overlap)) result.push_back(candidate);
+      }
+  return result;
+}
+
+// The figures that grow with the work.
+constexpr std::array kNodeFigures = {&cost::NodeCost::flops, &cost::NodeCost::macs, &cost::NodeCost::needed_flops,
+                                     &cost::NodeCost::bytes_read, &cost::NodeCost::bytes_written};
+constexpr std::array kFigures = {&cost::Costs::flops,
+                                 &cost::Costs::macs,
+                                 &cost::Costs::bytes,
+                                 &cost::Costs::compulsory_read,
+                                 &cost::Costs::compulsory_written,
+                                 &cost::Costs::compulsory_bytes,
+                                 &cost::Costs::peak_activation_bytes};
+
+// One run's work done `times` at once.
+cost::Costs scaled(cost::Costs costs, double times) {
+  for (cost::NodeCost& node : costs.nodes)
+    for (double cost::NodeCost::*figure : kNodeFigures) node.*figure *= times;
+  for (double cost::Costs::*figure : kFigures) costs.*figure *= times;
+  return costs;
+}
+
+// All instances run at once: each is limited by its own threads, together they are limited by the machine.
+Entry bounded(const Candidate& candidate, const hw::Machine& machine, const cost::Costs& costs) {
+  Entry entry{candidate, 0, 0};
+  int threads = candidate.threads * candidate.inter_op_threads;
+  Result<cost::DeviceLimits> own = cost::limits_of(machine, threads);
+  Result<cost::DeviceLimits> shared = cost::limits_of(machine, threads * candidate.instances);
+  if (!own || !shared) return entry;
+  entry.bound_ms = std::max(cost::bound(costs, *own).ms, cost::bound(scaled(costs, candidate.instances), *shared).ms);
+  if (entry.bound_ms > 0)
+    entry.max_rows_per_s = 1e3 * static_cast<double>(candidate.batch * candidate.instances) / entry.bound_ms;
+  return entry;
+}
+
+double memory_bytes(const Candidate& candidate, const cost::Costs& costs) {
+  return kMemoryMargin * candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes);
+}
+
+double available_bytes(const hw::Machine& machine) {
+  int64_t bytes = machine.memory.available_bytes;
+  if (machine.memory.limit_bytes) bytes = std::min(bytes, *machine.memory.limit_bytes);
+  return static_cast<double>(bytes);
+}
+
+// Why the candidate cannot pay on this machine whatever a measurement says; empty = it may.
+std::string hopeless(const Entry& entry, const cost::Costs& costs, double available, const SpaceOptions& options) {
+  const Goal& goal = options.goal;
+  const Candidate& candidate = entry.candidate;
+  if (goal.objective == Objective::kLatency && (candidate.batch > 1 || candidate.instances > 1))
+    return "more rows or instances at once cannot shorten one request";
+  if (available > 0 && memory_bytes(candidate, costs) > available) return "does not fit into the available memory";
+  if (goal.p99_ms && entry.bound_ms > *goal.p99_ms) return "its physical limit misses the p99 goal";
+  if (options.max_run_ms > 0 && entry.bound_ms > options.max_run_ms) return "one run takes too much of the time budget";
+  return "";
+}
+
+double between(double one, double two, int64_t batch) { return one + (two - one) * static_cast<double>(batch - 1); }
+
+}  // namespace
+
+cost::Costs at_batch(const BatchCosts& costs, int64_t batch) {
+  cost::Costs result = costs.one;
+  if (batch == 1 || !costs.two) return result;
+  const cost::Costs& two = *costs.two;
+  for (size_t i = 0; i < result.nodes.size() && i < two.nodes.size(); ++i)
+    for (double cost::NodeCost::*figure : kNodeFigures)
+      result.nodes[i].*figure = between(result.nodes[i].*figure, two.nodes[i].*figure, batch);
+  for (double cost::Costs::*figure : kFigures) result.*figure = between(result.*figure, two.*figure, batch);
+  return result;
+}
+
+double parallelism(const model::Graph& graph, const cost::Costs& costs) {
+  if (costs.nodes.size() != graph.nodes.size()) return 1;
+  std::vector<double> done(graph.tensors.size(), 0);  // work on the longest path to each tensor
+  double total = 0;
+  double longest = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    double start = 0;
+    for (int input : graph.nodes[i].inputs)
+      if (input >= 0) start = std::max(start, done[static_cast<size_t>(input)]);
+    double end = start + costs.nodes[i].flops;
+    for (int output : graph.nodes[i].outputs)
+      if (output >= 0) done[static_cast<size_t>(output)] = end;
+    total += costs.nodes[i].flops;
+    longest = std::max(longest, end);
+  }
+  return longest > 0 ? total / longest : 1;
+}
+
+Space make_space(const hw::Machine& machine, const model::Graph& graph, const BatchCosts& costs,
+                 const SpaceOptions& options) {
+  int processors = options.threads.value_or(hw::usable_threads(machine));
+  bool overlap = parallelism(graph, costs.one) >= kWorthOverlapping;
+  Space space;
+  for (const Candidate& candidate : candidates(processors, options, overlap)) {
+    cost::Costs run = at_batch(costs, candidate.batch);
+    Entry entry = bounded(candidate, machine, run);
+    std::string reason = hopeless(entry, run, available_bytes(machine), options);
+    if (reason.empty())
+      space.entries.push_back(entry);
+    else
+      count_skip(space.skipped, reason);
+  }
+  return space;
+}
+
+bool adjacent(const Candidate& a, const Candidate& b) {
+  auto step = [](auto x, auto y) { return x <= 2 * y && y <= 2 * x; };
+  bool same_options = a.spin == b.spin && a.inter_op_threads == b.inter_op_threads && a.block_base == b.block_base;
+  bool same_layout = a.threads == b.threads && a.instances == b.instances;
+  bool near_layout = step(a.threads, b.threads) && step(a.instances, b.instances);
+  if (a == b) return false;
+  if (!same_options) return same_layout && a.batch == b.batch;
+  bool same_rows = a.instances * a.batch == b.instances * b.batch;
+  if (!same_layout) return near_layout && step(a.batch, b.batch) && (a.batch == b.batch || same_rows);
+  return step(a.batch, b.batch);
+}
+
+void count_skip(std::vector<Skipped>& skipped, const std::string& reason) {
+  for (Skipped& entry : skipped)
+    if (entry.reason == reason) {
+      ++entry.count;
+      return;
+    }
+  skipped.push_back({reason, 1});
+}
+
+}  // namespace ridge::tune

@@ -1,0 +1,69 @@
+// Space: every candidate worth considering for a model on a machine, each with its physical limit.
+//
+// Pure: built from Machine, Graph and Costs, no measurement. What cannot pay is left out here with a reason and a count
+// (does not fit into memory, cannot meet the latency goal); what loses against measured results is left out by Search.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost/costs.h"
+#include "hw/machine.h"
+#include "model/graph.h"
+#include "tune/candidate.h"
+
+namespace ridge::tune {
+
+enum class Objective { kThroughput, kLatency };
+
+struct Goal {
+  Objective objective = Objective::kThroughput;
+  std::optional<double> p99_ms;  // of one run, at most
+};
+
+struct Entry {
+  Candidate candidate;
+  double bound_ms = 0;        // least time of one run with all instances busy; 0 = no limit known
+  double max_rows_per_s = 0;  // most rows by that bound; 0 = no limit known
+};
+
+struct Skipped {
+  std::string reason;
+  int count = 0;
+};
+
+struct Space {
+  std::vector<Entry> entries;
+  std::vector<Skipped> skipped;
+};
+
+struct SpaceOptions {
+  Goal goal;
+  int64_t max_batch = 1;       // 1 = the batch is fixed by the model
+  std::optional<int> threads;  // at most this many in all; absent = hw::usable_threads
+  double max_run_ms = 0;       // a run that takes longer by its bound is not tried; 0 = no limit
+};
+
+// The model's costs at batch 1 and, if its batch is free, at batch 2: FLOPs and bytes are affine in the batch, so that two
+// points give all others.
+struct BatchCosts {
+  cost::Costs one;
+  std::optional<cost::Costs> two;
+};
+cost::Costs at_batch(const BatchCosts& costs, int64_t batch);
+
+// Total work over the work on the longest path, in FLOPs; 1 = a chain. Tells whether running operators side by side can help.
+double parallelism(const model::Graph& graph, const cost::Costs& costs);
+
+Space make_space(const hw::Machine& machine, const model::Graph& graph, const BatchCosts& costs,
+                 const SpaceOptions& options);
+
+// One step apart: batch halved or doubled; threads and instances at most halved or doubled, with the same batch or the same
+// rows in flight (along a latency goal these two trade against each other); or another engine option.
+bool adjacent(const Candidate& a, const Candidate& b);
+
+// Adds one to `reason`.
+void count_skip(std::vector<Skipped>& skipped, const std::string& reason);
+
+}  // namespace ridge::tune

@@ -1,0 +1,180 @@
+#include "tune/space.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ridge::tune {
+namespace {
+
+// 8 cores: 10 GFLOP/s each, 20 GB/s of memory for all, 10 for one, no caches.
+hw::Machine machine() {
+  hw::Machine machine;
+  machine.cpu.allowed_processors = 8;
+  machine.cpu.allowed_cores = 8;
+  machine.memory.available_bytes = 16'000'000'000;
+  for (int threads : {1, 8}) {
+    hw::Peak peak;
+    peak.threads = threads;
+    peak.flops_per_s = 10e9 * threads;
+    machine.peaks.push_back(peak);
+    hw::Bandwidth memory;
+    memory.level = "DRAM";
+    memory.threads = threads;
+    memory.bytes_per_s = threads == 1 ? 10e9 : 20e9;
+    machine.bandwidths.push_back(memory);
+  }
+  return machine;
+}
+
+model::Node node(const std::string& name, std::vector<int> inputs, std::vector<int> outputs) {
+  model::Node node;
+  node.name = name;
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  return node;
+}
+
+// One operator: 1 GFLOP and 1 MB of activations per row, 100 MB of weights.
+cost::Costs costs(double rows) {
+  cost::Costs costs;
+  cost::NodeCost node;
+  node.flops = node.needed_flops = 1e9 * rows;
+  node.bytes_read = 100e6 + 1e6 * rows;
+  costs.nodes = {node};
+  costs.flops = node.flops;
+  costs.bytes = costs.compulsory_bytes = costs.compulsory_read = node.bytes_read;
+  costs.weight_bytes = 100e6;
+  costs.peak_activation_bytes = 1e6 * rows;
+  return costs;
+}
+
+BatchCosts batch_costs() { return {costs(1), costs(2)}; }
+
+SpaceOptions upto(int64_t max_batch) {
+  SpaceOptions options;
+  options.max_batch = max_batch;
+  return options;
+}
+
+int count_of(const Space& space, const std::string& reason) {
+  for (const Skipped& skipped : space.skipped)
+    if (skipped.reason == reason) return skipped.count;
+  return 0;
+}
+
+TEST(Space, KeepsThreadsTimesInstancesWithinTheUsableThreads) {
+  Space space = make_space(machine(), {}, batch_costs(), upto(32));
+  ASSERT_FALSE(space.entries.empty());
+  std::set<std::string> unique;
+  for (const Entry& entry : space.entries) {
+    EXPECT_LE(entry.candidate.threads * entry.candidate.instances * entry.candidate.inter_op_threads, 8);
+    EXPECT_TRUE(unique.insert(text(entry.candidate)).second) << text(entry.candidate);
+  }
+  for (const char* corner :
+       {"threads=8 instances=1 batch=1 spin=default", "threads=1 instances=8 batch=32 spin=default"})
+    EXPECT_TRUE(unique.count(corner)) << corner;
+}
+
+TEST(Space, HoldsOddSizesOfMachineAndBatch) {
+  hw::Machine six = machine();
+  six.cpu.allowed_cores = six.cpu.allowed_processors = 6;
+  std::set<std::string> unique;
+  for (const Entry& entry : make_space(six, {}, batch_costs(), upto(12)).entries) unique.insert(text(entry.candidate));
+  EXPECT_TRUE(unique.count("threads=6 instances=1 batch=12 spin=default"));
+  EXPECT_TRUE(unique.count("threads=2 instances=3 batch=8 spin=default"));
+}
+
+TEST(Space, HasOnlyBatchOneWhereTheBatchIsFixed) {
+  for (const Entry& entry : make_space(machine(), {}, {costs(1), std::nullopt}, upto(1)).entries)
+    EXPECT_EQ(entry.candidate.batch, 1);
+}
+
+TEST(Space, BoundOfSeveralInstancesIsThatOfTheSharedMachine) {
+  for (const Entry& entry : make_space(machine(), {}, batch_costs(), upto(1)).entries) {
+    if (text(entry.candidate) == "threads=1 instances=1 batch=1 spin=default") {
+      EXPECT_NEAR(entry.bound_ms, 100, 1e-6);  // 1 GFLOP at 10 GFLOP/s
+      EXPECT_NEAR(entry.max_rows_per_s, 10, 1e-6);
+    }
+    if (text(entry.candidate) == "threads=1 instances=8 batch=1 spin=default") {
+      EXPECT_NEAR(entry.bound_ms, 100, 1e-6);  // the memory would allow 8 × 101 MB / 20 GB/s = 40.4 ms
+      EXPECT_NEAR(entry.max_rows_per_s, 80, 1e-6);
+    }
+  }
+}
+
+TEST(Space, CostsAtABatchLieOnTheLineThroughOneAndTwo) {
+  cost::Costs sixteen = at_batch(batch_costs(), 16);
+  EXPECT_DOUBLE_EQ(sixteen.flops, 16e9);
+  EXPECT_DOUBLE_EQ(sixteen.compulsory_bytes, 116e6);
+  EXPECT_DOUBLE_EQ(sixteen.nodes[0].bytes_read, 116e6);
+  EXPECT_DOUBLE_EQ(sixteen.peak_activation_bytes, 16e6);
+  EXPECT_DOUBLE_EQ(at_batch({costs(1), std::nullopt}, 16).flops, 1e9);
+}
+
+TEST(Space, LeavesOutWhatDoesNotFitIntoMemory) {
+  hw::Machine small = machine();
+  small.memory.available_bytes = 16'000'000'000;
+  small.memory.limit_bytes = 300'000'000;  // two instances of 121 MB each
+  Space space = make_space(small, {}, batch_costs(), upto(1));
+  for (const Entry& entry : space.entries) EXPECT_LE(entry.candidate.instances, 2);
+  EXPECT_GT(count_of(space, "does not fit into the available memory"), 0);
+}
+
+TEST(Space, LeavesOutWhatCannotMeetTheGoal) {
+  SpaceOptions options = upto(32);
+  options.goal.p99_ms = 150;
+  Space space = make_space(machine(), {}, batch_costs(), options);
+  ASSERT_FALSE(space.entries.empty());
+  for (const Entry& entry : space.entries) EXPECT_LE(entry.bound_ms, 150);
+  EXPECT_GT(count_of(space, "its physical limit misses the p99 goal"), 0);
+}
+
+TEST(Space, ForLatencyOneRequestAloneIsEnough) {
+  SpaceOptions options = upto(32);
+  options.goal.objective = Objective::kLatency;
+  Space space = make_space(machine(), {}, batch_costs(), options);
+  for (const Entry& entry : space.entries) {
+    EXPECT_EQ(entry.candidate.batch, 1);
+    EXPECT_EQ(entry.candidate.instances, 1);
+  }
+  EXPECT_GT(count_of(space, "more rows or instances at once cannot shorten one request"), 0);
+}
+
+TEST(Space, LeavesOutRunsThatEatUpTheBudget) {
+  SpaceOptions options = upto(32);
+  options.max_run_ms = 1000;
+  EXPECT_GT(count_of(make_space(machine(), {}, batch_costs(), options), "one run takes too much of the time budget"),
+            0);
+}
+
+TEST(Space, KnowsNoLimitOnAMachineThatWasNotMeasured) {
+  hw::Machine unmeasured = machine();
+  unmeasured.peaks.clear();
+  unmeasured.bandwidths.clear();
+  for (const Entry& entry : make_space(unmeasured, {}, batch_costs(), upto(4)).entries) EXPECT_EQ(entry.bound_ms, 0);
+}
+
+TEST(Space, TriesOperatorsSideBySideOnlyWhereTheGraphBranches) {
+  model::Graph chain;
+  chain.tensors.resize(3);
+  chain.nodes = {node("a", {0}, {1}), node("b", {1}, {2})};
+  model::Graph fork = chain;
+  fork.nodes[1].inputs = {0};
+  cost::Costs two;
+  two.nodes.resize(2);
+  two.nodes[0].flops = two.nodes[1].flops = 1e9;
+  EXPECT_DOUBLE_EQ(parallelism(chain, two), 1);
+  EXPECT_DOUBLE_EQ(parallelism(fork, two), 2);
+  auto side_by_side = [&](const model::Graph& graph) {
+    Space space = make_space(machine(), graph, {two, std::nullopt}, upto(1));
+    return std::any_of(space.entries.begin(), space.entries.end(),
+                       [](const Entry& entry) { return entry.candidate.inter_op_threads > 1; });
+  };
+  EXPECT_FALSE(side_by_side(chain));
+  EXPECT_TRUE(side_by_side(fork));
+}
+
+}  // namespace
+}  // namespace ridge::tune

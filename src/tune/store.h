@@ -1,0 +1,51 @@
+// Store: measured trials, kept in SQLite between runs, so that a killed run resumes and a repeated one is quick.
+//
+// A trial is found again only for the same machine, engine version, model content, input shapes, candidate and ordinal (the
+// how-manieth measurement of that candidate). Losing the store loses time, never correctness: whatever is wrong with it (read-only,
+// corrupt, of a newer ridge, locked for too long) costs one warning, after which nothing is kept. Several processes may use
+// one store at once; the last to keep a trial wins. One thread per object.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tune/candidate.h"
+#include "tune/trial.h"
+
+namespace ridge::tune {
+
+// What a measurement holds for, besides the candidate.
+struct StoreKey {
+  std::string machine;  // hw::Machine::id
+  std::string engine;   // name and version
+  std::string model;    // digest_model()
+  std::string shapes;   // of the inputs at batch 1
+};
+
+class Store {
+ public:
+  // `path` empty: $XDG_CACHE_HOME/ridge/tune.sqlite, or ~/.cache/ridge/tune.sqlite.
+  Store(const std::string& path, StoreKey key);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  std::optional<Trial> find(const Candidate& candidate, int ordinal);
+  void keep(const Candidate& candidate, int ordinal, const Trial& trial);
+  // Forgets everything under this key.
+  void clear();
+  bool usable() const { return database_ != nullptr; }
+
+ private:
+  struct Database;
+  void give_up(const std::string& why);
+
+  std::string path_;
+  StoreKey key_;
+  std::unique_ptr<Database> database_;
+};
+
+std::string default_store_path();
+
+}  // namespace ridge::tune

@@ -1,0 +1,104 @@
+#include "tune/trial.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ridge::tune {
+namespace {
+
+// The numeric members of a Side by name, so that writing and reading cannot differ.
+template <typename SideType, typename Visit>
+void visit(SideType& side, Visit&& with) {
+  with("mean_ms", side.latency_ms.mean);
+  with("p50_ms", side.latency_ms.p50);
+  with("p90_ms", side.latency_ms.p90);
+  with("p95_ms", side.latency_ms.p95);
+  with("p99_ms", side.latency_ms.p99);
+  with("min_ms", side.latency_ms.min);
+  with("max_ms", side.latency_ms.max);
+  with("rows_per_s", side.rows_per_s);
+  with("ci95_percent", side.ci95_percent);
+  with("load_ms", side.stages_ms.load);
+  with("first_run_ms", side.stages_ms.first_run);
+  with("input_ms", side.stages_ms.input);
+  with("compute_ms", side.stages_ms.compute);
+  with("output_ms", side.stages_ms.output);
+}
+
+Json side_json(const Side& side) {
+  Json json;
+  visit(side, [&](const char* name, double value) { json[name] = value; });
+  json["samples"] = side.samples;
+  json["threads"] = side.threads;
+  return json;
+}
+
+Result<Side> read_side(const Json& parent, const char* key) {
+  if (!parent.is_object() || !parent.contains(key))
+    return Error{Code::kInvalid, std::string("member '") + key + "' is missing"};
+  const Json& json = parent.at(key);
+  Side side;
+  Status status;
+  visit(side, [&](const char* name, double& value) {
+    Result<double> read = json_member<double>(json, name);
+    if (read)
+      value = *read;
+    else if (status)
+      status = read.error();
+  });
+  RIDGE_TRY(status);
+  RIDGE_ASSIGN(side.samples, json_member<int64_t>(json, "samples"));
+  RIDGE_ASSIGN(int64_t threads, json_member<int64_t>(json, "threads"));
+  side.threads = static_cast<int>(threads);
+  return side;
+}
+
+Result<std::vector<double>> read_numbers(const Json& json, const char* key) {
+  if (!json.is_object() || !json.contains(key) || !json.at(key).is_array())
+    return Error{Code::kInvalid, std::string("member '") + key + "' should be a list of numbers"};
+  std::vector<double> numbers;
+  for (const Json& number : json.at(key)) {
+    if (!number.is_number()) return Error{Code::kInvalid, std::string("member '") + key + "' should hold numbers only"};
+    numbers.push_back(number.get<double>());
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Outcome outcome_of(const Trial& trial, Objective objective) {
+  Outcome outcome;
+  outcome.gains = objective == Objective::kThroughput ? trial.rate_log_ratios : trial.latency_log_ratios;
+  outcome.rows_per_s = trial.candidate.rows_per_s;
+  outcome.p50_ms = trial.candidate.latency_ms.p50;
+  outcome.p99_ms = trial.candidate.latency_ms.p99;
+  outcome.baseline_rows_per_s = trial.baseline.rows_per_s;
+  outcome.baseline_p50_ms = trial.baseline.latency_ms.p50;
+  outcome.baseline_p99_ms = trial.baseline.latency_ms.p99;
+  outcome.samples = trial.candidate.samples;
+  outcome.failure = trial.failure;
+  return outcome;
+}
+
+Json to_json(const Trial& trial) {
+  Json json;
+  json["rate_log_ratios"] = trial.rate_log_ratios;
+  json["latency_log_ratios"] = trial.latency_log_ratios;
+  json["baseline"] = side_json(trial.baseline);
+  json["candidate"] = side_json(trial.candidate);
+  json["seconds"] = trial.seconds;
+  json["failure"] = trial.failure;
+  return json;
+}
+
+Result<Trial> trial_from_json(const Json& json) {
+  Trial trial;
+  RIDGE_ASSIGN(trial.rate_log_ratios, read_numbers(json, "rate_log_ratios"));
+  RIDGE_ASSIGN(trial.latency_log_ratios, read_numbers(json, "latency_log_ratios"));
+  RIDGE_ASSIGN(trial.baseline, read_side(json, "baseline"));
+  RIDGE_ASSIGN(trial.candidate, read_side(json, "candidate"));
+  RIDGE_ASSIGN(trial.seconds, json_member<double>(json, "seconds"));
+  RIDGE_ASSIGN(trial.failure, json_member<std::string>(json, "failure"));
+  return trial;
+}
+
+}  // namespace ridge::tune

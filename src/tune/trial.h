@@ -1,0 +1,38 @@
+// Trial: the record of one interleaved measurement, candidate and baseline in turns. What the store keeps; holds both
+// objectives, so that a later run with another goal can use it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "measure/measurement.h"
+#include "tune/search.h"
+
+namespace ridge::tune {
+
+// One side of a trial: the runs of one session set, over all its slices.
+struct Side {
+  measure::Latency latency_ms;  // of one run
+  double rows_per_s = 0;        // mean over the slices
+  double ci95_percent = 0;      // half-width of the interval of the mean latency
+  int64_t samples = 0;          // runs
+  measure::Stages stages_ms;    // load and first run of the first session; the rest as means over the runs
+  int threads = 0;              // per instance, as the engine really runs
+};
+
+struct Trial {
+  std::vector<double> rate_log_ratios;     // per pair of slices: ln(candidate rows/s ÷ baseline rows/s)
+  std::vector<double> latency_log_ratios;  // per pair: ln(baseline p50 ÷ candidate p50)
+  Side baseline, candidate;
+  double seconds = 0;   // what it took, opening included
+  std::string failure;  // not empty: the candidate cannot run
+};
+
+Outcome outcome_of(const Trial& trial, Objective objective);
+
+Json to_json(const Trial& trial);
+Result<Trial> trial_from_json(const Json& json);
+
+}  // namespace ridge::tune

@@ -1,0 +1,183 @@
+#include "tune/tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "measure/advice.h"
+
+namespace ridge::tune {
+namespace {
+
+const char* objective_name(Objective objective) {
+  return objective == Objective::kThroughput ? "throughput" : "latency";
+}
+
+const char* choice_name(Choice choice) {
+  switch (choice) {
+    case Choice::kCandidate: return "tuned";
+    case Choice::kBaseline: return "baseline";
+    case Choice::kNone: break;
+  }
+  return "none";
+}
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json gain_json(const Gain& gain) {
+  return {{"ratio", gain.ratio}, {"low", number_or_null(gain.low)}, {"high", number_or_null(gain.high)}};
+}
+
+Json standing_json(const Standing& standing) {
+  Json json = to_json(standing.candidate);
+  json["throughput_per_s"] = standing.outcome.rows_per_s;
+  json["latency_ms"] = {{"p50", standing.outcome.p50_ms}, {"p99", standing.outcome.p99_ms}};
+  json["gain"] = gain_json(standing.gain);
+  json["meets_goal"] = standing.feasible;
+  json["samples"] = standing.outcome.samples;
+  return json;
+}
+
+Json space_json(const Tuning& tuning) {
+  Json skipped = Json::array();
+  for (const Skipped& entry : tuning.skipped) skipped.push_back({{"reason", entry.reason}, {"count", entry.count}});
+  return {{"candidates", tuning.candidates}, {"measured", tuning.measured}, {"skipped", skipped}};
+}
+
+// "compute limits it now: 71 % of what this machine can do".
+std::string limit_sentence(const measure::Measurement& measured) {
+  if (measured.percent_of_limit <= 0) return "its physical limit is not known";
+  const char* what = measured.limiter == cost::Limiter::kMemory ? "memory bandwidth" : "compute";
+  return fmt::format("the limit is {}, of which it reaches {}", what, format_percent(measured.percent_of_limit));
+}
+
+std::string gain_sentence(const Tuning& tuning) {
+  const measure::Measurement& best = tuning.best;
+  const measure::Measurement& untuned = tuning.baseline;
+  std::string spread =
+      fmt::format("{:.2f}× (95 %: {:.2f} to {:.2f})", tuning.gain.ratio, tuning.gain.low, tuning.gain.high);
+  if (tuning.goal.objective == Objective::kLatency)
+    return fmt::format("answer {} as fast as the engine's defaults: p50 {} against {}", spread,
+                       format_ms(best.latency_ms.p50), format_ms(untuned.latency_ms.p50));
+  return fmt::format("do {} the rows/s of the engine's defaults: {:.4g} against {:.4g}", spread, best.throughput_per_s,
+                     untuned.throughput_per_s);
+}
+
+// One side of a trial beside the machine's limits.
+measure::Measurement to_measurement(const Side& side, const Candidate& candidate, const Subject& subject) {
+  const plan::Plan plan = to_plan(candidate, subject.plan);
+  const cost::Costs costs = at_batch(subject.costs, candidate.batch);
+  const engine::Info& info = subject.info;
+  const hw::Machine& machine = subject.machine;
+  measure::Measurement m;
+  m.model = plan.model;
+  m.engine = info.name;
+  m.engine_version = info.version;
+  m.device = info.device;
+  m.precision = plan.precision;
+  m.threads = side.threads;
+  m.instances = plan.instances;
+  m.batch = plan.batch;
+  m.latency_ms = side.latency_ms;
+  m.throughput_per_s = side.rows_per_s;
+  m.ci95_percent = side.ci95_percent;
+  m.samples = side.samples;
+  m.stages_ms = side.stages_ms;
+  m.flops = costs.flops;
+  m.without_rule = costs.without_rule;
+  const int usable = hw::usable_threads(machine);
+  Result<cost::DeviceLimits> own = cost::limits_of(machine, std::min(side.threads, usable));
+  Result<cost::DeviceLimits> all = cost::limits_of(machine, std::min(side.threads * plan.instances, usable));
+  if (own && all) {
+    cost::Bound bound = cost::bound(costs, *own);
+    m.bound_ms = bound.ms;
+    m.limiter = bound.limiter;
+    double runs_per_s = side.rows_per_s / static_cast<double>(std::max<int64_t>(plan.batch, 1));
+    m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, *all).ms / 1e3;
+  }
+  m.advice = measure::advise(m, own ? &*own : nullptr);
+  return m;
+}
+
+}  // namespace
+
+Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Explored& explored,
+                 const Decision& decision, const Trial& untuned) {
+  Tuning tuning;
+  tuning.machine = subject.machine;
+  tuning.goal = goal;
+  tuning.choice = decision.choice;
+  tuning.candidate = decision.candidate;
+  tuning.gain = decision.gain;
+  Gain itself = gain_of(outcome_of(untuned, goal.objective).gains);
+  tuning.noise_percent = 50 * (itself.high - itself.low);
+  tuning.pareto = search.pareto();
+  tuning.trials = static_cast<int>(explored.trials.size());
+  tuning.reused = explored.reused;
+  tuning.measured = static_cast<int>(search.measured().size());
+  tuning.skipped = search.skipped();
+  tuning.candidates = tuning.measured;
+  for (const Skipped& skipped : tuning.skipped) tuning.candidates += skipped.count;
+  tuning.interrupted = explored.interrupted || decision.interrupted;
+  tuning.baseline = to_measurement(decision.trial.baseline, baseline_candidate(), subject);
+  tuning.best = tuning.baseline;
+  if (decision.candidate != baseline_candidate())
+    tuning.best = to_measurement(decision.trial.candidate, decision.candidate, subject);
+  return tuning;
+}
+
+int64_t verified_batch(const Search& search) {
+  int64_t largest = 1;
+  for (const Standing& standing : search.measured())
+    if (standing.feasible) largest = std::max(largest, standing.candidate.batch);
+  return largest;
+}
+
+std::string conclusion(const Tuning& tuning) {
+  const measure::Measurement& best = tuning.best;
+  std::string goal = tuning.goal.p99_ms ? fmt::format("p99 ≤ {}", format_ms(*tuning.goal.p99_ms)) : "";
+  switch (tuning.choice) {
+    case Choice::kNone:
+      return fmt::format("Nothing meets {}: the closest, {}, has a p99 of {}.", goal, describe(tuning.candidate),
+                         format_ms(best.latency_ms.p99));
+    case Choice::kBaseline:
+      return fmt::format("The engine's defaults stand ({:.4g} rows/s, p50 {}): nothing was better with confidence; {}.",
+                         best.throughput_per_s, format_ms(best.latency_ms.p50), limit_sentence(best));
+    case Choice::kCandidate: break;
+  }
+  std::string changed = describe(tuning.candidate);
+  return fmt::format("{}{} {}; {}.", changed, goal.empty() ? "" : ", with " + goal + ",", gain_sentence(tuning),
+                     limit_sentence(best));
+}
+
+Json to_json(const Tuning& tuning) {
+  Json json;
+  json["machine"] = hw::to_json(tuning.machine);
+  json["goal"] = {{"objective", objective_name(tuning.goal.objective)},
+                  {"p99_ms", tuning.goal.p99_ms ? Json(*tuning.goal.p99_ms) : Json()},
+                  {"met", tuning.choice != Choice::kNone}};
+  json["baseline"] = measure::to_json(tuning.baseline);
+  json["best"] = measure::to_json(tuning.best);
+  json["choice"] = choice_name(tuning.choice);
+  json["candidate"] = to_json(tuning.candidate);
+  json["speedup"] = tuning.gain.ratio;
+  json["gain"] = gain_json(tuning.gain);
+  json["noise_percent"] = number_or_null(tuning.noise_percent);
+  json["drift"] = to_json(tuning.drift);
+  json["pareto"] = Json::array();
+  for (const Standing& standing : tuning.pareto) json["pareto"].push_back(standing_json(standing));
+  json["trials"] = tuning.trials;
+  json["reused"] = tuning.reused;
+  json["space"] = space_json(tuning);
+  json["batching"] = tuning.batching.empty() ? Json(true) : Json(tuning.batching);
+  json["interrupted"] = tuning.interrupted;
+  json["seconds"] = tuning.seconds;
+  json["conclusion"] = conclusion(tuning);
+  json["repository"] = tuning.repository.empty() ? Json() : Json(tuning.repository);
+  return json;
+}
+
+}  // namespace ridge::tune

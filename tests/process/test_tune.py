@@ -1,0 +1,225 @@
+"""ridge tune as a process: search, store, repository, kill and resume. ctest: timeout 600
+
+Runs on the scripted engine (known answer, little processor time) and once on the real one.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+
+import models
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+RIDGE = os.environ["RIDGE"]
+# A run sleeps 6 ms, and 0.2 ms more per row: batches and instances pay.
+FAKE = ["--engine", "fake", "--engine-option", "latency_ms=6", "--engine-option", "latency_ms_per_row=0.2", "--max-batch", "4"]
+
+
+@pytest.fixture(scope="session")
+def machine_cache(tmp_path_factory):
+    """The machine's limits, measured once for all tests."""
+    cache = tmp_path_factory.mktemp("machine")
+    model = cache / "identity.onnx"
+    models.identity(model)
+    done = subprocess.run([RIDGE, "tune", str(model), *FAKE, "--trials", "1", "--seconds", "2"], capture_output=True, text=True,
+                          timeout=180, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+    assert done.returncode == 0, done.stderr
+    return cache
+
+
+@pytest.fixture
+def environment(tmp_path, machine_cache):
+    cache = tmp_path / "cache"
+    (cache / "ridge").mkdir(parents=True)
+    shutil.copy(machine_cache / "ridge" / "machine.json", cache / "ridge")
+    return {**os.environ, "XDG_CACHE_HOME": str(cache)}
+
+
+@pytest.fixture
+def identity(tmp_path):
+    models.identity(tmp_path / "identity.onnx")
+    return tmp_path / "identity.onnx"
+
+
+def tune(environment, *arguments, timeout=120):
+    return subprocess.run([RIDGE, "tune", *map(str, arguments)], capture_output=True, text=True, timeout=timeout, env=environment)
+
+
+def tuned(environment, *arguments, status=0):
+    done = tune(environment, *arguments, "--json")
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+def kept(environment):
+    file = os.path.join(environment["XDG_CACHE_HOME"], "ridge", "tune.sqlite")
+    if not os.path.exists(file):
+        return 0
+    try:
+        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as store:
+            return store.execute("SELECT count(*) FROM trial").fetchone()[0]
+    except sqlite3.OperationalError:  # not created yet
+        return 0
+
+
+def start(environment, *arguments):
+    return subprocess.Popen([RIDGE, "tune", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=environment)
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen"
+        time.sleep(0.02)
+
+
+def test_finds_what_the_script_favours_and_writes_a_repository(environment, identity, tmp_path):
+    result = tuned(environment, identity, "-o", tmp_path / "repo", *FAKE, "--seconds", "20")
+    assert result["choice"] == "tuned"
+    assert result["speedup"] > 2
+    assert result["best"]["batch"] == 4
+    assert result["best"]["throughput_per_s"] > 2 * result["baseline"]["throughput_per_s"]
+    assert result["drift"]["max_abs"] == 0
+    assert result["space"]["measured"] + sum(s["count"] for s in result["space"]["skipped"]) >= result["space"]["candidates"]
+    assert result["repository"] == str(tmp_path / "repo" / "identity" / "1")
+    entry = tmp_path / "repo" / "identity"
+    assert (entry / "1" / "model.onnx").read_bytes() == identity.read_bytes()
+    config = (entry / "config.pbtxt").read_text()
+    assert re.search(r"preferred_batch_size: 4\b", config), config
+    assert "max_batch_size: 4" in config
+    assert json.loads((entry / "tuning.json").read_text())["speedup"] == pytest.approx(result["speedup"])
+
+
+def test_last_line_is_a_plain_sentence_on_standard_output(environment, identity):
+    done = tune(environment, identity, *FAKE, "--seconds", "5")
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.strip().splitlines()[-1]
+    assert last.endswith(".") and "rows/s" in last and "batch" in last, last
+
+
+def test_killed_run_resumes_without_measuring_again_what_it_had(environment, identity):
+    process = start(environment, identity, *FAKE, "--seconds", "60")
+    wait_for(lambda: kept(environment) >= 4)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    before = kept(environment)
+    result = tuned(environment, identity, *FAKE, "--seconds", "60")
+    assert result["reused"] >= before - 1  # the search may turn elsewhere once it sees other numbers
+    assert result["choice"] == "tuned"
+
+
+def test_repeated_run_measures_only_the_confirmation(environment, identity):
+    first = tuned(environment, identity, *FAKE, "--seconds", "20")
+    second = tuned(environment, identity, *FAKE, "--seconds", "20")
+    assert second["reused"] == second["trials"] == first["trials"]
+    assert second["candidate"] == first["candidate"]
+    third = tuned(environment, identity, *FAKE, "--seconds", "20", "--store", os.path.join(environment["XDG_CACHE_HOME"], "other"))
+    assert third["reused"] == 0
+
+
+def test_changed_model_is_another_model(environment, identity):
+    tuned(environment, identity, *FAKE, "--trials", "2")
+    models.identity(identity, dims=("rows", 16))
+    assert tuned(environment, identity, *FAKE, "--trials", "2")["reused"] == 0
+
+
+def test_interrupt_keeps_the_best_so_far_and_writes_the_repository(environment, identity, tmp_path):
+    process = start(environment, identity, *FAKE, "--seconds", "600", "-o", tmp_path / "repo", "--json")
+    wait_for(lambda: kept(environment) >= 3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    result = json.loads(out)
+    assert result["interrupted"] is True
+    assert result["best"]["samples"] > 0
+    assert (tmp_path / "repo" / "identity" / "config.pbtxt").exists()
+
+
+def test_impossible_goal_is_answered_no_with_the_closest_candidate(environment, identity, tmp_path):
+    done = tune(environment, identity, *FAKE, "--p99-ms", "2", "--seconds", "5", "-o", tmp_path / "repo")
+    assert done.returncode == 1, done.stderr
+    assert "closest" in done.stdout.strip().splitlines()[-1]
+    assert not (tmp_path / "repo").exists()
+
+
+def test_unusable_store_costs_one_warning(environment, identity, tmp_path):
+    (tmp_path / "broken").write_text("not a database, but long enough to be read as a header of one, which it is not at all")
+    done = tune(environment, identity, *FAKE, "--trials", "2", "--store", tmp_path / "broken")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("tuning store") == 1, done.stderr
+
+
+def test_two_runs_at_once_share_a_store(environment, identity):
+    both = [start(environment, identity, *FAKE, "--seconds", "6", "--json") for _ in range(2)]
+    for process in both:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert "tuning store" not in err, err
+        assert json.loads(out)["trials"] > 0
+
+
+def test_existing_entry_gets_the_next_version_or_is_replaced(environment, identity, tmp_path):
+    for _ in range(2):
+        result = tuned(environment, identity, *FAKE, "--trials", "1", "-o", tmp_path / "repo")
+    assert result["repository"].endswith("/identity/2")
+    result = tuned(environment, identity, *FAKE, "--trials", "1", "-o", tmp_path / "repo", "--overwrite")
+    assert result["repository"].endswith("/identity/1")
+    assert not (tmp_path / "repo" / "identity" / "2").exists()
+
+
+@pytest.mark.parametrize("arguments", [["--objective", "beauty"], ["--p99-ms", "-1"], ["--name", "a/b"], ["--engine-option", "x"],
+                                       ["--seconds", "0"], ["--no-such-option"]])
+def test_wrong_usage_is_status_2(environment, identity, arguments):
+    assert tune(environment, identity, *arguments).returncode == 2
+
+
+def test_missing_model_is_status_3_and_named(environment, tmp_path):
+    done = tune(environment, tmp_path / "absent.onnx")
+    assert done.returncode == 3
+    assert "absent.onnx" in done.stderr
+
+
+def batch_in_name_only(path):
+    """[batch, 4] says the file; inside it is reshaped to one row of four."""
+    models.save(path, [helper.make_node("Reshape", ["x", "one"], ["flat"]), helper.make_node("Relu", ["flat"], ["y"])],
+                [("x", "FP32", ["batch", 4])], [("y", "FP32", ["batch", 4])],
+                [helper.make_tensor("one", TensorProto.INT64, [2], [1, 4])])
+
+
+def rows_that_mix(path):
+    """Each row minus the mean over the batch: right alone, wrong together."""
+    models.save(path, [helper.make_node("ReduceMean", ["x"], ["mean"], axes=[0], keepdims=1),
+                       helper.make_node("Sub", ["x", "mean"], ["y"])],
+                [("x", "FP32", ["batch", 4])], [("y", "FP32", ["batch", 4])])
+
+
+@pytest.mark.parametrize("make, reason", [(batch_in_name_only, "batch 2"), (rows_that_mix, "differ from rows run alone")])
+def test_batch_that_is_open_in_name_only_is_found_out(environment, tmp_path, make, reason):
+    make(tmp_path / "odd.onnx")
+    result = tuned(environment, tmp_path / "odd.onnx", "--seconds", "4", "-o", tmp_path / "repo")
+    assert reason in result["batching"], result["batching"]
+    assert result["best"]["batch"] == 1
+    config = (tmp_path / "repo" / "odd" / "config.pbtxt").read_text()
+    assert "max_batch_size" not in config or "max_batch_size: 0" in config
+    assert "dynamic_batching" not in config
+
+
+def test_real_engine_with_external_data(environment, tmp_path):
+    path = tmp_path / "model" / "net.onnx"
+    models.scaled(path, 2.0)
+    model = onnx.load(str(path))
+    onnx.save(model, str(path), save_as_external_data=True, location="weights.bin", size_threshold=0)
+    result = tuned(environment, path, "--seconds", "4", "-o", tmp_path / "repo")
+    assert result["best"]["engine"] == "onnxruntime"
+    assert result["drift"]["relative_l2"] < 1e-6
+    assert result["best"]["throughput_per_s"] >= 0.9 * result["baseline"]["throughput_per_s"]
+    assert (tmp_path / "repo" / "net" / "1" / "weights.bin").exists()
+    assert onnx.load(str(tmp_path / "repo" / "net" / "1" / "model.onnx")).graph.initializer
