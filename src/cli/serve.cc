@@ -33,7 +33,7 @@ struct Options {
   std::vector<std::string> repositories, repositories_kserve, load_models;
   std::string control_mode = "none";
   double poll_seconds = 15;
-  bool strict_readiness = true, exit_on_error = true;
+  bool strict_readiness = true, exit_on_error = false;
   bool strict_model_config = false, no_auto_complete = false;
   int64_t exit_timeout_seconds = 30;
   std::string engine_library;
