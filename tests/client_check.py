@@ -38,8 +38,8 @@ class Server:
     def __init__(self, ridge, repository, port):
         self.folder = tempfile.TemporaryDirectory(prefix="ridge-run-")
         port_file = pathlib.Path(self.folder.name, "port")
-        command = [ridge, "serve", str(repository), "--http-port", str(port), "--metrics-port", "0", "--exit-on-error",
-                   "--port-file", str(port_file)]
+        command = [ridge, "serve", str(repository), "--http-port", str(port), "--metrics-port", str(free_port(8002) if port else 0),
+                   "--exit-on-error", "--port-file", str(port_file)]
         # A group of its own: Ctrl-C comes here only, and the server gets one signal to stop, not two.
         self.process = subprocess.Popen(command, process_group=0)
         try:
