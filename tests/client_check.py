@@ -38,16 +38,17 @@ class Server:
     def __init__(self, ridge, repository, port):
         self.folder = tempfile.TemporaryDirectory(prefix="ridge-run-")
         port_file = pathlib.Path(self.folder.name, "port")
-        command = [ridge, "serve", str(repository), "--http-port", str(port), "--port-file", str(port_file)]
+        command = [ridge, "serve", str(repository), "--http-port", str(port), "--metrics-port", str(free_port(8002) if port else 0),
+                   "--port-file", str(port_file)]
         self.process = subprocess.Popen(command)
         deadline = time.monotonic() + START_TIMEOUT_S
-        while not (port_file.exists() and port_file.read_text().strip() and self.ready(int(port_file.read_text()))):
+        while not (port_file.exists() and self.ready(json.loads(port_file.read_text())["http"])):
             if self.process.poll() is not None:
                 raise SystemExit(f"the server ended with {self.process.returncode} instead of becoming ready: {' '.join(command)}")
             if time.monotonic() > deadline:
                 raise SystemExit(f"the server was not ready after {START_TIMEOUT_S} s")
             time.sleep(0.05)
-        self.port = int(port_file.read_text())
+        self.port = json.loads(port_file.read_text())["http"]
 
     @staticmethod
     def ready(port):

@@ -62,8 +62,7 @@ bool has_tensors_behind_json(const Request& request) {
 }
 
 Response model_readiness(const serve::Service& service, const Route& route) {
-  if (service.model_ready(route.model, route.version))
-    return json_response({{"name", route.model}, {"ready", true}});
+  if (service.model_ready(route.model, route.version)) return json_response({{"name", route.model}, {"ready", true}});
   Result<serve::ModelMetadata> known = service.metadata(route.model, route.version);
   if (!known) return error_of(known.error());
   return error_response(503, "model '" + route.model + "' is not ready");
@@ -162,7 +161,8 @@ Result<std::shared_ptr<const Body>> Api::plain_body(const Request& request) cons
   auto decoded = std::make_shared<Body>();
   size_t header = 0;
   if (request.inference_length) {
-    if (Result<size_t> length = parse_header_length(*request.inference_length, options_.max_input_bytes); length) header = *length;
+    if (Result<size_t> length = parse_header_length(*request.inference_length, options_.max_input_bytes); length)
+      header = *length;
   }
   decoded->start(header);
   RIDGE_TRY(http::decode(*coding, request.body->bytes(), options_.max_input_bytes, *decoded));
@@ -223,9 +223,12 @@ void Api::control(const Request& request, const Route& route, Responder responde
   if (!body) return responder.send(refusal_of_body(body.error()));
   auto held = std::make_shared<Responder>(std::move(responder));
   bool accepted = control_.run([this, held, body = *body, endpoint = route.endpoint, model = route.model] {
-    if (endpoint == Endpoint::kIndex) held->send(run_index(service_, body->text()));
-    else if (endpoint == Endpoint::kLoad) held->send(run_load(service_, model, body->text()));
-    else held->send(run_unload(service_, model, body->text()));
+    if (endpoint == Endpoint::kIndex)
+      held->send(run_index(service_, body->text()));
+    else if (endpoint == Endpoint::kLoad)
+      held->send(run_load(service_, model, body->text()));
+    else
+      held->send(run_unload(service_, model, body->text()));
   });
   if (!accepted) held->send(error_response(503, "too many repository calls are waiting; try again later"));
 }
