@@ -17,6 +17,7 @@
 #include "front/http/api.h"
 #include "front/http/metrics_view.h"
 #include "front/http/server.h"
+#include "hw/probe.h"
 #include "telemetry/host.h"
 #include "telemetry/metrics.h"
 
@@ -141,13 +142,21 @@ struct Front {
   std::unique_ptr<http::Server> metrics;
 };
 
-// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
-int http_threads(const Options& options) {
-  if (options.http_threads > 0) return options.http_threads;
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 4, 1, 8);
+// Cores that this process may keep busy: affinity and container quota count, not what the machine has.
+int usable_cores() {
+  Result<hw::Machine> machine = hw::probe();
+  if (machine) return hw::usable_threads(*machine);
+  log::warning("the cores of this machine are not known ({}); models get the engine's default of threads",
+               machine.error().message);
+  return 0;
 }
 
-Result<Front> open_ports(const Options& options, serve::Server& server, telemetry::HostSampler& host) {
+// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
+int http_threads(const Options& options, int cores) {
+  return options.http_threads > 0 ? options.http_threads : std::clamp(cores / 4, 1, 8);
+}
+
+Result<Front> open_ports(const Options& options, int threads, serve::Server& server, telemetry::HostSampler& host) {
   auto metrics = [&server, &host] {
     Result<std::vector<serve::ModelStatistics>> statistics = server.statistics("", 0);
     return telemetry::prometheus_text(
@@ -155,7 +164,6 @@ Result<Front> open_ports(const Options& options, serve::Server& server, telemetr
   };
   Front front;
   if (options.allow_http) {
-    int threads = http_threads(options);
     http::ApiOptions api{.server_version = RIDGE_VERSION,
                          .max_input_bytes = options.max_input_bytes,
                          .io_threads = static_cast<size_t>(threads)};
@@ -285,11 +293,13 @@ int serve(std::span<const std::string> arguments) {
     return kUsage;
   }
   if (options.allow_grpc) log::info("gRPC is not served by this version; --allow-grpc and --grpc-port have no effect");
+  wanted->cores = usable_cores();
+  const int threads = http_threads(options, wanted->cores);
   sigset_t signals = hold_signals();
   telemetry::HostSampler host;
   Result<std::unique_ptr<serve::Server>> server = serve::Server::create(std::move(*wanted));
   if (!server) return fail(kVerb, server.error());
-  Result<Front> front = open_ports(options, **server, host);
+  Result<Front> front = open_ports(options, threads, **server, host);
   if (!front) return fail(kVerb, front.error());
   if (Status written = write_port_file(options, *front); !written) return fail(kVerb, written.error());
   log::info("models in the repository: {}", model_names(**server));

@@ -12,6 +12,13 @@ namespace {
 
 Response error_of(const Error& error) { return error_response(http_status(error.code), error.message); }
 
+// Of a body that cannot be decoded: HTTP has words of its own for what it refuses.
+Response refusal_of_body(const Error& error) {
+  if (error.code == Code::kUnsupported) return error_response(415, error.message);
+  if (error.code == Code::kExhausted) return error_response(413, error.message);
+  return error_of(error);
+}
+
 Response json_response(const Json& json) {
   Response response;
   response.text = dump_json(json);
@@ -156,7 +163,9 @@ Result<std::shared_ptr<const Body>> Api::plain_body(const Request& request) cons
   if (!request.body) return kEmpty;
   if (!request.content_encoding) return std::shared_ptr<const Body>(request.body);
   std::optional<Coding> coding = coding_from_field(*request.content_encoding);
-  if (!coding) return Error{Code::kUnsupported, "Content-Encoding"};
+  if (!coding)
+    return Error{Code::kUnsupported, "Content-Encoding '" + std::string(*request.content_encoding) +
+                                         "' is not supported; use gzip, deflate or none"};
   if (*coding == Coding::kIdentity) return std::shared_ptr<const Body>(request.body);
   auto decoded = std::make_shared<Body>();
   size_t header = 0;
@@ -189,18 +198,6 @@ Result<DecodedRequest> Api::decode(const Request& request, const Route& route) {
                                      std::to_string(options_.max_input_bytes) + " (--http-max-input-size)"};
   return decoders_[request.io_thread].decode(std::move(body), header_length);
 }
-
-namespace {
-
-// 415 and 413 are HTTP's own; the native codes have no word for them.
-Response refusal_of_body(const Error& error) {
-  if (error.code == Code::kUnsupported && error.message == "Content-Encoding")
-    return error_response(415, "this Content-Encoding is not supported; use gzip, deflate or none");
-  if (error.code == Code::kExhausted) return error_response(413, error.message);
-  return error_of(error);
-}
-
-}  // namespace
 
 void Api::infer(const Request& request, const Route& route, Responder responder) {
   Result<DecodedRequest> decoded = decode(request, route);
