@@ -143,6 +143,7 @@ TEST_F(RepositoryTest, HoldsModelExternalDataConfigurationAndTuning) {
   EXPECT_EQ(*saved, repository_ + "/net/1");
   EXPECT_EQ(content("net/1/model.onnx"), "graph");
   EXPECT_EQ(content("net/1/data/weights.bin"), "weights");
+  EXPECT_EQ(fs::hard_link_count(repository_ + "/net/1/data/weights.bin"), 1u) << "readers refuse linked external data";
   EXPECT_EQ(content("net/config.pbtxt"), "name: \"net\"\n");
   EXPECT_EQ(content("net/tuning.json"), "{}\n");
   EXPECT_EQ(entries(), 1u) << "nothing else is left behind";
