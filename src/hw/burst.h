@@ -26,9 +26,12 @@ struct Candidate {
   int64_t repeats = 0;          // in one burst; 0 = to be found so that it takes kBurstSeconds
   std::vector<double> rates;    // of every burst [units/s], all threads together
   std::vector<double> clocks;   // parallel to rates [Hz], mean of the threads; 0 = could not be observed
+  bool sustained = false;       // the limit is a rate that lasts: see best_rate
   bool dropped = false;         // cannot win any more
+  // Of the best burst; if sustained, the mean of the better half of the bursts of the best visit: memory is shared with
+  // everything else on the machine, and a single burst may profit from a moment of which no program can make use.
   double best_rate() const;
-  // The highest clock among bursts within 3 % of the best: a disturbed observation only ever reads low.
+  // The highest clock among bursts within 3 % of that rate or above: a disturbed observation only ever reads low.
   double clock_hz() const;
   // Half of the interquartile range of the bursts over their median: bursts that lost the processor do not count.
   double spread_percent() const;

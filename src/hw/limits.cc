@@ -74,6 +74,7 @@ void use_in_parts(Candidate& candidate, const MemoryKernel& kernel, int64_t byte
   candidate.units_per_repeat = static_cast<double>(part);
   candidate.repeats = 1;
   candidate.warm_up = kDramWarmUpParts;
+  candidate.sustained = true;
   auto next = std::make_shared<std::vector<size_t>>(static_cast<size_t>(candidate.working_set / bytes), 0);
   candidate.work = [run = kernel.run, part, next](Crew::Member& member, int64_t repeats) {
     size_t& number = (*next)[static_cast<size_t>(member.index())];
