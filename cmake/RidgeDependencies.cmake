@@ -17,8 +17,8 @@ find_package(ZLIB REQUIRED)
 find_package(GTest REQUIRED)
 find_package(Protobuf REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
-if(NOT TARGET SQLite::SQLite3)  # the name before CMake 4.3 had it so everywhere
-  add_library(SQLite::SQLite3 ALIAS SQLite3::SQLite3)
+if(NOT TARGET SQLite3::SQLite3)  # its name since CMake 4.3
+  add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)
 endif()
 
 # ONNX: schemas, checker, shape inference; <onnx/onnx_pb.h> and its friends. Its own package file asks for a protobuf package

@@ -171,7 +171,11 @@ Result<measure::Measurement> measure_model(const Options& options, const Request
   return measure::bench(plan, &graph, &machine, bench_options(options, progress));
 }
 
-std::string share_text(double percent) { return percent > 0 ? format_percent(percent) : "-"; }
+// Small shares keep two digits: a tiny model reaches little of a limit that ignores the engine's own work.
+std::string share_text(double percent) {
+  if (percent <= 0) return "-";
+  return percent < 1 ? fmt::format("{:.2g} %", percent) : format_percent(percent);
+}
 
 std::string spread_text(const measure::Measurement& m) {
   std::string interval =
@@ -197,7 +201,7 @@ std::string summary(const measure::Measurement& m) {
   if (m.bound_ms > 0) {
     rows.push_back({"bound", format_ms(m.bound_ms),
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
-    rows.push_back({"share of the limit", format_percent(m.percent_of_limit), "measured rate / rate at the bound"});
+    rows.push_back({"share of the limit", share_text(m.percent_of_limit), "measured rate / rate at the bound"});
   }
   rows.push_back({"memory", format_bytes(static_cast<double>(m.rss_delta_bytes)), "measured: growth of this process"});
   return table({}, rows, "lrl");
@@ -223,10 +227,10 @@ std::string layer_table(const measure::Measurement& m) {
 
 void render(const measure::Measurement& m) {
   auto counted = [](int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-  print(fmt::format("{} · {} {} · {} · {} · batch {} · {} · {}, {}\n", m.model, m.engine, m.engine_version, m.device,
+  print(fmt::format("{} · {} {} · {} · {} · batch {} · {} · {}, {}", m.model, m.engine, m.engine_version, m.device,
                     precision_name(m.precision), m.batch, counted(m.instances, "instance"),
                     counted(m.threads, "thread") + " each", counted(m.concurrency, "caller")));
-  print(summary(m));
+  print("\n" + summary(m));
   for (const std::string& op : m.without_rule) print("no rule for " + op + ": its bytes count, its FLOPs do not");
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +

@@ -26,9 +26,9 @@ struct Row {
 const std::vector<Row> kVerbs = {
     {"make", "write a reference model with random weights", make},
     {"plan", "what a model costs and the least time this machine needs for it", plan},
-    {"bench", "measure a model beside the limit of this machine", bench},
+    {"bench", "measure a model, or the device itself, beside the limit of this machine", bench},
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
-    {"serve", "answer inference requests for a repository of models", serve},
+    {"serve", "serve a repository over the Open Inference Protocol (KServe v2), with Triton's extensions", serve},
 };
 
 // Levenshtein distance: least number of inserted, deleted or replaced characters.

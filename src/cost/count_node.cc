@@ -78,8 +78,9 @@ void sum_up(Context& context) {
 int64_t parameters_of(const model::Node& node, size_t i, DataType type, const std::optional<Shape>& shape) {
   bool statistics = node.op == "BatchNormalization" && i >= 3;  // mean and variance
   if (!shape || !is_parameter(type) || statistics) return 0;
+  constexpr int64_t kMost = 1'000'000'000'000'000;  // so that sums over a hostile file do not overflow
   int64_t elements = element_count(*shape).value_or(0);
-  return elements > 1 ? elements : 0;
+  return elements > 1 ? std::min(elements, kMost) : 0;
 }
 
 double stored_size(DataType type, Precision precision) {

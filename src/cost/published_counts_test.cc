@@ -10,22 +10,28 @@
 namespace ridge::cost {
 namespace {
 
-Costs count_model(const std::string& name, const model::Binding& binding) {
-  std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / ("published_" + name + ".onnx");
-  auto made = model::make(name, {}, path.string());
-  if (!made) {
-    ADD_FAILURE() << made.error().message;
-    return {};
+// A reference model's file, as long as a test needs it.
+class ReferenceModel {
+ public:
+  explicit ReferenceModel(const std::string& name)
+      : path_(std::filesystem::path(::testing::TempDir()) / ("published_" + name + ".onnx")) {
+    auto made = model::make(name, {}, path_.string());
+    if (!made) ADD_FAILURE() << made.error().message;
   }
-  auto graph = model::read(path.string(), binding);
-  std::filesystem::remove(path);
-  std::filesystem::remove(path.string() + ".data");
-  if (!graph) {
+  ~ReferenceModel() { std::filesystem::remove(path_); }
+  ReferenceModel(const ReferenceModel&) = delete;
+  ReferenceModel& operator=(const ReferenceModel&) = delete;
+
+  Costs count(const model::Binding& binding) const {
+    auto graph = model::read(path_.string(), binding);
+    if (graph) return cost::count(*graph);
     ADD_FAILURE() << graph.error().message;
     return {};
   }
-  return count(*graph);
-}
+
+ private:
+  std::filesystem::path path_;
+};
 
 model::Binding batch_of(int64_t batch) {
   model::Binding binding;
@@ -36,7 +42,7 @@ model::Binding batch_of(int64_t batch) {
 TEST(PublishedCounts, ResNet50Needs4089Mmac) {
   // torchvision's table: 4.089 GMAC at 224 × 224, 25 557 032 parameters. By hand: convolutions 4 087 136 256, last layer
   // 2048 · 1000.
-  Costs costs = count_model("resnet50", batch_of(1));
+  Costs costs = ReferenceModel("resnet50").count(batch_of(1));
   EXPECT_DOUBLE_EQ(costs.macs, 4087136256.0 + 2048000.0);
   EXPECT_EQ(costs.parameters, 25557032);
   EXPECT_TRUE(costs.without_rule.empty());
@@ -44,7 +50,8 @@ TEST(PublishedCounts, ResNet50Needs4089Mmac) {
 }
 
 TEST(PublishedCounts, WorkGrowsWithTheBatchAndWeightsDoNot) {
-  Costs one = count_model("resnet50", batch_of(1)), eight = count_model("resnet50", batch_of(8));
+  ReferenceModel resnet("resnet50");
+  Costs one = resnet.count(batch_of(1)), eight = resnet.count(batch_of(8));
   EXPECT_DOUBLE_EQ(eight.macs, 8 * one.macs);
   EXPECT_DOUBLE_EQ(eight.weight_bytes, one.weight_bytes);
 }
@@ -58,10 +65,11 @@ double bert_macs(double s) {
 
 TEST(PublishedCounts, BertBaseNeeds22And71Gflop) {
   // Published for 128 tokens: 22.5 GFLOP (Sun et al., MobileBERT, 2020, table 4); the formula gives 22.35, and 70.7 for 384.
+  ReferenceModel bert("bert-base");
   for (auto [tokens, gflop] : {std::pair{128, 22.35}, std::pair{384, 70.67}}) {
     model::Binding binding = batch_of(1);
     binding.symbols["sequence"] = tokens;
-    Costs costs = count_model("bert-base", binding);
+    Costs costs = bert.count(binding);
     EXPECT_DOUBLE_EQ(costs.macs, bert_macs(tokens)) << tokens;
     EXPECT_NEAR(2e-9 * costs.macs, gflop, 0.01) << tokens;
     EXPECT_NEAR(1e-9 * costs.flops, gflop, 0.02 * gflop) << tokens;  // and everything elementwise
@@ -72,7 +80,7 @@ TEST(PublishedCounts, BertBaseNeeds22And71Gflop) {
 
 TEST(PublishedCounts, Yolov8xNeeds258Gflop) {
   // Ultralytics' table: 257.8 GFLOPs at 640 × 640, 68.2 M parameters.
-  Costs costs = count_model("yolov8x", batch_of(1));
+  Costs costs = ReferenceModel("yolov8x").count(batch_of(1));
   EXPECT_NEAR(2e-9 * costs.macs, 257.8, 0.01 * 257.8);
   EXPECT_NEAR(1e-6 * static_cast<double>(costs.parameters), 68.2, 0.1);
   EXPECT_TRUE(costs.without_rule.empty());

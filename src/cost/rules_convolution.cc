@@ -59,10 +59,8 @@ void conv_transpose(Context& context, double) {
   // is the difference between the full extent and the output's.
   std::vector<Window> windows = windows_of(context, *y, *x, spatial(*w));
   bool given = context.integers("pads").size() == 2 * windows.size() && context.integers("output_shape").empty();
-  for (Window& window : windows) {
-    int64_t full = (window.output - 1) * window.stride + (window.kernel - 1) * window.dilation + 1;
-    if (!given) window.pad_begin = std::max<int64_t>(0, full - window.input) / 2;
-  }
+  for (Window& window : windows)
+    if (!given) window.pad_begin = same_padding(window, false);
   double channels = static_cast<double>((*x)[0]) * static_cast<double>((*x)[1]) * static_cast<double>((*w)[1]);
   context.multiply_adds(macs, channels * valid_taps(windows));
   if (context.has_input(2)) per_output_element(context, 1);

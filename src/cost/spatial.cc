@@ -1,6 +1,7 @@
 #include "cost/spatial.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ridge::cost {
 namespace {
@@ -9,15 +10,15 @@ int64_t entry(const std::vector<int64_t>& values, size_t i, int64_t otherwise) {
   return i < values.size() ? values[i] : otherwise;
 }
 
-// ONNX: the padding that makes output = ceil(input / stride); the odd element goes to the end for SAME_UPPER, to the
-// beginning for SAME_LOWER.
-int64_t same_padding(const Window& window, bool lower) {
-  int64_t total = std::max<int64_t>(
-      0, (window.output - 1) * window.stride + (window.kernel - 1) * window.dilation + 1 - window.input);
-  return lower ? (total + 1) / 2 : total / 2;
-}
-
 }  // namespace
+
+int64_t same_padding(const Window& window, bool lower) {
+  // In floating point: what a hostile file holds must not overflow; Window refuses absurd sizes itself.
+  auto real = [](int64_t value) { return static_cast<double>(value); };
+  double total = (real(window.output) - 1) * real(window.stride) + (real(window.kernel) - 1) * real(window.dilation) +
+                 1 - real(window.input);
+  return static_cast<int64_t>(std::clamp(lower ? std::ceil(total / 2) : std::floor(total / 2), 0.0, 1e15));
+}
 
 std::vector<Window> windows_of(const Context& context, const Shape& input, const Shape& output, const Shape& kernel) {
   if (input.size() != output.size() || input.size() != kernel.size() + 2) return {};

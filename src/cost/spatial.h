@@ -13,6 +13,10 @@ namespace ridge::cost {
 // pads or computed from auto_pad. Empty if the ranks contradict each other.
 std::vector<Window> windows_of(const Context& context, const Shape& input, const Shape& output, const Shape& kernel);
 
+// ONNX's SAME padding before the first element: what makes output = ceil(input / stride); of an odd number the larger half goes
+// to the end, or to the beginning if `lower`.
+int64_t same_padding(const Window& window, bool lower);
+
 double valid_taps(const std::vector<Window>& windows);        // product over the dimensions
 double touched_elements(const std::vector<Window>& windows);  // likewise
 

@@ -15,7 +15,7 @@ bool is_sane(const Window& w) {
   constexpr int64_t kMost = int64_t{1} << 40;  // products below stay inside int64
   auto fits = [](int64_t value, int64_t most) { return value >= 1 && value <= most; };
   return fits(w.input, kMost) && fits(w.output, kMost) && fits(w.kernel, kMostTaps) && fits(w.stride, kMostTaps) &&
-         fits(w.dilation, kMostTaps) && std::abs(w.pad_begin) <= kMost;
+         fits(w.dilation, kMostTaps) && w.pad_begin >= -kMost && w.pad_begin <= kMost;
 }
 
 // Output positions o for which tap t falls on an element: 0 ≤ o·stride − pad + t·dilation < input.

@@ -1,7 +1,7 @@
 // Engines run models. open() turns a Plan into a Session; a Session runs.
 //
-// Memory: inputs are read in place from the caller's memory. An output is written in place into the caller's memory when
-// the caller gives some (its shape must then be right), otherwise the engine allocates it and the Output owns it.
+// Memory: inputs are read in place from the caller's memory. An output is written in place into the caller's memory
+// when the caller gives some (its shape must then be right), otherwise the engine allocates it and the Output owns it.
 // String tensors (BYTES) have no such form in engines; they are converted from and to the wire layout of base/tensor.h.
 #pragma once
 
@@ -31,6 +31,8 @@ struct Info {
 struct Signature {
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
+  // Inputs that have a value in the model and may be given instead (ONNX: initialisers that are graph inputs too).
+  std::vector<TensorSpec> optional_inputs = {};
 };
 
 struct NodeTime {
@@ -67,11 +69,13 @@ class Session {
   virtual ~Session() = default;
   virtual const Signature& signature() const = 0;
   virtual const Info& info() const = 0;
-  // `inputs` in the order of signature().inputs; an optional input that is left out has type kInvalid. `outputs` in the
-  // order of `wanted`, which indexes signature().outputs. `times`, if given, is filled in when the run succeeds.
+  // `inputs` in the order of signature().inputs, and after them, if any is given, signature().optional_inputs; an input
+  // that is left out has type kInvalid. `outputs` in the order of `wanted`, which indexes signature().outputs. `times`,
+  // if given, is filled in when the run succeeds.
   virtual Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
                      RunTimes* times = nullptr) = 0;
-  // Only with Plan::profile: ends profiling and returns the times of all runs but the first `skip_runs`, in order of execution.
+  // Only with Plan::profile: ends profiling and returns the times of all runs but the first `skip_runs`, in order of
+  // execution.
   virtual Result<std::vector<NodeTime>> take_profile(int skip_runs) = 0;
 };
 

@@ -1,3 +1,5 @@
+#include "model/node_order.h"
+
 #include <onnx/onnx_pb.h>
 
 #include <queue>
@@ -6,8 +8,6 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
-
-#include "model/structure.h"
 
 namespace ridge::model {
 namespace {

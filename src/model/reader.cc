@@ -9,6 +9,7 @@
 #include "model/graph_from_onnx.h"
 #include "model/inference.h"
 #include "model/model_file.h"
+#include "model/node_order.h"
 #include "model/structure.h"
 #include "model/tensor_data.h"
 
@@ -27,6 +28,14 @@ Result<Graph> graph_of(onnx::ModelProto& model, const std::string& folder, const
   RIDGE_TRY(bind(model, binding));
   const std::map<std::string, SmallTensor> values = infer(model);
   return graph_from_onnx(model, values);
+}
+
+// The small tensors that the file itself holds.
+std::map<std::string, SmallTensor> stored_values(const onnx::GraphProto& graph) {
+  std::map<std::string, SmallTensor> values;
+  for (const onnx::TensorProto& tensor : graph.initializer())
+    if (std::optional<SmallTensor> value = small_tensor_from(tensor)) values.emplace(tensor.name(), std::move(*value));
+  return values;
 }
 
 // Nothing that ONNX's library throws goes further.
@@ -66,7 +75,7 @@ Result<Graph> read_optimised(const std::string& path) {
     onnx::ModelProto model;
     RIDGE_TRY(load(path, model));
     normalise(model);
-    return graph_from_onnx(model, {});
+    return graph_from_onnx(model, stored_values(model.graph()));
   });
 }
 

@@ -140,6 +140,41 @@ TEST(Reader, ResolvesReshapeThroughShapeArithmetic) {
   EXPECT_EQ(tensor_named(*graph, "t").constant, (std::vector<int64_t>{2, 9, 3, -1}));
 }
 
+// torch's x.expand(n, -1, 8): sizes of -1 are replaced by those of x.
+TEST(Reader, ResolvesExpandAsExportersWriteIt) {
+  Result<Graph> graph = read_graph(R"((float[4, 3, 1] x) => (float[a, b, c] y) {
+      wanted = Constant <value_ints = [4, -1, 8]> ()
+      s = Shape (wanted)
+      ones = ConstantOfShape <value = int64[1] {1}> (s)
+      minus = Constant <value_int = -1> ()
+      negative = Mul (ones, minus)
+      open = Equal (wanted, negative)
+      sizes = Where (open, ones, wanted)
+      y = Expand (x, sizes) })");
+  ASSERT_TRUE(graph.ok()) << error_of(graph);
+  EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{4, 3, 8}));
+}
+
+// torch's interpolate with a scale: sizes go through real numbers.
+TEST(Reader, ResolvesResizeThroughRealArithmetic) {
+  Result<Graph> graph = read_graph(R"((float[1, 2, 7, 7] x) => (float[a, b, c, d] y) {
+      s = Shape (x)
+      zero = Constant <value_ints = [0]> ()
+      two = Constant <value_ints = [2]> ()
+      four = Constant <value_ints = [4]> ()
+      channels = Slice (s, zero, two)
+      image = Slice (s, two, four)
+      real = Cast <to = 1> (image)
+      factor = Constant <value_float = 1.5> ()
+      scaled = Mul (real, factor)
+      floored = Floor (scaled)
+      whole = Cast <to = 7> (floored)
+      sizes = Concat <axis = 0> (channels, whole)
+      y = Resize <mode = "nearest"> (x, , , sizes) })");
+  ASSERT_TRUE(graph.ok()) << error_of(graph);
+  EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{1, 2, 10, 10}));
+}
+
 TEST(Reader, KeepsWhatIsKnownWhenTheBatchIsOpen) {
   Result<Graph> graph = read_graph(R"((float[batch, 6, 12] x) => (float[a, b, c] y) {
       s = Shape (x)
@@ -360,12 +395,14 @@ TEST(Reader, FindsEveryShapeOfTheLightGraphs) {
 TEST(Reader, ReadsOptimisedGraphsWithVendorOperators) {
   const TemporaryFolder folder;
   const char* text = R"(<ir_version: 8, opset_import: ["" : 17]>
-      g (float[2] x) => (float[2] y) { a = com.microsoft.nchwc.ReorderInput (x) y = com.microsoft.FusedConv (a) })";
+      g (float[2] x) => (float[2] y) <int64[1] s = {2}> {
+        a = com.microsoft.nchwc.ReorderInput (x) y = com.microsoft.FusedConv (a, s) })";
   ASSERT_TRUE(write_file_atomically(folder / "o.onnx", model_bytes(text)).ok());
   Result<Graph> graph = read_optimised(folder / "o.onnx");
   ASSERT_TRUE(graph.ok()) << error_of(graph);
   EXPECT_EQ(graph->nodes[0].domain, "com.microsoft.nchwc");
   EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{2}));
+  EXPECT_EQ(tensor_named(*graph, "s").constant, (std::vector<int64_t>{2}));
 }
 
 }  // namespace

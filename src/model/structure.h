@@ -1,4 +1,4 @@
-// The form of a model: known versions, every name defined once, nodes in an order in which they can run.
+// The form of a model: known versions, nodes that fit their operators' schemas, one graph without function calls.
 #pragma once
 
 #include "base/result.h"
@@ -14,10 +14,6 @@ void normalise(onnx::ModelProto& model);
 
 // Errors: opset older than 7 or newer than ONNX's library knows, a domain that is used but not imported.
 Status check_versions(const onnx::ModelProto& model);
-
-// Sorts the nodes of every graph, keeping the file's order where it can. Errors: a name defined twice, a name that
-// nothing defines, a cycle (the message names its nodes and tensors).
-Status order_nodes(onnx::ModelProto& model);
 
 // ONNX's checker: each node against its operator's schema. Its exceptions become errors here.
 Status check_schemas(const onnx::ModelProto& model);

@@ -67,11 +67,18 @@ bool listed_without_batch(const Tensors& tensors, const std::vector<TensorSpec>&
   return true;
 }
 
+// All that may be configured: what the model needs, and what it has a value for.
+std::vector<TensorSpec> all_inputs(const engine::Signature& signature) {
+  std::vector<TensorSpec> specs = signature.inputs;
+  specs.insert(specs.end(), signature.optional_inputs.begin(), signature.optional_inputs.end());
+  return specs;
+}
+
 void complete_batching(ModelConfig& config, const engine::Signature& signature) {
   bool complete = config.input_size() > 0 && config.output_size() > 0;
   if (complete || config.max_batch_size() > 0 || signature.inputs.empty()) return;
   if (!has_open_batch(signature.inputs) || !has_open_batch(signature.outputs)) return;
-  if (!listed_without_batch(config.input(), signature.inputs)) return;
+  if (!listed_without_batch(config.input(), all_inputs(signature))) return;
   if (!listed_without_batch(config.output(), signature.outputs)) return;
   config.set_max_batch_size(kDefaultMaxBatchSize);
   config.mutable_dynamic_batching();
@@ -91,9 +98,13 @@ void complete_tensor(Tensor& tensor, const TensorSpec& spec, bool batching) {
 }
 
 template <typename Tensors>
+void list_tensors(Tensors& tensors, const std::vector<TensorSpec>& specs) {
+  if (!tensors.empty()) return;
+  for (const TensorSpec& spec : specs) tensors.Add()->set_name(spec.name);
+}
+
+template <typename Tensors>
 void complete_tensors(Tensors& tensors, const std::vector<TensorSpec>& specs, bool batching) {
-  if (tensors.empty())
-    for (const TensorSpec& spec : specs) tensors.Add()->set_name(spec.name);
   for (auto& tensor : tensors) {
     const TensorSpec* spec = find_spec(specs, tensor.name());
     if (spec != nullptr) complete_tensor(tensor, *spec, batching);
@@ -152,6 +163,13 @@ Status check_tensors(const Tensors& tensors, const std::vector<TensorSpec>& spec
   return {};
 }
 
+Status check_optional_inputs(const ModelConfig& config, const engine::Signature& signature) {
+  for (const auto& input : config.input())
+    if (input.optional() && find_spec(signature.inputs, input.name()) != nullptr)
+      return invalid(fmt::format("input '{}' cannot be optional: the model has no value for it", input.name()));
+  return {};
+}
+
 Status check_all_inputs_listed(const ModelConfig& config, const engine::Signature& signature) {
   for (const TensorSpec& spec : signature.inputs) {
     auto listed = [&](const auto& tensor) { return tensor.name() == spec.name; };
@@ -169,10 +187,14 @@ Result<ConfigPtr> complete_config(const ModelConfig& config, const std::string& 
   complete_identity(*completed, directory_name);
   complete_batching(*completed, signature);
   bool batching = completed->max_batch_size() > 0;
-  complete_tensors(*completed->mutable_input(), signature.inputs, batching);
+  const std::vector<TensorSpec> inputs = all_inputs(signature);
+  list_tensors(*completed->mutable_input(), signature.inputs);
+  list_tensors(*completed->mutable_output(), signature.outputs);
+  complete_tensors(*completed->mutable_input(), inputs, batching);
   complete_tensors(*completed->mutable_output(), signature.outputs, batching);
-  RIDGE_TRY(check_tensors(completed->input(), signature.inputs, batching, "input"));
+  RIDGE_TRY(check_tensors(completed->input(), inputs, batching, "input"));
   RIDGE_TRY(check_tensors(completed->output(), signature.outputs, batching, "output"));
+  RIDGE_TRY(check_optional_inputs(*completed, signature));
   RIDGE_TRY(check_all_inputs_listed(*completed, signature));
   return ConfigPtr(std::move(completed));
 }

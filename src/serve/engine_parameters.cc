@@ -75,7 +75,7 @@ struct Parameter {
   Status (*read)(const std::string& value, Plan& plan);
 };
 
-// Triton's ONNX Runtime backend's names first; ridge's own begin with "ridge.".
+// Triton's ONNX Runtime backend's names first; ridge's own begin with "ridge_".
 const std::array kParameters = {
     Parameter{"intra_op_thread_count", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
     Parameter{"inter_op_thread_count",
@@ -85,20 +85,21 @@ const std::array kParameters = {
     Parameter{"enable_mem_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
     Parameter{"intra_op_allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
     Parameter{"session.intra_op.allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
-    Parameter{"ridge.threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
-    Parameter{"ridge.inter_op_threads",
+    Parameter{"ridge_threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
+    Parameter{"ridge_inter_op_threads",
               [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
-    Parameter{"ridge.spin", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
-    Parameter{"ridge.memory_arena", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_arena); }},
-    Parameter{"ridge.memory_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
-    Parameter{"ridge.graph_level", [](const std::string& v, Plan& p) { return read_graph_level(v, p.graph_level); }},
-    Parameter{"ridge.precision", read_precision},
+    Parameter{"ridge_allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
+    Parameter{"ridge_memory_arena", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_arena); }},
+    Parameter{"ridge_memory_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
+    Parameter{"ridge_graph_level", [](const std::string& v, Plan& p) { return read_graph_level(v, p.graph_level); }},
+    Parameter{"ridge_precision", read_precision},
     // Read where the model is warmed up (settings_from_config.cc).
-    Parameter{"ridge.warmup", [](const std::string& v,
+    Parameter{"ridge_warmup", [](const std::string& v,
                                  Plan&) { return v == "on" || v == "off" ? ok_status() : wrong(v, "on or off"); }},
 };
 
 // Session options of the engine, handed on as they are.
+constexpr std::string_view kOption = "ridge_option_";  // the same with any name
 constexpr std::array<std::string_view, 5> kEngineOptions = {"session.", "optimization.", "memory.", "mlas.", "ep."};
 
 bool is_engine_option(std::string_view key) {
@@ -113,9 +114,11 @@ Status read_parameter(const std::string& key, const std::string& value, Plan& pl
     Status read = known->read(value, plan);
     return read ? ok_status() : wrap(std::move(read).error(), fmt::format("parameter '{}'", key));
   }
-  if (is_engine_option(key))
+  if (key.starts_with(kOption))
+    plan.options[key.substr(kOption.size())] = value;
+  else if (is_engine_option(key))
     plan.options[key] = value;
-  else if (key.starts_with("ridge."))
+  else if (key.starts_with("ridge_"))
     log::warning("{}: parameter '{}' is not known to ridge and has no effect", plan.model, key);
   return {};
 }

@@ -170,6 +170,17 @@ TEST(CompleteConfig, TensorsMustBeTheModels) {
   EXPECT_TRUE(contains(refusal("output { name: \"y\" dims: [ 5 ] reshape { shape: [ 10 ] } }"), "reshape"));
 }
 
+TEST(CompleteConfig, AnInputMayBeOptionalIfTheModelHasAValueForIt) {
+  Signature signature = {{{"x", DataType::kFp32, {4}}}, {{"y", DataType::kFp32, {4}}}, {{"b", DataType::kFp32, {4}}}};
+  EXPECT_EQ(completed_json("", signature)["input"].size(), 1u) << "it is not offered unasked";
+  const char* with = "input { name: \"b\" optional: true } input { name: \"x\" }";
+  EXPECT_EQ(completed_json(with, signature)["input"][0]["dims"], Json::parse("[4]"));
+  ModelSettings found = settings(with, signature);
+  EXPECT_EQ(found.model_inputs, 2u);
+  EXPECT_EQ(found.inputs[0].signature_index, 1);
+  EXPECT_TRUE(contains(refusal("input { name: \"x\" optional: true }", signature), "cannot be optional"));
+}
+
 TEST(CompleteConfig, ANarrowerOpenDimensionIsAllowed) {
   EXPECT_EQ(completed_json("max_batch_size: 4 input { name: \"x\" dims: [ 3, 7 ] }", kImage)["input"][0]["dims"],
             Json::parse("[3,7]"));
@@ -254,10 +265,10 @@ std::string parameter(const std::string& key, const std::string& value) {
 
 TEST(EngineParameters, TritonsNamesAndOursDecideThePlan) {
   auto plan = plan_from(parameter("intra_op_thread_count", "3") + parameter("execution_mode", "1") +
-                        parameter("enable_mem_arena", "0") + parameter("ridge.spin", "off") +
-                        parameter("ridge.graph_level", "extended") + parameter("ridge.memory_pattern", "false") +
-                        parameter("session.disable_prepacking", "1") + parameter("someone_elses", "x") +
-                        parameter("ridge.unknown", "x"));
+                        parameter("enable_mem_arena", "0") + parameter("ridge_allow_spinning", "off") +
+                        parameter("ridge_graph_level", "extended") + parameter("ridge_memory_pattern", "false") +
+                        parameter("session.disable_prepacking", "1") + parameter("ridge_option_any.thing", "2") +
+                        parameter("someone_elses", "x") + parameter("ridge_unknown", "x"));
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->threads, 3);
   EXPECT_EQ(plan->inter_op_threads, 2);
@@ -265,12 +276,13 @@ TEST(EngineParameters, TritonsNamesAndOursDecideThePlan) {
   EXPECT_FALSE(plan->memory_pattern);
   EXPECT_EQ(plan->spin, plan::Spin::kOff);
   EXPECT_EQ(plan->graph_level, plan::GraphLevel::kExtended);
-  EXPECT_EQ(plan->options, (std::map<std::string, std::string>{{"session.disable_prepacking", "1"}}));
+  EXPECT_EQ(plan->options,
+            (std::map<std::string, std::string>{{"session.disable_prepacking", "1"}, {"any.thing", "2"}}));
 }
 
 TEST(EngineParameters, WrongValuesAreErrorsThatNameTheKey) {
-  for (const char* key : {"intra_op_thread_count", "execution_mode", "enable_mem_arena", "ridge.spin",
-                          "ridge.graph_level", "ridge.precision"}) {
+  for (const char* key : {"intra_op_thread_count", "execution_mode", "enable_mem_arena", "ridge_allow_spinning",
+                          "ridge_graph_level", "ridge_precision"}) {
     auto plan = plan_from(parameter(key, "banana"));
     ASSERT_FALSE(plan) << key;
     EXPECT_TRUE(contains(plan.error().message, key)) << plan.error().message;
@@ -282,7 +294,7 @@ TEST(EngineParameters, CoresAreDividedAmongTheInstances) {
   EXPECT_EQ(plan_from("instance_group { count: 2 }", 4)->threads, 2);
   EXPECT_EQ(plan_from("instance_group { count: 9 }", 4)->threads, 1);
   EXPECT_EQ(plan_from("instance_group { count: 2 }", 0)->threads, 0);
-  EXPECT_EQ(plan_from("instance_group { count: 2 } " + parameter("ridge.threads", "4"), 4)->threads, 4);
+  EXPECT_EQ(plan_from("instance_group { count: 2 } " + parameter("ridge_threads", "4"), 4)->threads, 4);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct TensorSettings {
   Shape dims;                       // as clients see it, without the batch dimension; -1 = any
   std::optional<Shape> reshape;     // what the model gets (or gives) instead of dims; -1 = the dims' open ones in order
   bool optional = false;            // inputs only
-  int signature_index = 0;          // into engine::Signature::inputs or outputs
+  int signature_index = 0;          // into engine::Signature::inputs and then optional_inputs, or outputs
   std::vector<std::string> labels;  // outputs only: of each class, by index
   // Outputs: the shape that the model always gives, without the batch dimension; absent if it has open dimensions.
   std::optional<Shape> fixed_shape;

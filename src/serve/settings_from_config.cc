@@ -119,6 +119,11 @@ void add_inputs(const ModelConfig& config, const engine::Signature& signature, M
   settings.fixed_input_shapes = true;
   for (const auto& input : config.input()) {
     TensorSettings tensor = tensor_of(input, signature.inputs);
+    if (tensor.signature_index < 0) {  // then it is one of those that the model has a value for
+      tensor.signature_index =
+          static_cast<int>(signature.inputs.size()) + index_of(signature.optional_inputs, input.name());
+      settings.model_inputs = signature.inputs.size() + signature.optional_inputs.size();
+    }
     tensor.optional = input.optional();
     bool open = std::any_of(tensor.dims.begin(), tensor.dims.end(), [](int64_t dim) { return dim < 0; });
     if (open || tensor.optional) settings.fixed_input_shapes = false;
@@ -127,7 +132,7 @@ void add_inputs(const ModelConfig& config, const engine::Signature& signature, M
 }
 
 bool warms_up_batches(const ModelConfig& config) {
-  auto found = config.parameters().find("ridge.warmup");
+  auto found = config.parameters().find("ridge_warmup");
   return found == config.parameters().end() || found->second.string_value() != "off";
 }
 

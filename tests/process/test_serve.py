@@ -133,7 +133,7 @@ def test_a_model_that_fails_to_load_does_not_harm_one_that_works(repository):
     broken = repository / "broken" / "1"
     broken.mkdir(parents=True)
     (broken / "model.onnx").write_bytes((repository / "identity" / "1" / "model.onnx").read_bytes()[:50])
-    with Server(repository, "--exit-on-error=false", wait_ready=False) as server:
+    with Server(repository, wait_ready=False) as server:
         for _ in range(300):
             if server.get("/v2/models/identity/ready").status == 200:
                 break
@@ -145,9 +145,9 @@ def test_a_model_that_fails_to_load_does_not_harm_one_that_works(repository):
         assert server.post("/v2/models/broken/infer", ONE).status in (404, 503)
 
 
-def test_by_default_a_model_that_fails_to_load_ends_the_start(repository):
+def test_with_exit_on_error_a_model_that_fails_to_load_ends_the_start(repository):
     (repository / "identity" / "config.pbtxt").write_text("oops")
-    done = run(repository, "--http-port", 0, "--metrics-port", 0)
+    done = run(repository, "--http-port", 0, "--metrics-port", 0, "--exit-on-error=true")
     assert done.returncode == 3 and "identity" in done.stderr and "config.pbtxt" in done.stderr
 
 

@@ -25,7 +25,7 @@ def repository(tmp_path_factory):
     models.identity(root / "fixed" / "1" / "model.onnx", "FP32", (2, 3))
     config(root / "fixed", "max_batch_size: 0\n")
     models.identity(root / "vector" / "1" / "model.onnx", "FP32", ("n",))
-    config(root / "vector", "max_batch_size: 0\n")
+    config(root / "vector", 'input [{ name: "x" data_type: TYPE_FP32 dims: [-1] }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [-1] }]\n')
     models.identity(root / "text" / "1" / "model.onnx", "BYTES", (1,))
     config(root / "text", "max_batch_size: 0\n")
     models.identity(root / "classes" / "1" / "model.onnx", "FP32", ("batch", 4))
@@ -35,9 +35,6 @@ def repository(tmp_path_factory):
     models.squeeze_batch(root / "reshape" / "1" / "model.onnx")
     config(root / "reshape", 'max_batch_size: 8\ninput [{ name: "x" data_type: TYPE_FP32 dims: [1] reshape { shape: [] } }]\n'
            'output [{ name: "y" data_type: TYPE_FP32 dims: [1] reshape { shape: [] } }]\n')
-    models.optional_sum(root / "optional" / "1" / "model.onnx")
-    config(root / "optional", 'max_batch_size: 0\ninput [{ name: "x" data_type: TYPE_FP32 dims: [4] },\n'
-           ' { name: "bias" data_type: TYPE_FP32 dims: [4] optional: true }]\noutput [{ name: "y" data_type: TYPE_FP32 dims: [4] }]\n')
     models.work(root / "work" / "1" / "model.onnx")
     config(root / "work", "max_batch_size: 0\n")
     models.fails_on_zero(root / "table" / "1" / "model.onnx")

@@ -5,10 +5,10 @@ import math
 import random
 import struct
 
+import models
 import numpy as np
 import pytest
-
-from server import fp32
+from server import Server, fp32
 
 PATH = "/v2/models/identity/infer"
 INTEGER = {"INT8": (-128, 127), "INT16": (-2**15, 2**15 - 1), "INT32": (-2**31, 2**31 - 1), "INT64": (-2**63, 2**63 - 1),
@@ -204,10 +204,16 @@ def test_missing_unknown_and_duplicate_names_are_named(server):
     refused(server.infer("simple", {"inputs": [one, two], "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT0"}]}), "OUTPUT0")
 
 
-def test_optional_inputs_may_be_left_out(server):
+def test_optional_inputs_may_be_left_out(tmp_path):
+    models.optional_sum(tmp_path / "optional" / "1" / "model.onnx")
+    (tmp_path / "optional" / "config.pbtxt").write_text(
+        'input [{ name: "x" data_type: TYPE_FP32 dims: [4] }, { name: "bias" data_type: TYPE_FP32 dims: [4] optional: true }]\n'
+        'output [{ name: "y" data_type: TYPE_FP32 dims: [4] }]\n')
     x = fp32("x", [4], [1, 2, 3, 4])
-    assert values_of(server.infer("optional", {"inputs": [x]})) == [101, 102, 103, 104]
-    assert values_of(server.infer("optional", {"inputs": [x, fp32("bias", [4], [1, 1, 1, 1])]})) == [2, 3, 4, 5]
+    with Server(tmp_path) as server:
+        assert values_of(server.infer("optional", {"inputs": [x]})) == [101, 102, 103, 104]
+        assert values_of(server.infer("optional", {"inputs": [x, fp32("bias", [4], [1, 1, 1, 1])]})) == [2, 3, 4, 5]
+        refused(server.infer("optional", {"inputs": []}), "x")
 
 
 def test_reshape_maps_between_client_and_model_shapes(server):

@@ -121,7 +121,7 @@ def test_a_wrong_config_fails_the_load_and_says_where(tmp_path, text, expected):
     models.identity(tmp_path / "bad" / "1" / "model.onnx")
     (tmp_path / "bad" / "config.pbtxt").write_text(text)
     models.identity(tmp_path / "good" / "1" / "model.onnx")
-    with Server(tmp_path, "--exit-on-error=false", wait_ready=False) as server:
+    with Server(tmp_path, wait_ready=False) as server:
         index = {entry["name"]: entry for entry in wait_settled(server)}
         assert index["bad"]["state"] == "UNAVAILABLE" and expected in index["bad"]["reason"], index["bad"]
         assert index["good"]["state"] == "READY"

@@ -119,10 +119,15 @@ class Server:
             [RIDGE, "serve", str(repository), "--http-port", "0", "--metrics-port", "0", "--port-file", str(self.port_file),
              *map(str, arguments)],
             stdout=self.log, stderr=self.log, env={**os.environ, **(environment or {})})
-        self.ports = self._wait_ports()
-        self.port = self.ports["http"]
-        if wait_ready:
-            self.wait_ready()
+        try:
+            self.ports = self._wait_ports()
+            self.port = self.ports["http"]
+            if wait_ready:
+                self.wait_ready()
+        except BaseException:  # __exit__ will not be called
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def _wait_ports(self):
         for _ in range(600):

@@ -75,7 +75,9 @@ class OnnxRuntimeSession final : public Session {
 
 Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<const int> wanted,
                                std::span<Output> outputs, RunTimes* times) {
-  assert(inputs.size() == signature_.inputs.size() && wanted.size() == outputs.size());
+  assert(inputs.size() == signature_.inputs.size() ||
+         inputs.size() == signature_.inputs.size() + signature_.optional_inputs.size());
+  assert(wanted.size() == outputs.size());
   const TimePoint begin = times ? Clock::now() : TimePoint();
   Values in(api_), out(api_);
   std::vector<const char*> in_names, out_names;
@@ -85,8 +87,10 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
   out_names.reserve(wanted.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].type == DataType::kInvalid) continue;
-    in_names.push_back(signature_.inputs[i].name.c_str());
-    RIDGE_TRY(add_input(signature_.inputs[i], inputs[i], in.add()));
+    const size_t needed = signature_.inputs.size();
+    const TensorSpec& spec = i < needed ? signature_.inputs[i] : signature_.optional_inputs[i - needed];
+    in_names.push_back(spec.name.c_str());
+    RIDGE_TRY(add_input(spec, inputs[i], in.add()));
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
     const TensorSpec& spec = signature_.outputs[static_cast<size_t>(wanted[i])];

@@ -69,6 +69,9 @@ Result<Signature> read_signature(const Library& library, const OrtSession* sessi
                                            api.SessionGetInputTypeInfo));
   RIDGE_ASSIGN(signature.outputs, read_side(library, session, "output", api.SessionGetOutputCount,
                                             api.SessionGetOutputName, api.SessionGetOutputTypeInfo));
+  auto optional = read_side(library, session, "optional input", api.SessionGetOverridableInitializerCount,
+                            api.SessionGetOverridableInitializerName, api.SessionGetOverridableInitializerTypeInfo);
+  if (optional) signature.optional_inputs = std::move(*optional);  // nobody needs to give those we cannot name
   return signature;
 }
 
