@@ -97,7 +97,7 @@ def make_rows(first):
         add("FP32 peak", lambda r, t=threads: peak(r, t), PEAK_KERNELS, 16000 * threads, (0.95, 1.05))
         for entry in (b for b in first["bandwidth"] if b["threads"] == threads):
             level, size = entry["level"], entry["working_set_bytes"]
-            add(f"{level} read", lambda r, t=threads, l=level: level_rate(r, l, t, "read_bytes_per_s"), LOAD_KERNELS, size, (0.90, 1.10))
+            add(f"{level} read", lambda r, t=threads, l=level: level_rate(r, l, t, "bytes_per_s"), LOAD_KERNELS, size, (0.90, 1.10))
             if level == "DRAM":
                 add("DRAM triad", lambda r, t=threads: level_rate(r, "DRAM", t, "triad_bytes_per_s"), [TRIAD_KERNEL], size, (0.90, 1.10))
     return rows

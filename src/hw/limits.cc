@@ -139,18 +139,15 @@ Peak answer_peak(const Question& question) {
 }
 
 Bandwidth answer_bandwidth(const Question& question) {
-  const Candidate* read = best_of(question, true);
-  const Candidate* triad = best_of(question, false);
-  const Candidate& best = read->best_rate() >= triad->best_rate() ? *read : *triad;
+  const Candidate& read = *best_of(question, true);
   Bandwidth bandwidth;
   bandwidth.level = question.level;
   bandwidth.threads = question.threads;
-  bandwidth.bytes_per_s = best.best_rate();
-  bandwidth.kernel = best.kernel;
-  bandwidth.spread_percent = best.spread_percent();
-  bandwidth.working_set_bytes = best.working_set;
-  bandwidth.read_bytes_per_s = read->best_rate();
-  bandwidth.triad_bytes_per_s = triad->best_rate();
+  bandwidth.bytes_per_s = read.best_rate();
+  bandwidth.triad_bytes_per_s = best_of(question, false)->best_rate();
+  bandwidth.kernel = read.kernel;
+  bandwidth.spread_percent = read.spread_percent();
+  bandwidth.working_set_bytes = read.working_set;
   return bandwidth;
 }
 
