@@ -31,7 +31,7 @@ class LimitsStore : public testing::Test {
       ++measured_;
       Limits limits;
       limits.peaks.push_back({Precision::kFp32, 1, flops_per_s, "kernel", Origin::kMeasured, 1, 3e9});
-      limits.bandwidths.push_back({"DRAM", 1, 2e10, 1e10, "kernel", Origin::kMeasured, 1, 1 << 20});
+      limits.bandwidths.push_back({"DRAM", 1, 2e10, 2e10, 1e10, "kernel", Origin::kMeasured, 1, 1 << 20});
       return limits;
     });
     EXPECT_TRUE(known.ok());

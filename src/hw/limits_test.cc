@@ -94,6 +94,7 @@ TEST(Limits, OfThisMachineHaveAPeakAndABandwidthForOneAndForAllThreads) {
     std::optional<Bandwidth> dram = bandwidth(*machine, "DRAM", threads);
     ASSERT_TRUE(dram.has_value());
     EXPECT_GT(dram->bytes_per_s, 1e8);
+    EXPECT_GT(dram->plain_bytes_per_s, 1e8);
     EXPECT_GT(dram->triad_bytes_per_s, 1e8);
   }
 }

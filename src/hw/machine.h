@@ -66,11 +66,12 @@ struct Peak {
 struct Bandwidth {
   std::string level;  // "L1", "L2", "L3", "DRAM"
   int threads = 1;
-  double bytes_per_s = 0;
-  double triad_bytes_per_s = 0;  // of a = b · s + c: two loads and a store
-  std::string kernel;            // of the reads: "avx512 load"
+  double bytes_per_s = 0;        // by the best kernel, in huge pages where there are any: the limit
+  double plain_bytes_per_s = 0;  // by one stream of loads over ordinary pages: what a simple loop gets
+  double triad_bytes_per_s = 0;  // of a = b · s + c over ordinary pages: two loads and a store
+  std::string kernel;            // of bytes_per_s: "avx512 load"
   Origin origin = Origin::kMeasured;
-  double spread_percent = 0;  // of the reads, as of Peak
+  double spread_percent = 0;  // of bytes_per_s, as of Peak
   int64_t working_set_bytes = 0;
 };
 

@@ -46,6 +46,7 @@ Json bandwidth_json(const Bandwidth& bandwidth) {
   return {{"level", bandwidth.level},
           {"threads", bandwidth.threads},
           {"bytes_per_s", bandwidth.bytes_per_s},
+          {"plain_bytes_per_s", bandwidth.plain_bytes_per_s},
           {"triad_bytes_per_s", bandwidth.triad_bytes_per_s},
           {"kernel", bandwidth.kernel},
           {"origin", origin_name(bandwidth.origin)},
@@ -167,6 +168,7 @@ Result<Bandwidth> bandwidth_from_json(const Json& json) {
   RIDGE_ASSIGN(bandwidth.level, json_member<std::string>(json, "level"));
   RIDGE_TRY(read_int(json, "threads", bandwidth.threads));
   RIDGE_ASSIGN(bandwidth.bytes_per_s, rate_from_json(json, "bytes_per_s"));
+  RIDGE_ASSIGN(bandwidth.plain_bytes_per_s, rate_from_json(json, "plain_bytes_per_s"));
   RIDGE_ASSIGN(bandwidth.triad_bytes_per_s, rate_from_json(json, "triad_bytes_per_s"));
   RIDGE_ASSIGN(bandwidth.kernel, json_member<std::string>(json, "kernel"));
   RIDGE_ASSIGN(bandwidth.origin, origin_from_json(json));
