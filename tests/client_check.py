@@ -38,16 +38,26 @@ class Server:
     def __init__(self, ridge, repository, port):
         self.folder = tempfile.TemporaryDirectory(prefix="ridge-run-")
         port_file = pathlib.Path(self.folder.name, "port")
-        command = [ridge, "serve", str(repository), "--http-port", str(port), "--port-file", str(port_file)]
-        self.process = subprocess.Popen(command)
+        command = [ridge, "serve", str(repository), "--http-port", str(port), "--metrics-port", str(free_port(8002) if port else 0),
+                   "--exit-on-error", "--port-file", str(port_file)]
+        # A group of its own: Ctrl-C comes here only, and the server gets one signal to stop, not two.
+        self.process = subprocess.Popen(command, process_group=0)
+        try:
+            self.port = self.wait_until_ready(port_file)
+        except BaseException:
+            self.stop()
+            raise
+
+    def wait_until_ready(self, port_file):
+        """Returns the port."""
         deadline = time.monotonic() + START_TIMEOUT_S
-        while not (port_file.exists() and port_file.read_text().strip() and self.ready(int(port_file.read_text()))):
-            if self.process.poll() is not None:
-                raise SystemExit(f"the server ended with {self.process.returncode} instead of becoming ready: {' '.join(command)}")
-            if time.monotonic() > deadline:
-                raise SystemExit(f"the server was not ready after {START_TIMEOUT_S} s")
+        while self.process.poll() is None and time.monotonic() < deadline:
+            if port_file.exists() and self.ready(port := json.loads(port_file.read_text())["http"]):
+                return port
             time.sleep(0.05)
-        self.port = int(port_file.read_text())
+        if self.process.returncode is not None:
+            raise SystemExit(f"the server ended with {self.process.returncode} instead of becoming ready")
+        raise SystemExit(f"the server was not ready after {START_TIMEOUT_S} s")
 
     @staticmethod
     def ready(port):
@@ -260,7 +270,8 @@ def main():
     model, file = only_model(options.repository)
 
     if options.serve:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: sys.exit(0))
         server = Server(options.ridge, options.repository, free_port(8000))
         try:
             show(server, model, options.repository.parent)
@@ -286,4 +297,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

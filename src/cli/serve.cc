@@ -17,6 +17,7 @@
 #include "front/http/api.h"
 #include "front/http/metrics_view.h"
 #include "front/http/server.h"
+#include "hw/probe.h"
 #include "telemetry/host.h"
 #include "telemetry/metrics.h"
 
@@ -42,6 +43,7 @@ struct Options {
   std::string http_address = "0.0.0.0", metrics_address;
   uint16_t http_port = 8000, metrics_port = 8002, grpc_port = 8001;
   int http_threads = 0;
+  double http_timeout_seconds = 30;
   uint64_t max_input_bytes = uint64_t{64} << 20;
   std::string port_file;
 
@@ -67,8 +69,9 @@ void bind(CLI::App& app, Options& options) {
   app.add_option("DIR", options.directory);
   app.add_option("--model-repository", options.repositories);
   app.add_option("--model-store", options.repositories_kserve);
-  app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
   app.add_option("--load-model", options.load_models);
+  app.option_defaults()->take_last();  // of everything below: a wrapper script's default may be overruled
+  app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
   app.add_option("--repository-poll-secs", options.poll_seconds)->check(CLI::PositiveNumber);
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(CLI::NonNegativeNumber);
   app.add_option("--engine-library", options.engine_library);
@@ -76,6 +79,7 @@ void bind(CLI::App& app, Options& options) {
   app.add_option("--http-port", options.http_port);
   app.add_option("--http-thread-count", options.http_threads)->check(CLI::Range(0, 256));
   app.add_option("--http-max-input-size", options.max_input_bytes)->check(CLI::PositiveNumber);
+  app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(CLI::PositiveNumber);
   app.add_option("--metrics-address", options.metrics_address);
   app.add_option("--metrics-port", options.metrics_port);
   app.add_option("--grpc-port", options.grpc_port);
@@ -92,8 +96,10 @@ std::vector<std::string> with_joined_switches(std::span<const std::string> argum
   std::vector<std::string> result;
   for (size_t i = 0; i < arguments.size(); ++i) {
     result.push_back(arguments[i]);
-    bool is_switch = std::any_of(names.begin(), names.end(), [&](const auto& row) { return row.first == arguments[i]; });
-    bool has_value = i + 1 < arguments.size() && std::find(kValues.begin(), kValues.end(), arguments[i + 1]) != kValues.end();
+    bool is_switch =
+        std::any_of(names.begin(), names.end(), [&](const auto& row) { return row.first == arguments[i]; });
+    bool has_value =
+        i + 1 < arguments.size() && std::find(kValues.begin(), kValues.end(), arguments[i + 1]) != kValues.end();
     if (is_switch && has_value) result.back() += "=" + arguments[++i];
   }
   return result;
@@ -120,10 +126,14 @@ Result<serve::ServerOptions> server_options(const Options& options) {
 }
 
 void set_log_level(const Options& options) {
-  if (options.log_verbose > 0) log::set_level(log::Level::kDebug);
-  else if (!options.log_error) log::set_level(log::Level::kOff);
-  else if (!options.log_warning) log::set_level(log::Level::kError);
-  else if (!options.log_info) log::set_level(log::Level::kWarning);
+  if (options.log_verbose > 0)
+    log::set_level(log::Level::kDebug);
+  else if (!options.log_error)
+    log::set_level(log::Level::kOff);
+  else if (!options.log_warning)
+    log::set_level(log::Level::kError);
+  else if (!options.log_info)
+    log::set_level(log::Level::kWarning);
 }
 
 // The open ports. Destroying it closes them.
@@ -132,13 +142,21 @@ struct Front {
   std::unique_ptr<http::Server> metrics;
 };
 
-// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
-int http_threads(const Options& options) {
-  if (options.http_threads > 0) return options.http_threads;
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 4, 1, 8);
+// Cores that this process may keep busy: affinity and container quota count, not what the machine has.
+int usable_cores() {
+  Result<hw::Machine> machine = hw::probe();
+  if (machine) return hw::usable_threads(*machine);
+  log::warning("the cores of this machine are not known ({}); models get the engine's default of threads",
+               machine.error().message);
+  return 0;
 }
 
-Result<Front> open_ports(const Options& options, serve::Server& server, telemetry::HostSampler& host) {
+// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
+int http_threads(const Options& options, int cores) {
+  return options.http_threads > 0 ? options.http_threads : std::clamp(cores / 4, 1, 8);
+}
+
+Result<Front> open_ports(const Options& options, int threads, serve::Server& server, telemetry::HostSampler& host) {
   auto metrics = [&server, &host] {
     Result<std::vector<serve::ModelStatistics>> statistics = server.statistics("", 0);
     return telemetry::prometheus_text(
@@ -146,11 +164,15 @@ Result<Front> open_ports(const Options& options, serve::Server& server, telemetr
   };
   Front front;
   if (options.allow_http) {
-    int threads = http_threads(options);
     http::ApiOptions api{.server_version = RIDGE_VERSION,
                          .max_input_bytes = options.max_input_bytes,
                          .io_threads = static_cast<size_t>(threads)};
-    http::ServerOptions listen{.address = options.http_address, .port = options.http_port, .threads = threads};
+    std::chrono::milliseconds patience(static_cast<int64_t>(options.http_timeout_seconds * 1000));
+    http::ServerOptions listen{.address = options.http_address,
+                               .port = options.http_port,
+                               .threads = threads,
+                               .head_timeout = patience,
+                               .stall_timeout = patience};
     RIDGE_ASSIGN(front.http, http::Server::start(listen, std::make_shared<http::Api>(server, api, metrics)));
     log::info("http: listening on {}:{}", options.http_address, front.http->port());
   }
@@ -197,9 +219,22 @@ int wait_for_signal(const sigset_t& signals, const std::atomic<bool>& until) {
 std::string failed_models(const serve::Server& server) {
   std::string names;
   for (const serve::IndexEntry& entry : server.index(false))
-    if (entry.state == serve::ModelState::kUnavailable && entry.version > 0 && !entry.reason.empty() && entry.reason != "unloaded")
+    if (entry.state == serve::ModelState::kUnavailable && entry.version > 0 && !entry.reason.empty() &&
+        entry.reason != "unloaded")
       names += (names.empty() ? "" : ", ") + entry.name;
   return names;
+}
+
+// The models that the repository holds, for the log.
+std::string model_names(const serve::Server& server) {
+  constexpr size_t kMost = 20;
+  std::vector<std::string> names;
+  for (const serve::IndexEntry& entry : server.index(false))
+    if (names.empty() || names.back() != entry.name) names.push_back(entry.name);
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kMost) text += ", … (" + std::to_string(names.size()) + " in all)";
+  return text.empty() ? "none" : text;
 }
 
 // Answers what is in progress, refuses the rest. False: patience ran out.
@@ -208,8 +243,10 @@ bool shut_down(serve::Server& server, Front& front, std::chrono::seconds patienc
   bool complete = true;
   if (front.http) complete = front.http->drain(patience);
   if (front.metrics) front.metrics->drain(std::chrono::seconds(1));
-  if (complete) server.drain();
-  else log::error("some requests were not answered within --exit-timeout-secs");
+  if (complete)
+    server.drain();
+  else
+    log::error("some requests were not answered within --exit-timeout-secs");
   return complete;
 }
 
@@ -221,8 +258,10 @@ int serve_until_signal(const Options& options, serve::Server& server, Front& fro
     server.load_all();
     loaded = true;
     std::string failed = failed_models(server);
-    if (failed.empty()) log::info("all models are loaded");
-    else log::error("not all models could be loaded: {}; GET /v2/repository/index gives the reasons", failed);
+    if (failed.empty())
+      log::info("all models are loaded");
+    else
+      log::error("not all models could be loaded: {}; GET /v2/repository/index gives the reasons", failed);
     if (!failed.empty() && options.exit_on_error) give_up = true;
   });
   if (int signal = wait_for_signal(signals, give_up); signal != 0)
@@ -254,13 +293,16 @@ int serve(std::span<const std::string> arguments) {
     return kUsage;
   }
   if (options.allow_grpc) log::info("gRPC is not served by this version; --allow-grpc and --grpc-port have no effect");
+  wanted->cores = usable_cores();
+  const int threads = http_threads(options, wanted->cores);
   sigset_t signals = hold_signals();
   telemetry::HostSampler host;
   Result<std::unique_ptr<serve::Server>> server = serve::Server::create(std::move(*wanted));
   if (!server) return fail(kVerb, server.error());
-  Result<Front> front = open_ports(options, **server, host);
+  Result<Front> front = open_ports(options, threads, **server, host);
   if (!front) return fail(kVerb, front.error());
   if (Status written = write_port_file(options, *front); !written) return fail(kVerb, written.error());
+  log::info("models in the repository: {}", model_names(**server));
   return serve_until_signal(options, **server, *front, signals);
 }
 

@@ -190,17 +190,19 @@ struct Found {
   tune::ServingFacts facts;
 };
 
-// What could have been larger and still ran within the goal.
-int64_t verified_batch(const tune::Search& search) {
-  int64_t largest = 1;
-  for (const tune::Standing& standing : search.measured())
-    if (standing.feasible) largest = std::max(largest, standing.candidate.batch);
-  return largest;
-}
-
-double noise_percent(const tune::Trial& untuned, tune::Objective objective) {
-  tune::Gain gain = tune::gain_of(tune::outcome_of(untuned, objective).gains);
-  return 50 * (gain.high - gain.low);
+tune::ServingFacts facts_of(const Request& request, const Untuned& untuned, const tune::Tuning& tuning,
+                            const engine::Signature& signature, int64_t verified_batch) {
+  tune::ServingFacts facts;
+  facts.name = request.options.name;
+  facts.signature = signature;
+  facts.best = tuning.candidate;
+  facts.batches = untuned.batching.possible;
+  facts.verified_batch = verified_batch;
+  facts.run_ms = tuning.best.latency_ms.p50;
+  facts.run_p99_ms = tuning.best.latency_ms.p99;
+  facts.p99_goal_ms = request.goal.p99_ms;
+  if (request.options.engine == "onnxruntime") facts.engine_options = request.engine_options;
+  return facts;
 }
 
 Result<Found> search(const Request& request, const hw::Machine& machine, const model::Graph& graph,
@@ -208,45 +210,24 @@ Result<Found> search(const Request& request, const hw::Machine& machine, const m
                      const Untuned& untuned, Progress& progress) {
   tune::SpaceOptions limits{request.goal, untuned.batching.possible ? request.options.max_batch : 1,
                             request.options.threads, 1e3 * request.options.seconds / 20};
-  tune::Space space = tune::make_space(machine, graph, costs, limits);
-  Found found;
-  tune::Tuning& tuning = found.tuning;
-  tuning.candidates = static_cast<int>(space.entries.size());
-  for (const tune::Skipped& skipped : space.skipped) tuning.candidates += skipped.count;
-
   RIDGE_ASSIGN(tune::StoreKey key, store_key(request, machine, plan, contest.info()));
   tune::Store store(request.options.store, key);
   if (request.options.fresh) store.clear();
-  tune::Search search(std::move(space), request.goal, request.options.trials);
+  tune::Search search(tune::make_space(machine, graph, costs, limits), request.goal, request.options.trials);
   tune::TuneOptions how{request.goal, request.options.seconds, interrupted,
                         [&](const std::string& step, double share) { progress.update(step, share); }};
-  RIDGE_ASSIGN(tune::Explored explored, tune::explore(search, contest, store, how));
-  tuning.trials = search.trials();
-  RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, contest, explored, untuned.trial, how));
+  RIDGE_ASSIGN(const tune::Explored explored, tune::explore(search, contest, store, how));
+  RIDGE_ASSIGN(const tune::Decision decision, tune::confirm(search, contest, explored, untuned.trial, how));
 
-  tuning.machine = machine;
-  tuning.goal = request.goal;
-  tuning.choice = decision.choice;
-  tuning.candidate = decision.candidate;
-  tuning.gain = decision.gain;
-  tuning.noise_percent = noise_percent(untuned.trial, request.goal.objective);
-  tuning.pareto = search.pareto();
-  tuning.reused = explored.reused;
-  tuning.measured = static_cast<int>(search.measured().size());
-  tuning.skipped = search.skipped();
-  tuning.interrupted = explored.interrupted || interrupted();
+  Found found;
+  tune::Tuning& tuning = found.tuning;
+  tuning =
+      tune::summarise({machine, plan, contest.info(), costs}, request.goal, search, explored, decision, untuned.trial);
   tuning.batching = untuned.batching.reason;
-  tuning.baseline = tune::to_measurement(decision.trial.baseline, tune::to_plan(tune::baseline_candidate(), plan),
-                                         contest.info(), costs.one, machine);
-  tuning.best = tuning.baseline;
   if (decision.candidate != tune::baseline_candidate()) {
-    tuning.best = tune::to_measurement(decision.trial.candidate, tune::to_plan(decision.candidate, plan),
-                                       contest.info(), tune::at_batch(costs, decision.candidate.batch), machine);
     RIDGE_ASSIGN(tuning.drift, contest.drift(decision.candidate));
   }
-  found.facts = {request.options.name,       contest.signature(),    decision.candidate,
-                 untuned.batching.possible,  verified_batch(search), tuning.best.latency_ms.p50,
-                 tuning.best.latency_ms.p99, request.goal.p99_ms};
+  found.facts = facts_of(request, untuned, tuning, contest.signature(), tune::verified_batch(search));
   return found;
 }
 

@@ -11,7 +11,8 @@
 namespace ridge::measure {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(5);  // how often the rule looks at new samples
+// How often the rule looks at new samples: waking up takes a processor from the target for some 50 µs.
+constexpr auto kLook = std::chrono::milliseconds(20);
 
 struct Sample {
   TimePoint end;

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/log.h"
 #include "model/fold.h"
@@ -45,6 +46,28 @@ void merge(const onnx::TypeProto& inferred, onnx::TypeProto& known) {
   known.Swap(&merged);
 }
 
+// Inference functions of ONNX read the types of inputs without asking whether there is one (TreeEnsemble of version 5), so
+// every value of a subgraph gets one, empty where nothing is known.
+void declare_all(onnx::GraphProto& graph) {
+  std::unordered_set<std::string> declared;
+  for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
+    for (auto& value : *values) {
+      value.mutable_type();
+      declared.insert(value.name());
+    }
+  }
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (const std::string& output : node.output()) {
+      if (output.empty() || !declared.insert(output).second) continue;
+      onnx::ValueInfoProto& value = *graph.add_value_info();
+      value.set_name(output);
+      value.mutable_type();
+    }
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute())
+      if (attribute.has_g()) declare_all(*attribute.mutable_g());
+  }
+}
+
 class Inference {
  public:
   explicit Inference(onnx::ModelProto& model)
@@ -57,6 +80,12 @@ class Inference {
     for (auto& tensor : *graph_.mutable_initializer()) add_initialiser(tensor);
     for (auto& output : *graph_.mutable_output())
       if (types_.count(output.name()) == 0) *type_of(output.name()) = output.type();
+    for (onnx::NodeProto& node : *graph_.mutable_node()) {
+      for (const std::string& output : node.output())
+        if (!output.empty()) type_of(output);  // as declare_all() does in subgraphs
+      for (onnx::AttributeProto& attribute : *node.mutable_attribute())
+        if (attribute.has_g()) declare_all(*attribute.mutable_g());
+    }
   }
 
   std::map<std::string, SmallTensor> run() {

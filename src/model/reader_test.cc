@@ -258,6 +258,21 @@ TEST(Reader, LetsVendorOperatorsPassWithUnknownShapes) {
   EXPECT_FALSE(tensor_named(*graph, "a").shape.has_value());
 }
 
+// Found by the fuzzer: ONNX's inference of TreeEnsemble reads the type of an input that has none.
+TEST(Reader, SurvivesOperatorsAfterValuesOfUnknownType) {
+  const std::string tree = R"(ai.onnx.ml.TreeEnsemble <nodes_featureids = [0], nodes_splits = float[1] {1},
+      nodes_modes = uint8[1] {0}, nodes_truenodeids = [0], nodes_falsenodeids = [0], nodes_trueleafs = [1],
+      nodes_falseleafs = [1], leaf_targetids = [0], leaf_weights = float[1] {1}, tree_roots = [0]> (b))";
+  const std::string head = R"(<ir_version: 8, opset_import: ["" : 17, "vendor" : 1, "ai.onnx.ml" : 5]> g )";
+  const std::string flat = head + "(float[2, 2] x) => (float[k, n] y) { a, b = vendor.Magic (x) y = " + tree + " }";
+  EXPECT_TRUE(read_bytes(model_bytes(flat), "").ok());
+  const std::string nested = head + R"((bool flag, float[2, 2] x) => (float[k, n] y) {
+      y = If (flag) < then_branch = yes () => (float[i, j] t) { a, b = vendor.Magic (x) t = )" +
+                             tree + R"( },
+                      else_branch = no () => (float[i, j] e) { e = Neg (x) } > })";
+  EXPECT_TRUE(read_bytes(model_bytes(nested), "").ok());
+}
+
 TEST(Reader, RefusesDomainsThatTheFileDoesNotImport) {
   onnx::ModelProto model;
   model.ParseFromString(graph_bytes(kRelu));

@@ -26,9 +26,12 @@ std::string number_text(double value) {
 std::string escaped(std::string_view text, bool quotes) {
   std::string result;
   for (char c : text) {
-    if (c == '\n') result += "\\n";
-    else if (c == '\\' || (quotes && c == '"')) result.append(1, '\\').append(1, c);
-    else result += c;
+    if (c == '\n')
+      result += "\\n";
+    else if (c == '\\' || (quotes && c == '"'))
+      result.append(1, '\\').append(1, c);
+    else
+      result += c;
   }
   return result;
 }
@@ -53,7 +56,8 @@ void append_series(std::string& text, std::string_view name, const ClientMetric&
 
 void append_histogram(std::string& text, const std::string& name, const ClientMetric& metric) {
   for (const ClientMetric::Bucket& bucket : metric.histogram.bucket)
-    append_series(text, name + "_bucket", metric, std::to_string(bucket.cumulative_count), number_text(bucket.upper_bound));
+    append_series(text, name + "_bucket", metric, std::to_string(bucket.cumulative_count),
+                  number_text(bucket.upper_bound));
   append_series(text, name + "_sum", metric, number_text(metric.histogram.sample_sum));
   append_series(text, name + "_count", metric, std::to_string(metric.histogram.sample_count));
 }
@@ -75,8 +79,11 @@ std::string exposition_text(std::span<const MetricFamily> families) {
     text += "# HELP " + family.name + " " + escaped(family.help, false) + "\n";
     text += "# TYPE " + family.name + " " + type_name(family.type) + "\n";
     for (const ClientMetric& metric : family.metric) {
-      if (family.type == MetricType::Histogram) append_histogram(text, family.name, metric);
-      else append_series(text, family.name, metric, number_text(family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value));
+      if (family.type == MetricType::Histogram)
+        append_histogram(text, family.name, metric);
+      else
+        append_series(text, family.name, metric,
+                      number_text(family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value));
     }
   }
   return text;

@@ -22,7 +22,8 @@ struct Memory {
 
 // Absent = this system does not tell.
 struct HostSample {
-  std::optional<double> cpu_utilization;  // 0…1 of all CPUs, since the sample before (or since the start of the machine)
+  std::optional<double>
+      cpu_utilization;  // 0…1 of all CPUs, since the sample before (or since the start of the machine)
   std::optional<Memory> memory;
   std::optional<uint64_t> resident_bytes;  // of this process
 };

@@ -46,8 +46,8 @@ const std::vector<PerModel>& per_model_families() {
        [](Sample s) { return microseconds(s.queue_ns); }},
       {"nv_inference_compute_input_duration_us", "Cumulative time spent on inputs, microseconds", MetricType::Counter,
        [](Sample s) { return microseconds(s.compute_input_ns); }},
-      {"nv_inference_compute_infer_duration_us", "Cumulative time spent in the engine, microseconds", MetricType::Counter,
-       [](Sample s) { return microseconds(s.compute_infer_ns); }},
+      {"nv_inference_compute_infer_duration_us", "Cumulative time spent in the engine, microseconds",
+       MetricType::Counter, [](Sample s) { return microseconds(s.compute_infer_ns); }},
       {"nv_inference_compute_output_duration_us", "Cumulative time spent on outputs, microseconds", MetricType::Counter,
        [](Sample s) { return microseconds(s.compute_output_ns); }},
       {"nv_inference_pending_request_count", "Number of requests waiting for an instance now", MetricType::Gauge,
@@ -59,8 +59,10 @@ const std::vector<PerModel>& per_model_families() {
 }
 
 void set_value(ClientMetric& metric, MetricType type, double value) {
-  if (type == MetricType::Counter) metric.counter.value = value;
-  else metric.gauge.value = value;
+  if (type == MetricType::Counter)
+    metric.counter.value = value;
+  else
+    metric.gauge.value = value;
 }
 
 MetricFamily per_model(const PerModel& row, std::span<const ModelSample> models) {
@@ -74,10 +76,12 @@ MetricFamily per_model(const PerModel& row, std::span<const ModelSample> models)
 }
 
 MetricFamily failures(std::span<const ModelSample> models) {
-  MetricFamily family{"nv_inference_request_failure", "Number of failed inference requests, by reason", MetricType::Counter, {}};
+  MetricFamily family{
+      "nv_inference_request_failure", "Number of failed inference requests, by reason", MetricType::Counter, {}};
   for (const ModelSample& sample : models)
-    for (auto [reason, count] : {std::pair("REJECTED", sample.rejected), std::pair("CANCELED", sample.cancelled),
-                                 std::pair("BACKEND", sample.backend_failed), std::pair("OTHER", sample.other_failed)}) {
+    for (auto [reason, count] :
+         {std::pair("REJECTED", sample.rejected), std::pair("CANCELED", sample.cancelled),
+          std::pair("BACKEND", sample.backend_failed), std::pair("OTHER", sample.other_failed)}) {
       ClientMetric& metric = family.metric.emplace_back();
       metric.label = labels_of(sample);
       metric.label.push_back({"reason", reason});

@@ -20,12 +20,12 @@ struct ModelSample {
   std::string version;
   std::vector<std::pair<std::string, std::string>> tags;  // become labels "_<key>"
 
-  uint64_t success = 0;                                                       // requests
+  uint64_t success = 0;                                                        // requests
   uint64_t rejected = 0, cancelled = 0, backend_failed = 0, other_failed = 0;  // requests
-  uint64_t inferences = 0;                                                    // rows
-  uint64_t executions = 0;                                                    // engine runs
+  uint64_t inferences = 0;                                                     // rows
+  uint64_t executions = 0;                                                     // engine runs
   uint64_t request_ns = 0, queue_ns = 0, compute_input_ns = 0, compute_infer_ns = 0, compute_output_ns = 0;  // sums
-  uint64_t pending = 0;                                                       // requests waiting now
+  uint64_t pending = 0;  // requests waiting now
   double load_seconds = 0;
 
   // Latency histogram: upper bounds [s], the last infinite, and how many requests took at most that long.

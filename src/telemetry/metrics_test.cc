@@ -16,17 +16,22 @@ ModelSample sample_of(std::string model) {
   return sample;
 }
 
-bool has_line(const std::string& text, const std::string& line) { return ("\n" + text).find("\n" + line + "\n") != std::string::npos; }
+bool has_line(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
 
 TEST(Metrics, SeriesExistAtZero) {
   std::string text = prometheus_text(std::vector{sample_of("m")}, {});
-  for (const char* name : {"nv_inference_request_success", "nv_inference_count", "nv_inference_exec_count", "nv_inference_request_duration_us",
-                           "nv_inference_queue_duration_us", "nv_inference_compute_input_duration_us",
-                           "nv_inference_compute_infer_duration_us", "nv_inference_compute_output_duration_us",
-                           "nv_inference_pending_request_count", "nv_model_load_duration_secs"})
+  for (const char* name :
+       {"nv_inference_request_success", "nv_inference_count", "nv_inference_exec_count",
+        "nv_inference_request_duration_us", "nv_inference_queue_duration_us", "nv_inference_compute_input_duration_us",
+        "nv_inference_compute_infer_duration_us", "nv_inference_compute_output_duration_us",
+        "nv_inference_pending_request_count", "nv_model_load_duration_secs"})
     EXPECT_TRUE(has_line(text, std::string(name) + R"({model="m",version="2"} 0)")) << name << "\n" << text;
   for (const char* reason : {"REJECTED", "CANCELED", "BACKEND", "OTHER"})
-    EXPECT_TRUE(has_line(text, R"(nv_inference_request_failure{model="m",version="2",reason=")" + std::string(reason) + "\"} 0")) << text;
+    EXPECT_TRUE(has_line(
+        text, R"(nv_inference_request_failure{model="m",version="2",reason=")" + std::string(reason) + "\"} 0"))
+        << text;
 }
 
 TEST(Metrics, DurationsAreMicrosecondsAndNumbersHaveNoExponent) {
@@ -56,7 +61,8 @@ TEST(Metrics, TagsBecomeLabelsAndValuesAreEscaped) {
   ModelSample sample = sample_of("m\"\\\n");
   sample.tags = {{"team", "a"}, {"my key", "b"}};
   std::string text = prometheus_text(std::vector{sample}, {});
-  EXPECT_NE(text.find(R"(nv_inference_count{model="m\"\\\n",version="2",_team="a",_my_key="b"} 0)"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(nv_inference_count{model="m\"\\\n",version="2",_team="a",_my_key="b"} 0)"), std::string::npos)
+      << text;
 }
 
 TEST(Metrics, HistogramIsCumulativeAndEndsAtInfinity) {

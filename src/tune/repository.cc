@@ -37,14 +37,20 @@ class Staging {
   fs::path path_;
 };
 
+Status copy_whole(const fs::path& from, const fs::path& to) {
+  std::error_code failure;
+  fs::create_directories(to.parent_path(), failure);
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, failure);
+  if (failure) return failed("copy " + from.string() + " to " + to.string(), failure.message());
+  return {};
+}
+
 Status link_or_copy(const fs::path& from, const fs::path& to) {
   std::error_code failure;
   fs::create_directories(to.parent_path(), failure);
   fs::path file = fs::canonical(from, failure);  // a link to a symbolic link would hold the link, not the model
   if (!failure) fs::create_hard_link(file, to, failure);
-  if (failure) fs::copy_file(from, to, fs::copy_options::overwrite_existing, failure);
-  if (failure) return failed("copy " + from.string() + " to " + to.string(), failure.message());
-  return {};
+  return failure ? copy_whole(from, to) : Status{};
 }
 
 int64_t version_of(const fs::path& path) {
@@ -78,7 +84,8 @@ Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
 Status write_version(const RepositoryEntry& entry, const fs::path& folder) {
   fs::path model_folder = fs::path(entry.model_file).parent_path();
   RIDGE_TRY(link_or_copy(entry.model_file, folder / "model.onnx"));
-  for (const std::string& file : entry.external_files) RIDGE_TRY(link_or_copy(model_folder / file, folder / file));
+  // The onnx package refuses external data with several hard links, as a possible way out of the folder.
+  for (const std::string& file : entry.external_files) RIDGE_TRY(copy_whole(model_folder / file, folder / file));
   return {};
 }
 

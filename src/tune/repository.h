@@ -13,10 +13,9 @@
 namespace ridge::tune {
 
 struct RepositoryEntry {
-  std::string name;        // a folder name
-  std::string model_file;  // becomes model.onnx, as a hard link where the file system allows
-  std::vector<std::string>
-      external_files;  // its external data, relative to its folder; brought along under the same names
+  std::string name;                         // a folder name
+  std::string model_file;                   // becomes model.onnx, as a hard link where the file system allows
+  std::vector<std::string> external_files;  // its external data, relative to its folder; copied under the same names
   std::string config_pbtxt;
   std::string tuning_json;
 };

@@ -98,11 +98,13 @@ TEST(ServingConfig, EngineOptionsTravelAsParameters) {
   facts.best.spin = plan::Spin::kOff;
   facts.best.inter_op_threads = 2;
   facts.best.block_base = 4;
+  facts.engine_options["session.set_denormal_as_zero"] = "1";
   auto parameters = parsed(facts).parameters();
-  EXPECT_EQ(parameters.at("ridge_allow_spinning").string_value(), "0");
+  EXPECT_EQ(parameters.at("session.intra_op.allow_spinning").string_value(), "0");
   EXPECT_EQ(parameters.at("inter_op_thread_count").string_value(), "2");
   EXPECT_EQ(parameters.at("execution_mode").string_value(), "1");
-  EXPECT_EQ(parameters.at("ridge_option_session.dynamic_block_base").string_value(), "4");
+  EXPECT_EQ(parameters.at("session.dynamic_block_base").string_value(), "4");
+  EXPECT_EQ(parameters.at("session.set_denormal_as_zero").string_value(), "1");
 }
 
 TEST(ServingConfig, BaselineSetsNoParameters) {
@@ -141,6 +143,7 @@ TEST_F(RepositoryTest, HoldsModelExternalDataConfigurationAndTuning) {
   EXPECT_EQ(*saved, repository_ + "/net/1");
   EXPECT_EQ(content("net/1/model.onnx"), "graph");
   EXPECT_EQ(content("net/1/data/weights.bin"), "weights");
+  EXPECT_EQ(fs::hard_link_count(repository_ + "/net/1/data/weights.bin"), 1u) << "readers refuse linked external data";
   EXPECT_EQ(content("net/config.pbtxt"), "name: \"net\"\n");
   EXPECT_EQ(content("net/tuning.json"), "{}\n");
   EXPECT_EQ(entries(), 1u) << "nothing else is left behind";

@@ -61,9 +61,10 @@ ServingConfig serving_config(const ServingFacts& facts) {
     config.parameters.emplace_back("execution_mode", "1");
   }
   if (best.spin != plan::Spin::kDefault)
-    config.parameters.emplace_back("ridge_allow_spinning", best.spin == plan::Spin::kOn ? "1" : "0");
-  for (const auto& [key, value] : to_plan(best, {}).options)
-    config.parameters.emplace_back("ridge_option_" + key, value);
+    config.parameters.emplace_back("session.intra_op.allow_spinning", best.spin == plan::Spin::kOn ? "1" : "0");
+  plan::Plan base;
+  base.options = facts.engine_options;
+  for (const auto& [key, value] : to_plan(best, base).options) config.parameters.emplace_back(key, value);
   return config;
 }
 

@@ -1,11 +1,11 @@
 // ServingConfig: how the tuned model should be served, and its text as config.pbtxt (Triton's inference::ModelConfig).
 //
-// Parameters carry Triton's onnxruntime backend names (intra_op_thread_count, inter_op_thread_count, execution_mode) where
-// there is one; ridge's own begin with "ridge_": ridge_allow_spinning = 0 | 1, and ridge_option_KEY = VALUE for the session
-// configuration entry KEY. docs/formats.md lists them.
+// Parameters carry the names of Triton's onnxruntime backend (intra_op_thread_count, inter_op_thread_count, execution_mode) and
+// ONNX Runtime's own session configuration keys (session.intra_op.allow_spinning, session.dynamic_block_base, …).
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,6 +41,7 @@ struct ServingFacts {
   double run_ms = 0;           // p50 of one run of `best`
   double run_p99_ms = 0;
   std::optional<double> p99_goal_ms;
+  std::map<std::string, std::string> engine_options;  // that every candidate had, besides its own
 };
 
 // max_batch_size: the best batch, but at least 8 as far as the model was seen to run it, so that clients may send small batches

@@ -1,6 +1,7 @@
 #include "tune/space.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ridge::tune {
@@ -55,18 +56,22 @@ std::vector<Candidate> candidates(int processors, const SpaceOptions& options, b
   return result;
 }
 
+// The figures that grow with the work.
+constexpr std::array kNodeFigures = {&cost::NodeCost::flops, &cost::NodeCost::macs, &cost::NodeCost::needed_flops,
+                                     &cost::NodeCost::bytes_read, &cost::NodeCost::bytes_written};
+constexpr std::array kFigures = {&cost::Costs::flops,
+                                 &cost::Costs::macs,
+                                 &cost::Costs::bytes,
+                                 &cost::Costs::compulsory_read,
+                                 &cost::Costs::compulsory_written,
+                                 &cost::Costs::compulsory_bytes,
+                                 &cost::Costs::peak_activation_bytes};
+
 // One run's work done `times` at once.
 cost::Costs scaled(cost::Costs costs, double times) {
-  for (cost::NodeCost& node : costs.nodes) {
-    node.flops *= times;
-    node.macs *= times;
-    node.bytes_read *= times;
-    node.bytes_written *= times;
-  }
-  costs.flops *= times;
-  costs.macs *= times;
-  costs.bytes *= times;
-  costs.compulsory_bytes *= times;
+  for (cost::NodeCost& node : costs.nodes)
+    for (double cost::NodeCost::*figure : kNodeFigures) node.*figure *= times;
+  for (double cost::Costs::*figure : kFigures) costs.*figure *= times;
   return costs;
 }
 
@@ -113,18 +118,10 @@ cost::Costs at_batch(const BatchCosts& costs, int64_t batch) {
   cost::Costs result = costs.one;
   if (batch == 1 || !costs.two) return result;
   const cost::Costs& two = *costs.two;
-  for (size_t i = 0; i < result.nodes.size() && i < two.nodes.size(); ++i) {
-    cost::NodeCost& node = result.nodes[i];
-    node.flops = between(node.flops, two.nodes[i].flops, batch);
-    node.macs = between(node.macs, two.nodes[i].macs, batch);
-    node.bytes_read = between(node.bytes_read, two.nodes[i].bytes_read, batch);
-    node.bytes_written = between(node.bytes_written, two.nodes[i].bytes_written, batch);
-  }
-  result.flops = between(result.flops, two.flops, batch);
-  result.macs = between(result.macs, two.macs, batch);
-  result.bytes = between(result.bytes, two.bytes, batch);
-  result.compulsory_bytes = between(result.compulsory_bytes, two.compulsory_bytes, batch);
-  result.peak_activation_bytes = between(result.peak_activation_bytes, two.peak_activation_bytes, batch);
+  for (size_t i = 0; i < result.nodes.size() && i < two.nodes.size(); ++i)
+    for (double cost::NodeCost::*figure : kNodeFigures)
+      result.nodes[i].*figure = between(result.nodes[i].*figure, two.nodes[i].*figure, batch);
+  for (double cost::Costs::*figure : kFigures) result.*figure = between(result.*figure, two.*figure, batch);
   return result;
 }
 

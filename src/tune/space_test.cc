@@ -15,8 +15,15 @@ hw::Machine machine() {
   machine.cpu.allowed_cores = 8;
   machine.memory.available_bytes = 16'000'000'000;
   for (int threads : {1, 8}) {
-    machine.peaks.push_back({Precision::kFp32, threads, 10e9 * threads, "test", Origin::kMeasured, 0, 0});
-    machine.bandwidths.push_back({"DRAM", threads, threads == 1 ? 10e9 : 20e9, "test", Origin::kMeasured, 0, 0});
+    hw::Peak peak;
+    peak.threads = threads;
+    peak.flops_per_s = 10e9 * threads;
+    machine.peaks.push_back(peak);
+    hw::Bandwidth memory;
+    memory.level = "DRAM";
+    memory.threads = threads;
+    memory.bytes_per_s = threads == 1 ? 10e9 : 20e9;
+    machine.bandwidths.push_back(memory);
   }
   return machine;
 }
@@ -33,11 +40,11 @@ model::Node node(const std::string& name, std::vector<int> inputs, std::vector<i
 cost::Costs costs(double rows) {
   cost::Costs costs;
   cost::NodeCost node;
-  node.flops = 1e9 * rows;
+  node.flops = node.needed_flops = 1e9 * rows;
   node.bytes_read = 100e6 + 1e6 * rows;
   costs.nodes = {node};
   costs.flops = node.flops;
-  costs.bytes = costs.compulsory_bytes = node.bytes_read;
+  costs.bytes = costs.compulsory_bytes = costs.compulsory_read = node.bytes_read;
   costs.weight_bytes = 100e6;
   costs.peak_activation_bytes = 1e6 * rows;
   return costs;

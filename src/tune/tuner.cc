@@ -42,9 +42,9 @@ bool meets(const Goal& goal, double p99_ms) { return !goal.p99_ms || p99_ms <= *
 // Nothing more is measured: the leader's own trials speak.
 Decision by_exploration(const Search& search, const Explored& explored, const Trial& untuned, Choice choice) {
   std::optional<Standing> leader = search.best();
-  if (choice == Choice::kBaseline || !leader) return {choice, baseline_candidate(), {}, untuned};
+  if (choice == Choice::kBaseline || !leader) return {choice, baseline_candidate(), {}, untuned, false};
   const Trial* trial = best_known(explored, leader->candidate);
-  return {choice, leader->candidate, leader->gain, trial ? *trial : untuned};
+  return {choice, leader->candidate, leader->gain, trial ? *trial : untuned, false};
 }
 
 }  // namespace
@@ -88,15 +88,20 @@ Result<Decision> confirm(Search& search, Contest& contest, const Explored& explo
                          const TuneOptions& options) {
   double baseline_p99_ms = untuned.baseline.latency_ms.p99;
   Trial last = untuned;
+  auto unconfirmed = [&](Choice choice) {
+    Decision decision = by_exploration(search, explored, last, choice);
+    decision.interrupted = true;
+    return decision;
+  };
   for (int i = 0; i < kConfirmations; ++i) {
     Choice choice = choose(options.goal, search, baseline_p99_ms);
-    if (choice == Choice::kNone || explored.interrupted || stopped(options))
-      return by_exploration(search, explored, last, choice);
+    if (explored.interrupted || stopped(options)) return unconfirmed(choice);
+    if (choice == Choice::kNone) return by_exploration(search, explored, last, choice);
     if (choice == Choice::kBaseline) break;
     Candidate candidate = search.best()->candidate;
     tell(options, "confirming " + describe(candidate), 1);
     Result<Trial> trial = contest.measure(candidate, Effort::kConfirm);
-    if (!trial && trial.error().code == Code::kCancelled) return by_exploration(search, explored, last, choice);
+    if (!trial && trial.error().code == Code::kCancelled) return unconfirmed(choice);
     if (!trial) return trial.error();
     Outcome outcome = outcome_of(*trial, options.goal.objective);
     search.report(candidate, outcome);
@@ -104,12 +109,12 @@ Result<Decision> confirm(Search& search, Contest& contest, const Explored& explo
     Gain gain = gain_of(outcome.gains);
     bool needed = !meets(options.goal, baseline_p99_ms);
     if (meets(options.goal, outcome.p99_ms) && (needed || gain.low > 1))
-      return Decision{Choice::kCandidate, candidate, gain, std::move(trial).value()};
+      return Decision{Choice::kCandidate, candidate, gain, std::move(trial).value(), false};
     last = std::move(trial).value();
     search.withdraw(candidate, kNotBorneOut);
   }
   if (!meets(options.goal, baseline_p99_ms)) return by_exploration(search, explored, last, Choice::kNone);
-  return Decision{Choice::kBaseline, baseline_candidate(), {}, std::move(last)};
+  return Decision{Choice::kBaseline, baseline_candidate(), {}, std::move(last), false};
 }
 
 }  // namespace ridge::tune

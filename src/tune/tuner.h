@@ -38,9 +38,10 @@ enum class Choice {
 
 struct Decision {
   Choice choice = Choice::kBaseline;
-  Candidate candidate;  // of kNone: the one closest to the goal
-  Gain gain;            // of the candidate, from `trial`
-  Trial trial;          // kBaseline: its baseline side is what counts
+  Candidate candidate;       // of kNone: the one closest to the goal
+  Gain gain;                 // of the candidate, from `trial`
+  Trial trial;               // kBaseline: its baseline side is what counts
+  bool interrupted = false;  // decided by what was explored, without confirmation
 };
 
 // What the results say so far, without measuring; pure. `baseline_p99_ms` decides whether the baseline meets the goal.

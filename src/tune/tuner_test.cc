@@ -136,7 +136,8 @@ TEST_F(TunerTest, InterruptedSearchKeepsItsBestAndMeasuresNothingMore) {
   EXPECT_EQ(search.trials(), 3);
   Result<Decision> decision = confirm(search, *contest, *explored, *untuned, options_);
   ASSERT_TRUE(decision);
-  EXPECT_EQ(decision->choice, Choice::kCandidate);
+  EXPECT_TRUE(decision->interrupted);
+  EXPECT_EQ(decision->choice, choose(options_.goal, search, untuned->baseline.latency_ms.p99));
   EXPECT_GT(decision->trial.candidate.samples, 0);
   EXPECT_EQ(search.trials(), 3);
 }
@@ -188,12 +189,12 @@ TEST_F(TunerTest, TunedOutputsEqualTheUntunedOnes) {
 
 TEST(Choose, NeverAnythingThatIsNotBetterWithConfidence) {
   auto outcome = [](std::vector<double> gains, double p99_ms) {
-    Outcome outcome;
-    outcome.gains = std::move(gains);
-    outcome.p99_ms = p99_ms;
-    outcome.p50_ms = p99_ms;
-    outcome.samples = 10;
-    return outcome;
+    Outcome result;
+    result.gains = std::move(gains);
+    result.p99_ms = p99_ms;
+    result.p50_ms = p99_ms;
+    result.samples = 10;
+    return result;
   };
   Space space;
   space.entries = {{layout(1, 1, 1), 0, 0}};

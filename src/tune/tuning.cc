@@ -66,10 +66,12 @@ std::string gain_sentence(const Tuning& tuning) {
                      untuned.throughput_per_s);
 }
 
-}  // namespace
-
-measure::Measurement to_measurement(const Side& side, const plan::Plan& plan, const engine::Info& info,
-                                    const cost::Costs& costs, const hw::Machine& machine) {
+// One side of a trial beside the machine's limits.
+measure::Measurement to_measurement(const Side& side, const Candidate& candidate, const Subject& subject) {
+  const plan::Plan plan = to_plan(candidate, subject.plan);
+  const cost::Costs costs = at_batch(subject.costs, candidate.batch);
+  const engine::Info& info = subject.info;
+  const hw::Machine& machine = subject.machine;
   measure::Measurement m;
   m.model = plan.model;
   m.engine = info.name;
@@ -98,6 +100,40 @@ measure::Measurement to_measurement(const Side& side, const plan::Plan& plan, co
   }
   m.advice = measure::advise(m, own ? &*own : nullptr);
   return m;
+}
+
+}  // namespace
+
+Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Explored& explored,
+                 const Decision& decision, const Trial& untuned) {
+  Tuning tuning;
+  tuning.machine = subject.machine;
+  tuning.goal = goal;
+  tuning.choice = decision.choice;
+  tuning.candidate = decision.candidate;
+  tuning.gain = decision.gain;
+  Gain itself = gain_of(outcome_of(untuned, goal.objective).gains);
+  tuning.noise_percent = 50 * (itself.high - itself.low);
+  tuning.pareto = search.pareto();
+  tuning.trials = static_cast<int>(explored.trials.size());
+  tuning.reused = explored.reused;
+  tuning.measured = static_cast<int>(search.measured().size());
+  tuning.skipped = search.skipped();
+  tuning.candidates = tuning.measured;
+  for (const Skipped& skipped : tuning.skipped) tuning.candidates += skipped.count;
+  tuning.interrupted = explored.interrupted || decision.interrupted;
+  tuning.baseline = to_measurement(decision.trial.baseline, baseline_candidate(), subject);
+  tuning.best = tuning.baseline;
+  if (decision.candidate != baseline_candidate())
+    tuning.best = to_measurement(decision.trial.candidate, decision.candidate, subject);
+  return tuning;
+}
+
+int64_t verified_batch(const Search& search) {
+  int64_t largest = 1;
+  for (const Standing& standing : search.measured())
+    if (standing.feasible) largest = std::max(largest, standing.candidate.batch);
+  return largest;
 }
 
 std::string conclusion(const Tuning& tuning) {

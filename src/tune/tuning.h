@@ -32,9 +32,20 @@ struct Tuning {
   std::string repository;  // folder of the version written; empty = none
 };
 
-// One side of a trial beside the machine's limits. `costs` are of one run at the candidate's batch.
-measure::Measurement to_measurement(const Side& side, const plan::Plan& plan, const engine::Info& info,
-                                    const cost::Costs& costs, const hw::Machine& machine);
+// What was tuned, on what.
+struct Subject {
+  const hw::Machine& machine;
+  const plan::Plan& plan;  // at batch 1
+  const engine::Info& info;
+  const BatchCosts& costs;
+};
+
+// All but drift, batching, seconds and repository. `untuned` is the baseline against itself.
+Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Explored& explored,
+                 const Decision& decision, const Trial& untuned);
+
+// The largest batch that was measured and met the goal.
+int64_t verified_batch(const Search& search);
 
 // One plain sentence: what changed, what it gained, what limits it now.
 std::string conclusion(const Tuning& tuning);

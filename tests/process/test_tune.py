@@ -15,7 +15,8 @@ import time
 import models
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
+from server import Server, fp32
 
 RIDGE = os.environ["RIDGE"]
 # A run sleeps 6 ms, and 0.2 ms more per row: batches and instances pay.
@@ -187,11 +188,19 @@ def test_missing_model_is_status_3_and_named(environment, tmp_path):
     assert "absent.onnx" in done.stderr
 
 
-def batch_in_name_only(path):
-    """[batch, 4] says the file; inside it is reshaped to one row of four."""
+def batch_in_the_input_only(path):
+    """[batch, 4] goes in, and the engine itself sees that one row of four comes out."""
     models.save(path, [helper.make_node("Reshape", ["x", "one"], ["flat"]), helper.make_node("Relu", ["flat"], ["y"])],
                 [("x", "FP32", ["batch", 4])], [("y", "FP32", ["batch", 4])],
                 [helper.make_tensor("one", TensorProto.INT64, [2], [1, 4])])
+
+
+def batch_that_fails_at_two(path):
+    """Reshaped to min(batch, 1) rows of four, which shows only when it runs."""
+    models.save(path, [helper.make_node("Shape", ["x"], ["shape"]), helper.make_node("Min", ["shape", "most"], ["fixed"]),
+                       helper.make_node("Reshape", ["x", "fixed"], ["y"])],
+                [("x", "FP32", ["batch", 4])], [("y", "FP32", ["batch", 4])],
+                [helper.make_tensor("most", TensorProto.INT64, [2], [1, 4])])
 
 
 def rows_that_mix(path):
@@ -201,7 +210,9 @@ def rows_that_mix(path):
                 [("x", "FP32", ["batch", 4])], [("y", "FP32", ["batch", 4])])
 
 
-@pytest.mark.parametrize("make, reason", [(batch_in_name_only, "batch 2"), (rows_that_mix, "differ from rows run alone")])
+@pytest.mark.parametrize("make, reason", [(batch_in_the_input_only, "fixed first dimension"),
+                                          (batch_that_fails_at_two, "fails at batch 2"),
+                                          (rows_that_mix, "differ from rows run alone")])
 def test_batch_that_is_open_in_name_only_is_found_out(environment, tmp_path, make, reason):
     make(tmp_path / "odd.onnx")
     result = tuned(environment, tmp_path / "odd.onnx", "--seconds", "4", "-o", tmp_path / "repo")
@@ -216,6 +227,7 @@ def test_real_engine_with_external_data(environment, tmp_path):
     path = tmp_path / "model" / "net.onnx"
     models.scaled(path, 2.0)
     model = onnx.load(str(path))
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(numpy_helper.to_array(model.graph.initializer[0]), "factor"))
     onnx.save(model, str(path), save_as_external_data=True, location="weights.bin", size_threshold=0)
     result = tuned(environment, path, "--seconds", "4", "-o", tmp_path / "repo")
     assert result["best"]["engine"] == "onnxruntime"
@@ -223,3 +235,15 @@ def test_real_engine_with_external_data(environment, tmp_path):
     assert result["best"]["throughput_per_s"] >= 0.9 * result["baseline"]["throughput_per_s"]
     assert (tmp_path / "repo" / "net" / "1" / "weights.bin").exists()
     assert onnx.load(str(tmp_path / "repo" / "net" / "1" / "model.onnx")).graph.initializer
+
+
+def test_written_repository_is_served_with_its_parameters(environment, tmp_path):
+    models.scaled(tmp_path / "net.onnx", 2.0)
+    tuned(environment, tmp_path / "net.onnx", "--seconds", "3", "-o", tmp_path / "repo", "--engine-option", "session.set_denormal_as_zero=1")
+    with Server(tmp_path / "repo") as server:
+        request = json.dumps({"inputs": [fp32("x", [2, 4], [1.0] * 8)]})
+        answer = server.post("/v2/models/net/infer", request)
+        assert answer.status == 200, answer
+        assert answer.json()["outputs"][0]["data"] == [2.0] * 8
+        config = server.get("/v2/models/net/config").json()
+        assert config["parameters"]["session.set_denormal_as_zero"]["string_value"] == "1"

@@ -1,6 +1,7 @@
 #include "engine/onnxruntime/session.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <filesystem>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "engine/onnxruntime/element_type.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
+#include "engine/onnxruntime/placements.h"
 #include "engine/onnxruntime/profile.h"
 #include "engine/onnxruntime/session_options.h"
 #include "engine/onnxruntime/signature.h"
@@ -20,26 +22,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The OrtValues of one run; released when it ends.
-class Values {
- public:
-  explicit Values(const OrtApi& api) : api_(api) {}
-  Values(const Values&) = delete;
-  Values& operator=(const Values&) = delete;
-  ~Values() {
-    for (OrtValue* value : raw_)
-      if (value != nullptr) api_.ReleaseValue(value);
+// What run() needs on each thread, kept so that the next run on it allocates nothing.
+struct Scratch {
+  Placements placements;
+  std::vector<const char*> in_names, out_names;
+  std::vector<OrtValue*> in, out;
+
+  void begin(uint64_t session, const Library& library, size_t slots) {
+    placements.belong_to(session, library, slots);
+    in_names.clear();
+    out_names.clear();
+    in.clear();
+    out.clear();
   }
-  void reserve(size_t count) { raw_.reserve(count); }
-  OrtValue*& add() { return raw_.emplace_back(nullptr); }
-  OrtValue** data() { return raw_.data(); }
-  OrtValue*& operator[](size_t i) { return raw_[i]; }
-  size_t size() const { return raw_.size(); }
+};
+
+// The values that are made for one run alone, strings and what the engine allocates; released when it ends.
+class Made {
+ public:
+  explicit Made(const OrtApi& api) : api_(api) {}
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+  ~Made() {
+    for (OrtValue* value : raw_) api_.ReleaseValue(value);
+  }
+  void add(OrtValue* value) { raw_.push_back(value); }
 
  private:
   const OrtApi& api_;
   std::vector<OrtValue*> raw_;
 };
+
+std::atomic<uint64_t> sessions_opened = 0;
 
 class OnnxRuntimeSession final : public Session {
  public:
@@ -59,12 +73,18 @@ class OnnxRuntimeSession final : public Session {
   Result<std::vector<NodeTime>> take_profile(int skip_runs) override;
 
  private:
-  Status add_input(const TensorSpec& spec, const TensorView& tensor, OrtValue*& value) const;
-  Status add_output(const TensorSpec& spec, const Output& output, OrtValue*& value) const;
-  Status take_output(OrtValue*& value, Output& output) const;
-  Status place(const TensorSpec& spec, DataType type, const Shape& shape, std::span<const std::byte> data,
-               OrtValue*& value) const;
+  Status add_inputs(std::span<const TensorView> inputs, Scratch& scratch, Made& made) const;
+  Status add_outputs(std::span<const int> wanted, std::span<const Output> outputs, Scratch& scratch) const;
+  Status take_output(OrtValue* value, Output& output) const;
+  const TensorSpec& input_spec(size_t i) const {
+    const size_t needed = signature_.inputs.size();
+    return i < needed ? signature_.inputs[i] : signature_.optional_inputs[i - needed];
+  }
+  size_t slots() const {
+    return signature_.inputs.size() + signature_.optional_inputs.size() + signature_.outputs.size();
+  }
 
+  const uint64_t number_ = ++sessions_opened;
   const Library& library_;
   const OrtApi& api_;
   SessionHandle session_;
@@ -78,73 +98,71 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
   assert(inputs.size() == signature_.inputs.size() ||
          inputs.size() == signature_.inputs.size() + signature_.optional_inputs.size());
   assert(wanted.size() == outputs.size());
+  static thread_local Scratch scratch;
   const TimePoint begin = times ? Clock::now() : TimePoint();
-  Values in(api_), out(api_);
-  std::vector<const char*> in_names, out_names;
-  in.reserve(inputs.size());
-  in_names.reserve(inputs.size());
-  out.reserve(wanted.size());
-  out_names.reserve(wanted.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].type == DataType::kInvalid) continue;
-    const size_t needed = signature_.inputs.size();
-    const TensorSpec& spec = i < needed ? signature_.inputs[i] : signature_.optional_inputs[i - needed];
-    in_names.push_back(spec.name.c_str());
-    RIDGE_TRY(add_input(spec, inputs[i], in.add()));
-  }
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const TensorSpec& spec = signature_.outputs[static_cast<size_t>(wanted[i])];
-    out_names.push_back(spec.name.c_str());
-    RIDGE_TRY(add_output(spec, outputs[i], out.add()));
-  }
+  Made made(api_);
+  scratch.begin(number_, library_, slots());
+  RIDGE_TRY(add_inputs(inputs, scratch, made));
+  RIDGE_TRY(add_outputs(wanted, outputs, scratch));
   const TimePoint handed_over = times ? Clock::now() : TimePoint();
-  RIDGE_TRY(take(api_, api_.Run(session_.get(), nullptr, in_names.data(), in.data(), in.size(), out_names.data(),
-                                out_names.size(), out.data())));
+  Status ran =
+      take(api_, api_.Run(session_.get(), nullptr, scratch.in_names.data(), scratch.in.data(), scratch.in.size(),
+                          scratch.out_names.data(), scratch.out_names.size(), scratch.out.data()));
   const TimePoint computed = times ? Clock::now() : TimePoint();
-  for (size_t i = 0; i < wanted.size(); ++i)
-    if (outputs[i].data.empty()) RIDGE_TRY(take_output(out[i], outputs[i]));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!outputs[i].data.empty() || scratch.out[i] == nullptr) continue;
+    if (ran)
+      ran = take_output(scratch.out[i], outputs[i]);
+    else
+      made.add(scratch.out[i]);
+  }
   if (times) *times = {handed_over - begin, computed - handed_over, Clock::now() - computed};
+  return ran;
+}
+
+Status OnnxRuntimeSession::add_inputs(std::span<const TensorView> inputs, Scratch& scratch, Made& made) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorView& tensor = inputs[i];
+    if (tensor.type == DataType::kInvalid) continue;
+    const TensorSpec& spec = input_spec(i);
+    scratch.in_names.push_back(spec.name.c_str());
+    if (tensor.type == DataType::kBytes && spec.type == DataType::kBytes) {
+      Result<ValueHandle> strings = string_tensor_from_wire(library_, tensor);
+      if (!strings) return wrap(strings.error(), "input '" + spec.name + "'");
+      scratch.in.push_back(strings->release());
+      made.add(scratch.in.back());
+      continue;
+    }
+    RIDGE_ASSIGN(OrtValue * value, scratch.placements.place(i, spec, tensor.type, tensor.shape, tensor.data));
+    scratch.in.push_back(value);
+  }
   return {};
 }
 
-Status OnnxRuntimeSession::add_input(const TensorSpec& spec, const TensorView& tensor, OrtValue*& value) const {
-  if (tensor.type == DataType::kBytes && spec.type == DataType::kBytes) {
-    Result<ValueHandle> strings = string_tensor_from_wire(library_, tensor);
-    if (!strings) return wrap(strings.error(), "input '" + spec.name + "'");
-    value = strings->release();
-    return {};
+Status OnnxRuntimeSession::add_outputs(std::span<const int> wanted, std::span<const Output> outputs,
+                                       Scratch& scratch) const {
+  const size_t first = signature_.inputs.size() + signature_.optional_inputs.size();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto index = static_cast<size_t>(wanted[i]);
+    const TensorSpec& spec = signature_.outputs[index];
+    const Output& output = outputs[i];
+    scratch.out_names.push_back(spec.name.c_str());
+    scratch.out.push_back(nullptr);  // the engine allocates
+    if (output.data.empty()) continue;
+    if (spec.type == DataType::kBytes)
+      return Error{Code::kUnsupported, "output '" + spec.name +
+                                           "' holds strings: its size is not known before the run, so it cannot be "
+                                           "written into given memory"};
+    RIDGE_ASSIGN(scratch.out.back(),
+                 scratch.placements.place(first + index, spec, output.type, output.shape, output.data));
   }
-  return place(spec, tensor.type, tensor.shape, tensor.data, value);
+  return {};
 }
 
-Status OnnxRuntimeSession::add_output(const TensorSpec& spec, const Output& output, OrtValue*& value) const {
-  if (output.data.empty()) return {};  // the engine allocates
-  if (spec.type == DataType::kBytes)
-    return Error{Code::kUnsupported, "output '" + spec.name +
-                                         "' holds strings: its size is not known before the run, so it " +
-                                         "cannot be written into given memory"};
-  return place(spec, output.type, output.shape, output.data, value);
-}
-
-// A tensor over memory that is not ours.
-Status OnnxRuntimeSession::place(const TensorSpec& spec, DataType type, const Shape& shape,
-                                 std::span<const std::byte> data, OrtValue*& value) const {
-  if (type != spec.type)
-    return Error{Code::kInvalid, "tensor '" + spec.name + "' is " + std::string(data_type_name(type)) +
-                                     ", the model's is " + std::string(data_type_name(spec.type))};
-  std::optional<size_t> bytes = byte_size(type, shape);
-  if (!bytes || *bytes != data.size())
-    return Error{Code::kInvalid, "tensor '" + spec.name + "' of shape " + shape_text(shape) + " needs " +
-                                     (bytes ? std::to_string(*bytes) : "an unknown number of") + " bytes, given " +
-                                     std::to_string(data.size())};
-  // ONNX Runtime only reads inputs; its API has no const. A tensor without elements still needs an address.
-  static std::byte nowhere[64];
-  void* memory = data.empty() ? nowhere : const_cast<std::byte*>(data.data());
-  return take(api_, api_.CreateTensorWithDataAsOrtValue(library_.cpu_memory, memory, data.size(), shape.data(),
-                                                        shape.size(), to_element_type(type), &value));
-}
-
-Status OnnxRuntimeSession::take_output(OrtValue*& value, Output& output) const {
+// Takes the value that the engine made: into the output's owner, or gone when its content was copied or on an error.
+Status OnnxRuntimeSession::take_output(OrtValue* value, Output& output) const {
+  std::shared_ptr<const OrtValue> held(
+      value, [api = &api_](const OrtValue* mine) { api->ReleaseValue(const_cast<OrtValue*>(mine)); });
   TensorInfoHandle info(api_);
   RIDGE_TRY(take(api_, api_.GetTensorTypeAndShape(value, info.out())));
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
@@ -164,9 +182,7 @@ Status OnnxRuntimeSession::take_output(OrtValue*& value, Output& output) const {
   void* data = nullptr;
   RIDGE_TRY(take(api_, api_.GetTensorMutableData(value, &data)));
   output.data = {static_cast<std::byte*>(data), byte_size(output.type, output.shape).value_or(0)};
-  output.owner = std::shared_ptr<const OrtValue>(std::exchange(value, nullptr), [api = &api_](const OrtValue* held) {
-    api->ReleaseValue(const_cast<OrtValue*>(held));
-  });
+  output.owner = std::move(held);
   return {};
 }
 

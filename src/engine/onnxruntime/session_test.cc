@@ -145,6 +145,29 @@ TEST_F(OnnxRuntimeSession, WritesIntoTheCallersMemory) {
   EXPECT_GT(times.compute.count(), 0);
 }
 
+// Tensors are kept from run to run on a thread: content, address, shape and session may change between them.
+TEST_F(OnnxRuntimeSession, EachRunReadsWhatItsMemoryHoldsThen) {
+  std::unique_ptr<Session> one = open_model(plan_for(identity(kFloat)));
+  std::unique_ptr<Session> two = open_model(plan_for(identity(7)));  // INT64
+  ASSERT_TRUE(one != nullptr && two != nullptr);
+  std::array<float, 8> in{}, out{};
+  std::array<int64_t, 8> wide_in{}, wide_out{};
+  for (int i = 0; i < 6; ++i) {
+    const int64_t rows = 1 + i % 2;
+    const auto count = static_cast<size_t>(rows) * 4;
+    in.fill(static_cast<float>(i));
+    wide_in.fill(i);
+    Output output{DataType::kFp32, {rows, 4}, std::as_writable_bytes(std::span(out)).first(count * 4), nullptr};
+    Output wide{DataType::kInt64, {rows, 4}, std::as_writable_bytes(std::span(wide_out)).first(count * 8), nullptr};
+    ASSERT_TRUE(
+        run_once(*one, {DataType::kFp32, {rows, 4}, std::as_bytes(std::span(in)).first(count * 4)}, output).ok());
+    ASSERT_TRUE(
+        run_once(*two, {DataType::kInt64, {rows, 4}, std::as_bytes(std::span(wide_in)).first(count * 8)}, wide).ok());
+    EXPECT_EQ(out[count - 1], static_cast<float>(i));
+    EXPECT_EQ(wide_out[count - 1], i);
+  }
+}
+
 TEST_F(OnnxRuntimeSession, AnOutputOutlivesItsSession) {
   std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
   ASSERT_NE(session, nullptr);

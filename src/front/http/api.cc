@@ -12,6 +12,13 @@ namespace {
 
 Response error_of(const Error& error) { return error_response(http_status(error.code), error.message); }
 
+// Of a body that cannot be decoded: HTTP has words of its own for what it refuses.
+Response refusal_of_body(const Error& error) {
+  if (error.code == Code::kUnsupported) return error_response(415, error.message);
+  if (error.code == Code::kExhausted) return error_response(413, error.message);
+  return error_of(error);
+}
+
 Response json_response(const Json& json) {
   Response response;
   response.text = dump_json(json);
@@ -62,8 +69,7 @@ bool has_tensors_behind_json(const Request& request) {
 }
 
 Response model_readiness(const serve::Service& service, const Route& route) {
-  if (service.model_ready(route.model, route.version))
-    return json_response({{"name", route.model}, {"ready", true}});
+  if (service.model_ready(route.model, route.version)) return json_response({{"name", route.model}, {"ready", true}});
   Result<serve::ModelMetadata> known = service.metadata(route.model, route.version);
   if (!known) return error_of(known.error());
   return error_response(503, "model '" + route.model + "' is not ready");
@@ -157,12 +163,15 @@ Result<std::shared_ptr<const Body>> Api::plain_body(const Request& request) cons
   if (!request.body) return kEmpty;
   if (!request.content_encoding) return std::shared_ptr<const Body>(request.body);
   std::optional<Coding> coding = coding_from_field(*request.content_encoding);
-  if (!coding) return Error{Code::kUnsupported, "Content-Encoding"};
+  if (!coding)
+    return Error{Code::kUnsupported, "Content-Encoding '" + std::string(*request.content_encoding) +
+                                         "' is not supported; use gzip, deflate or none"};
   if (*coding == Coding::kIdentity) return std::shared_ptr<const Body>(request.body);
   auto decoded = std::make_shared<Body>();
   size_t header = 0;
   if (request.inference_length) {
-    if (Result<size_t> length = parse_header_length(*request.inference_length, options_.max_input_bytes); length) header = *length;
+    if (Result<size_t> length = parse_header_length(*request.inference_length, options_.max_input_bytes); length)
+      header = *length;
   }
   decoded->start(header);
   RIDGE_TRY(http::decode(*coding, request.body->bytes(), options_.max_input_bytes, *decoded));
@@ -190,18 +199,6 @@ Result<DecodedRequest> Api::decode(const Request& request, const Route& route) {
   return decoders_[request.io_thread].decode(std::move(body), header_length);
 }
 
-namespace {
-
-// 415 and 413 are HTTP's own; the native codes have no word for them.
-Response refusal_of_body(const Error& error) {
-  if (error.code == Code::kUnsupported && error.message == "Content-Encoding")
-    return error_response(415, "this Content-Encoding is not supported; use gzip, deflate or none");
-  if (error.code == Code::kExhausted) return error_response(413, error.message);
-  return error_of(error);
-}
-
-}  // namespace
-
 void Api::infer(const Request& request, const Route& route, Responder responder) {
   Result<DecodedRequest> decoded = decode(request, route);
   if (!decoded) return responder.send(refusal_of_body(decoded.error()));
@@ -223,9 +220,12 @@ void Api::control(const Request& request, const Route& route, Responder responde
   if (!body) return responder.send(refusal_of_body(body.error()));
   auto held = std::make_shared<Responder>(std::move(responder));
   bool accepted = control_.run([this, held, body = *body, endpoint = route.endpoint, model = route.model] {
-    if (endpoint == Endpoint::kIndex) held->send(run_index(service_, body->text()));
-    else if (endpoint == Endpoint::kLoad) held->send(run_load(service_, model, body->text()));
-    else held->send(run_unload(service_, model, body->text()));
+    if (endpoint == Endpoint::kIndex)
+      held->send(run_index(service_, body->text()));
+    else if (endpoint == Endpoint::kLoad)
+      held->send(run_load(service_, model, body->text()));
+    else
+      held->send(run_unload(service_, model, body->text()));
   });
   if (!accepted) held->send(error_response(503, "too many repository calls are waiting; try again later"));
 }

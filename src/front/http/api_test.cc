@@ -66,7 +66,8 @@ TEST_F(ApiTest, DescribesServerAndModels) {
   nlohmann::json server = ask_json(get("/v2/"));
   EXPECT_EQ(server["name"], "ridge");
   EXPECT_EQ(server["version"], "1.2");
-  EXPECT_EQ(server["extensions"], nlohmann::json({"binary_tensor_data", "classification", "model_configuration", "model_repository", "statistics"}));
+  EXPECT_EQ(server["extensions"], nlohmann::json({"binary_tensor_data", "classification", "model_configuration",
+                                                  "model_repository", "statistics"}));
   nlohmann::json model = ask_json(get("/v2/models/echo"));
   EXPECT_EQ(model["versions"], nlohmann::json({"1"}));
   EXPECT_EQ(model["inputs"][0], nlohmann::json({{"name", "x"}, {"datatype", "FP32"}, {"shape", {-1, 16}}}));
@@ -88,7 +89,8 @@ TEST_F(ApiTest, ReportsStatisticsWithAllEightDurations) {
     nlohmann::json model = ask_json(get(path))["model_stats"][0];
     EXPECT_EQ(model["version"], "1");
     EXPECT_EQ(model["inference_count"], 5);
-    for (const char* name : {"success", "fail", "queue", "compute_input", "compute_infer", "compute_output", "cache_hit", "cache_miss"}) {
+    for (const char* name :
+         {"success", "fail", "queue", "compute_input", "compute_infer", "compute_output", "cache_hit", "cache_miss"}) {
       EXPECT_TRUE(model["inference_stats"][name]["count"].is_number_unsigned()) << name;
       EXPECT_TRUE(model["inference_stats"][name]["ns"].is_number_unsigned()) << name;
     }
@@ -125,11 +127,15 @@ TEST_F(ApiTest, InfersFromBinaryTensors) {
 TEST_F(ApiTest, RefusesBadHeaderLengths) {
   for (std::string bad : {"-1", "abc", "1000", "5", ""})
     ask_json(post("/v2/models/echo/infer", kJson, "Inference-Header-Content-Length: " + bad + "\r\n"), 400);
-  EXPECT_EQ(ask(post("/v2/models/echo/infer", kJson, "Inference-Header-Content-Length: " + std::to_string(kJson.size()) + "\r\n")).status, 200);
+  EXPECT_EQ(ask(post("/v2/models/echo/infer", kJson,
+                     "Inference-Header-Content-Length: " + std::to_string(kJson.size()) + "\r\n"))
+                .status,
+            200);
 }
 
 TEST_F(ApiTest, TakesRawRequests) {
-  ClientResponse answer = ask(post("/v2/models/echo/infer", std::string(128, 'a'), "Inference-Header-Content-Length: 0\r\n"));
+  ClientResponse answer =
+      ask(post("/v2/models/echo/infer", std::string(128, 'a'), "Inference-Header-Content-Length: 0\r\n"));
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_TRUE(answer.body.ends_with(std::string(128, 'a')));
   EXPECT_NE(answer.body.find("\"shape\":[2,16]"), std::string::npos) << answer.body;
@@ -154,7 +160,8 @@ TEST_F(ApiTest, ReadsAndWritesCompressedBodies) {
     ask_json(post("/v2/models/echo/infer", body, "Content-Encoding: " + name + "\r\n"), 400);
   }
   ask_json(post("/v2/models/echo/infer", kJson, "Content-Encoding: br\r\n"), 415);
-  EXPECT_EQ(ask(post("/v2/models/echo/infer", kJson, "Accept-Encoding: gzip;q=0\r\n")).fields.count("content-encoding"), 0u);
+  EXPECT_EQ(ask(post("/v2/models/echo/infer", kJson, "Accept-Encoding: gzip;q=0\r\n")).fields.count("content-encoding"),
+            0u);
 }
 
 TEST_F(ApiTest, LimitsJsonAndDecodedBodies) {
@@ -162,9 +169,11 @@ TEST_F(ApiTest, LimitsJsonAndDecodedBodies) {
   std::string zeros(1'000'000, ' ');
   std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(zeros))};
   ask_json(post("/v2/models/echo/infer", encode(Coding::kGzip, pieces), "Content-Encoding: gzip\r\n"), 413);
-  std::string json = R"({"inputs":[{"name":"x","shape":[200000],"datatype":"UINT8","parameters":{"binary_data_size":200000}}]})";
+  std::string json =
+      R"({"inputs":[{"name":"x","shape":[200000],"datatype":"UINT8","parameters":{"binary_data_size":200000}}]})";
   std::string field = "Inference-Header-Content-Length: " + std::to_string(json.size()) + "\r\n";
-  EXPECT_EQ(ask(post("/v2/models/echo/infer", json + std::string(200'000, '\1'), field)).status, 200) << "binary tensors are not limited";
+  EXPECT_EQ(ask(post("/v2/models/echo/infer", json + std::string(200'000, '\1'), field)).status, 200)
+      << "binary tensors are not limited";
 }
 
 TEST_F(ApiTest, TurnsErrorsIntoStatuses) {
@@ -173,7 +182,8 @@ TEST_F(ApiTest, TurnsErrorsIntoStatuses) {
   nlohmann::json unknown = ask_json(post("/v2/models/nope/infer", kJson), 404);
   EXPECT_EQ(unknown["error"], "Request for unknown model: 'nope' is not found");
   ask_json(post("/v2/models/echo/infer", "{"), 400);
-  ask_json(post("/v2/models/echo/infer", R"({"inputs":[{"name":"x","shape":[1],"datatype":"INT8","data":[300]}]})"), 400);
+  ask_json(post("/v2/models/echo/infer", R"({"inputs":[{"name":"x","shape":[1],"datatype":"INT8","data":[300]}]})"),
+           400);
   ask_json(get("/v2/models/echo/infer"), 405);
   ask_json(get("/v2/nothing"), 404);
   ask_json(post("/v2/models/%FF%FE/infer", kJson), 404);
@@ -219,7 +229,8 @@ TEST_F(ApiTest, ServesMetricsOnBothPorts) {
   ClientResponse metrics = ask(get("/metrics"));
   EXPECT_EQ(metrics.body, "nv_x 1\n");
   EXPECT_TRUE(metrics.fields["content-type"].starts_with("text/plain"));
-  auto server = Server::start({.address = "127.0.0.1", .port = 0}, std::make_shared<MetricsApi>([] { return std::string("nv_y 2\n"); }));
+  auto server = Server::start({.address = "127.0.0.1", .port = 0},
+                              std::make_shared<MetricsApi>([] { return std::string("nv_y 2\n"); }));
   TestClient client((*server)->port());
   EXPECT_EQ(client.ask(get("/metrics"))->body, "nv_y 2\n");
   EXPECT_EQ(client.ask(get("/v2"))->status, 404);

@@ -12,9 +12,9 @@
 namespace ridge::front::http {
 namespace {
 
-constexpr size_t kSmallest = 4096;                     // [bytes]
-constexpr size_t kMapFrom = size_t{1} << 20;           // [bytes] from here on growth is worth a remap
-constexpr size_t kPage = 4096;                         // [bytes] granularity that mremap is asked in
+constexpr size_t kSmallest = 4096;            // [bytes]
+constexpr size_t kMapFrom = size_t{1} << 20;  // [bytes] from here on growth is worth a remap
+constexpr size_t kPage = 4096;                // [bytes] granularity that mremap is asked in
 constexpr size_t kShelfBodies = 64;
 constexpr size_t kShelfBytes = size_t{64} << 20;
 
@@ -38,8 +38,10 @@ Body::~Body() { release(); }
 
 void Body::release() {
   if (memory_ == nullptr) return;
-  if (mapped_) munmap(memory_, capacity_);
-  else std::free(memory_);
+  if (mapped_)
+    munmap(memory_, capacity_);
+  else
+    std::free(memory_);
   memory_ = nullptr;
   capacity_ = 0;
 }

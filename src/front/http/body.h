@@ -14,9 +14,9 @@ namespace ridge::front::http {
 
 class Body {
  public:
-  static constexpr size_t kAlignment = 64;             // [bytes] of `align_at`'s address; base/tensor.h's Buffer
-  static constexpr size_t kPadding = 64;               // [bytes] readable behind the end (simdjson reads over it)
-  static constexpr size_t kAhead = size_t{4} << 20;    // [bytes] allocated beyond what was received
+  static constexpr size_t kAlignment = 64;           // [bytes] of `align_at`'s address; base/tensor.h's Buffer
+  static constexpr size_t kPadding = 64;             // [bytes] readable behind the end (simdjson reads over it)
+  static constexpr size_t kAhead = size_t{4} << 20;  // [bytes] allocated beyond what was received
 
   Body() = default;
   ~Body();

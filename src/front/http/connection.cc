@@ -14,15 +14,16 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr size_t kInputStart = 8 * 1024;                     // [bytes]
-constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;        // [bytes] of a refused body that are read to keep the peace
+constexpr size_t kInputStart = 8 * 1024;               // [bytes]
+constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;  // [bytes] of a refused body that are read to keep the peace
 constexpr std::chrono::seconds kLingerTime{2};
 
 // Where the first tensor begins in the body: behind the JSON header.
 size_t tensor_offset(const Head& head) {
   size_t offset = 0;
   if (head.inference_length)
-    std::from_chars(head.inference_length->data(), head.inference_length->data() + head.inference_length->size(), offset);
+    std::from_chars(head.inference_length->data(), head.inference_length->data() + head.inference_length->size(),
+                    offset);
   return offset;
 }
 
@@ -77,8 +78,9 @@ void Connection::read_input() {
     begin_ = 0;
   }
   if (end_ == input_.size()) input_.resize(2 * input_.size());  // the parser bounds what stays unconsumed
-  socket_.async_read_some(asio::buffer(input_.data() + end_, input_.size() - end_),
-                          [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_input(ec, count); });
+  socket_.async_read_some(
+      asio::buffer(input_.data() + end_, input_.size() - end_),
+      [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_input(ec, count); });
 }
 
 void Connection::read_body() {
@@ -174,7 +176,8 @@ void Connection::begin_content() {
 // Too large a body is read and dropped, so that the client sees the answer and may go on; a vast one is not.
 void Connection::refuse_content(uint64_t size) {
   if (size > kDiscardLimit || parser_.head().expects_continue)
-    return refuse(413, "the body has " + std::to_string(size) + " bytes; this server accepts " + std::to_string(limit_));
+    return refuse(413,
+                  "the body has " + std::to_string(size) + " bytes; this server accepts " + std::to_string(limit_));
   phase_ = Phase::kDiscard;
 }
 
@@ -193,8 +196,10 @@ bool Connection::advance_body() {
     begin_ += count;
     remaining_ -= count;
   }
-  if (remaining_ > 0) read_body();
-  else dispatch();
+  if (remaining_ > 0)
+    read_body();
+  else
+    dispatch();
   return false;
 }
 

@@ -101,9 +101,12 @@ Coding preferred_coding(std::string_view accept) {
   while (!accept.empty()) {
     std::string_view name = next_part(accept, ',');
     double weight = take_weight(name);
-    if (equals_ignoring_case(name, "gzip") || equals_ignoring_case(name, "x-gzip")) gzip = weight;
-    else if (equals_ignoring_case(name, "deflate")) deflate = weight;
-    else if (name == "*") any = weight;
+    if (equals_ignoring_case(name, "gzip") || equals_ignoring_case(name, "x-gzip"))
+      gzip = weight;
+    else if (equals_ignoring_case(name, "deflate"))
+      deflate = weight;
+    else if (name == "*")
+      any = weight;
   }
   if (gzip < 0) gzip = any;
   if (deflate < 0) deflate = any;

@@ -8,7 +8,8 @@ namespace {
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 std::string coded(Coding coding, std::string_view text) {
-  std::vector<std::span<const std::byte>> pieces{bytes_of(text.substr(0, text.size() / 2)), bytes_of(text.substr(text.size() / 2))};
+  std::vector<std::span<const std::byte>> pieces{bytes_of(text.substr(0, text.size() / 2)),
+                                                 bytes_of(text.substr(text.size() / 2))};
   return encode(coding, pieces);
 }
 

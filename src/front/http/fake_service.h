@@ -25,7 +25,9 @@ class FakeService : public serve::Service {
     for (size_t i = 0; i < request.inputs.size(); ++i) {
       const serve::RequestInput& input = request.inputs[i];
       serve::ResponseOutput& output = response.outputs.emplace_back();
-      output.name = i < request.outputs.size() ? request.outputs[i].name : input.name == "x" ? "y" : "y" + std::to_string(i);
+      output.name = i < request.outputs.size() ? request.outputs[i].name
+                    : input.name == "x"        ? "y"
+                                               : "y" + std::to_string(i);
       output.type = input.type;
       output.shape = input.shape;
       output.data = input.data;

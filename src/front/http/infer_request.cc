@@ -15,8 +15,8 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr size_t kMaxDepth = 110;                    // of the JSON text: 100 for data, the rest around it
-constexpr size_t kKeptCapacity = size_t{4} << 20;    // [bytes] of text; a larger parser is not kept
+constexpr size_t kMaxDepth = 110;                  // of the JSON text: 100 for data, the rest around it
+constexpr size_t kKeptCapacity = size_t{4} << 20;  // [bytes] of text; a larger parser is not kept
 
 Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
@@ -49,7 +49,8 @@ Result<bool> read_bool(const dom::element& value, std::string_view what) {
 
 Result<int64_t> read_unsigned(const dom::element& value, std::string_view what) {
   if (value.is_int64() && value.get_int64().value_unsafe() >= 0) return value.get_int64().value_unsafe();
-  return invalid(std::string(what) + " should be an unsigned integer, found " + std::string(simdjson::minify(value)).substr(0, 60));
+  return invalid(std::string(what) + " should be an unsigned integer, found " +
+                 std::string(simdjson::minify(value)).substr(0, 60));
 }
 
 // Calls member(key, value) for each member of an object. A key given twice has no agreed meaning and is refused where
@@ -134,7 +135,8 @@ Status read_input_data(Reading& reading, const std::optional<dom::element>& data
   std::optional<dom::element> blob_size, region;
   if (parameters) {
     RIDGE_ASSIGN(dom::object object, read_parameters(*parameters));
-    RIDGE_TRY(pick(object, std::array{Wanted{"binary_data_size", &blob_size}, Wanted{"shared_memory_region", &region}}));
+    RIDGE_TRY(
+        pick(object, std::array{Wanted{"binary_data_size", &blob_size}, Wanted{"shared_memory_region", &region}}));
   }
   if (region) return invalid("shared memory is not supported; send the tensor in the body");
   if (data && blob_size) return invalid("has both 'data' and 'binary_data_size'; give one");
@@ -161,7 +163,8 @@ Status read_input(Reading& reading, const dom::object& object, serve::RequestInp
   RIDGE_ASSIGN(std::string_view type, read_string(*datatype, "'datatype'"));
   input.type = data_type_from_name(type);
   if (input.type == DataType::kInvalid)
-    return invalid("unknown datatype " + in_quotes(type) + "; known are BOOL, UINT8 … UINT64, INT8 … INT64, FP16, FP32, FP64, BF16, BYTES");
+    return invalid("unknown datatype " + in_quotes(type) +
+                   "; known are BOOL, UINT8 … UINT64, INT8 … INT64, FP16, FP32, FP64, BF16, BYTES");
   return read_input_data(reading, data, parameters, input);
 }
 
@@ -276,7 +279,8 @@ std::string with_long_integers_as_fractions(std::string_view json) {
       while (end < json.size() && is_digit(json[end])) ++end;
       result.append(json, i, end - i);
       char before = i > 0 ? json[i - 1] : ' ', after = end < json.size() ? json[end] : ' ';
-      bool whole = after != '.' && after != 'e' && after != 'E' && before != '.' && before != '+' && before != 'e' && before != 'E';
+      bool whole = after != '.' && after != 'e' && after != 'E' && before != '.' && before != '+' && before != 'e' &&
+                   before != 'E';
       if (before == '-' && i > 1 && (json[i - 2] == 'e' || json[i - 2] == 'E')) whole = false;
       if (whole && end - i > kSafeDigits + (before == '-' ? 0 : 1)) result += ".0";
     } else {
@@ -338,8 +342,10 @@ Result<DecodedRequest> InferDecoder::decode(std::shared_ptr<const Body> body, st
   if (!reading.blobs.empty())
     return invalid(std::to_string(reading.blobs.size()) + " bytes are left in the body behind the last input's data");
   if (reading.points_into_body) reading.owners.push_back(std::move(body));
-  if (reading.owners.size() == 1) decoded->request.body = std::move(reading.owners[0]);
-  else decoded->request.body = std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(reading.owners));
+  if (reading.owners.size() == 1)
+    decoded->request.body = std::move(reading.owners[0]);
+  else
+    decoded->request.body = std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(reading.owners));
   return decoded;
 }
 

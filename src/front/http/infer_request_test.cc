@@ -34,7 +34,8 @@ std::vector<T> values_of(const DecodedRequest& decoded) {
 }
 
 template <typename T>
-void expect_values(std::string_view type, std::string_view shape, std::string_view data, const std::vector<T>& expected) {
+void expect_values(std::string_view type, std::string_view shape, std::string_view data,
+                   const std::vector<T>& expected) {
   auto decoded = decode(input(type, shape, data));
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ(values_of<T>(*decoded), expected) << type << " " << data;
@@ -55,9 +56,12 @@ TEST(InferRequest, ReadsEveryType) {
 }
 
 TEST(InferRequest, ReadsIntegersBeyond64BitsIntoFloatingPoint) {
-  expect_values<double>("FP64", "[2]", "[100000000000000000000,-123456789012345678901234]", {1e20, -123456789012345678901234.0});
-  expect_values<float>("FP32", "[2]", "[ 18446744073709551616,18446744073709551615]", {18446744073709551616.f, 18446744073709551616.f});
-  auto strings = decode(R"({"id":"12345678901234567890123","inputs":[{"name":"x","datatype":"FP64","shape":[1],"data":[100000000000000000000]}]})");
+  expect_values<double>("FP64", "[2]", "[100000000000000000000,-123456789012345678901234]",
+                        {1e20, -123456789012345678901234.0});
+  expect_values<float>("FP32", "[2]", "[ 18446744073709551616,18446744073709551615]",
+                       {18446744073709551616.f, 18446744073709551616.f});
+  auto strings = decode(
+      R"({"id":"12345678901234567890123","inputs":[{"name":"x","datatype":"FP64","shape":[1],"data":[100000000000000000000]}]})");
   ASSERT_TRUE(strings);
   EXPECT_EQ(strings->request.id, "12345678901234567890123");
 }
@@ -83,7 +87,8 @@ TEST(InferRequest, ReadsStringsOfAnyUnicode) {
 }
 
 TEST(InferRequest, ReadsNamesParametersAndOutputs) {
-  auto decoded = decode(R"({"id":"42","model_name":"ignored","parameters":{"binary_data_output":true,"timeout":1500,"other":"x"},
+  auto decoded =
+      decode(R"({"id":"42","model_name":"ignored","parameters":{"binary_data_output":true,"timeout":1500,"other":"x"},
       "inputs":[],"outputs":[{"name":"a"},{"name":"b","parameters":{"binary_data":false}},
                              {"name":"c","parameters":{"classification":3}}]})");
   ASSERT_TRUE(decoded) << decoded.error().message;
@@ -142,11 +147,16 @@ TEST(InferRequest, RefusesWhatIsWrongAndNamesTheTensor) {
       {R"({"inputs":[{"name":"x","datatype":"FP32","data":[1]}]})", "input 'x': 'shape' is missing"},
       {R"({"inputs":[{"name":"x","shape":[1],"data":[1]}]})", "input 'x': 'datatype' is missing"},
       {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32"}]})", "neither 'data' nor 'binary_data_size'"},
-      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1],"parameters":{"binary_data_size":4}}]})", "both"},
-      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":4}}]})", "only 0 bytes"},
-      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":-4}}]})", "'binary_data_size'"},
-      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":"4"}}]})", "'binary_data_size'"},
-      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"shared_memory_region":"r"}}]})", "shared memory"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1],"parameters":{"binary_data_size":4}}]})",
+       "both"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":4}}]})",
+       "only 0 bytes"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":-4}}]})",
+       "'binary_data_size'"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":"4"}}]})",
+       "'binary_data_size'"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"shared_memory_region":"r"}}]})",
+       "shared memory"},
       {input("fp32", "[1]", "[1]"), "unknown datatype 'fp32'"},
       {input("FP32", "[-1]", "[1]"), "'shape'"},
       {input("FP32", "[1.0]", "[1]"), "'shape'"},

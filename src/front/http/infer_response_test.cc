@@ -33,8 +33,9 @@ Result<Response> encode_json(DataType type, Shape shape, std::string_view bytes)
 TEST(InferResponse, WritesFlatJson) {
   auto response = encode_json(DataType::kFp32, {2, 2}, packed<float>({1, -0.0f, 0.1f, 1e-30f}));
   ASSERT_TRUE(response);
-  EXPECT_EQ(response->text,
-            R"({"model_name":"m","model_version":"3","outputs":[{"name":"y","datatype":"FP32","shape":[2,2],"data":[1.0,-0.0,0.1,1e-30]}]})");
+  EXPECT_EQ(
+      response->text,
+      R"({"model_name":"m","model_version":"3","outputs":[{"name":"y","datatype":"FP32","shape":[2,2],"data":[1.0,-0.0,0.1,1e-30]}]})");
   EXPECT_EQ(response->content_type, "application/json");
   EXPECT_FALSE(response->has_inference_length);
 }
@@ -49,10 +50,12 @@ TEST(InferResponse, WritesEveryTypeExactly) {
   EXPECT_EQ(data_of(DataType::kBool, packed<uint8_t>({1, 0}), 2), "[true,false]");
   EXPECT_EQ(data_of(DataType::kInt8, packed<int8_t>({-128, 127}), 2), "[-128,127]");
   EXPECT_EQ(data_of(DataType::kUint8, packed<uint8_t>({255}), 1), "[255]");
-  EXPECT_EQ(data_of(DataType::kInt64, packed<int64_t>({INT64_MIN, INT64_MAX}), 2), "[-9223372036854775808,9223372036854775807]");
+  EXPECT_EQ(data_of(DataType::kInt64, packed<int64_t>({INT64_MIN, INT64_MAX}), 2),
+            "[-9223372036854775808,9223372036854775807]");
   EXPECT_EQ(data_of(DataType::kUint64, packed<uint64_t>({UINT64_MAX}), 1), "[18446744073709551615]");
   EXPECT_EQ(data_of(DataType::kFp64, packed<double>({0.1, 5e-324}), 2), "[0.1,5e-324]");
-  EXPECT_EQ(data_of(DataType::kBytes, std::string("\2\0\0\0a\n\4\0\0\0\xF0\x9F\x98\x80\0\0\0\0", 18), 3), "[\"a\\n\",\"\xF0\x9F\x98\x80\",\"\"]");
+  EXPECT_EQ(data_of(DataType::kBytes, std::string("\2\0\0\0a\n\4\0\0\0\xF0\x9F\x98\x80\0\0\0\0", 18), 3),
+            "[\"a\\n\",\"\xF0\x9F\x98\x80\",\"\"]");
   EXPECT_EQ(data_of(DataType::kFp32, "", 0), "[]");
 }
 
@@ -69,15 +72,17 @@ TEST(InferResponse, FloatsSurviveTheRoundTripBitForBit) {
     text.clear();
     if (std::isfinite(twice)) {
       append_json_number(text, twice);
-      EXPECT_EQ(std::bit_cast<uint64_t>(nlohmann::json::parse(text).get<double>()), std::bit_cast<uint64_t>(twice)) << text;
+      EXPECT_EQ(std::bit_cast<uint64_t>(nlohmann::json::parse(text).get<double>()), std::bit_cast<uint64_t>(twice))
+          << text;
     }
   }
 }
 
 TEST(InferResponse, PutsBinaryTensorsBehindTheJsonInOrder) {
   AnswerFormat format{.binary = false, .binary_outputs = {true, false, true}};
-  serve::InferResponse answer = answer_of({output_of("a", DataType::kUint8, {2}, "12"), output_of("b", DataType::kUint8, {1}, "A"),
-                                           output_of("c", DataType::kUint8, {1}, "3")});
+  serve::InferResponse answer =
+      answer_of({output_of("a", DataType::kUint8, {2}, "12"), output_of("b", DataType::kUint8, {1}, "A"),
+                 output_of("c", DataType::kUint8, {1}, "3")});
   answer.id = "i\"d";
   const std::byte* first = answer.outputs[0].data.data();
   auto response = encode_infer_response(std::move(answer), format);
@@ -96,7 +101,8 @@ TEST(InferResponse, PutsBinaryTensorsBehindTheJsonInOrder) {
 }
 
 TEST(InferResponse, HasNoHeaderLengthWithoutBinaryBytes) {
-  auto response = encode_infer_response(answer_of({output_of("a", DataType::kFp32, {0}, "")}), {.binary = true, .binary_outputs = {}});
+  auto response = encode_infer_response(answer_of({output_of("a", DataType::kFp32, {0}, "")}),
+                                        {.binary = true, .binary_outputs = {}});
   ASSERT_TRUE(response);
   EXPECT_FALSE(response->has_inference_length);
   EXPECT_EQ(response->content_type, "application/json");

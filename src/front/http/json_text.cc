@@ -54,8 +54,10 @@ std::string repaired(std::string_view text) {
   std::string result;
   while (!text.empty()) {
     size_t length = sequence_length(text);
-    if (length == 0) result += kReplacement;
-    else result += text.substr(0, length);
+    if (length == 0)
+      result += kReplacement;
+    else
+      result += text.substr(0, length);
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return result;
@@ -82,8 +84,10 @@ void append_fraction(std::string& text, T value) {
 bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 void append_json_string(std::string& text, std::string_view value) {
-  if (is_utf8(value)) append_quoted(text, value);
-  else append_quoted(text, repaired(value));
+  if (is_utf8(value))
+    append_quoted(text, value);
+  else
+    append_quoted(text, repaired(value));
 }
 
 void append_json_integer(std::string& text, int64_t value) { append_chars(text, value); }

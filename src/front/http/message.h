@@ -22,13 +22,13 @@ enum class Method : uint8_t { kGet, kHead, kPost, kOther };
 
 struct Request {
   Method method = Method::kOther;
-  std::string_view target;                            // as sent: path and query, percent-encoded
-  std::optional<std::string_view> inference_length;   // Inference-Header-Content-Length
+  std::string_view target;                           // as sent: path and query, percent-encoded
+  std::optional<std::string_view> inference_length;  // Inference-Header-Content-Length
   std::optional<std::string_view> content_encoding;
   std::optional<std::string_view> accept_encoding;
-  std::shared_ptr<Body> body;                         // null = none was sent
-  TimePoint arrived{};                                // when its first byte was seen
-  size_t io_thread = 0;                               // index of the thread that calls handle()
+  std::shared_ptr<Body> body;  // null = none was sent
+  TimePoint arrived{};         // when its first byte was seen
+  size_t io_thread = 0;        // index of the thread that calls handle()
 };
 
 struct Response {
@@ -38,10 +38,10 @@ struct Response {
   std::string_view allow;                              // of static storage; for 405
   bool has_inference_length = false;                   // send Inference-Header-Content-Length = inference_length
   size_t inference_length = 0;
-  std::string text;                                    // first part of the body
-  std::vector<std::span<const std::byte>> blobs;       // the rest of it, sent from where it lies
-  std::vector<std::shared_ptr<const void>> owners;     // keep the blobs' memory
-  bool close = false;                                  // close the connection after this answer
+  std::string text;                                 // first part of the body
+  std::vector<std::span<const std::byte>> blobs;    // the rest of it, sent from where it lies
+  std::vector<std::shared_ptr<const void>> owners;  // keep the blobs' memory
+  bool close = false;                               // close the connection after this answer
 };
 
 // An answer in the making. Runs on the connection's thread, so that the calling (worker) thread is free at once.

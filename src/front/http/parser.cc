@@ -12,16 +12,18 @@ namespace ridge::front::http {
 namespace {
 
 namespace beast = boost::beast;
-using beast::http::field;
 using beast::string_view;
+using beast::http::field;
 using ErrorCode = beast::error_code;
 
 std::string_view plain(string_view text) { return {text.data(), text.size()}; }
 
 // A repeated list header means the joined list (RFC 9110, 5.3).
 void join(std::optional<std::string>& list, string_view value) {
-  if (list) list->append(", ").append(plain(value));
-  else list.emplace(plain(value));
+  if (list)
+    list->append(", ").append(plain(value));
+  else
+    list.emplace(plain(value));
 }
 
 // Keeps what the connection needs and drops every other field: no container of headers is ever built.
@@ -40,6 +42,10 @@ class Collector final : public beast::http::basic_parser<true> {
   uint64_t received() const { return received_; }
   const char* problem() const { return problem_; }
   int codings() const { return codings_; }
+  // Beast looks for the end of the line before it looks at what comes first, and would wait for it in vain.
+  bool misses_line_end(std::string_view rest) const {
+    return after_chunk_ && rest.substr(0, 2) != std::string_view("\r\n").substr(0, rest.size());
+  }
   bool plain_chunked() const { return plain_chunked_; }
 
  private:
@@ -75,8 +81,9 @@ class Collector final : public beast::http::basic_parser<true> {
   void on_header_impl(ErrorCode&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) override {}
   std::size_t on_body_impl(string_view body, ErrorCode&) override { return body.size(); }
-  void on_chunk_header_impl(std::uint64_t, string_view, ErrorCode&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, string_view body, ErrorCode&) override {
+  void on_chunk_header_impl(std::uint64_t, string_view, ErrorCode&) override { after_chunk_ = false; }
+  std::size_t on_chunk_body_impl(std::uint64_t left, string_view body, ErrorCode&) override {
+    after_chunk_ = left == body.size();
     size_t kept = static_cast<size_t>(std::min<uint64_t>(body.size(), body_left_));
     if (kept > 0) body_->append({reinterpret_cast<const std::byte*>(body.data()), kept});
     body_left_ -= kept;
@@ -89,6 +96,7 @@ class Collector final : public beast::http::basic_parser<true> {
   Body* body_ = nullptr;
   uint64_t body_left_ = 0;
   uint64_t received_ = 0;
+  bool after_chunk_ = false;  // a chunk's content is complete, the next bytes must be CRLF
   int codings_ = 0;
   bool plain_chunked_ = false;
   const char* problem_ = nullptr;
@@ -177,6 +185,8 @@ RequestParser::Step RequestParser::feed_chunks(std::string_view input, Body& bod
     used += impl.parser->put(boost::asio::const_buffer(input.data() + used, input.size() - used), ec);
   if (ec && ec != beast::http::error::need_more) return impl.bad(400, "malformed chunked body: " + ec.message());
   if (impl.parser->is_done()) return {Event::kMessage, used};
+  if (impl.parser->misses_line_end(input.substr(used)))
+    return impl.bad(400, "malformed chunked body: a chunk is longer than it says");
   if (input.size() - used >= impl.header_limit) return impl.bad(400, "malformed chunked body: a line is too long");
   return {Event::kNeedMore, used};
 }

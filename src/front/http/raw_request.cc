@@ -29,15 +29,17 @@ Result<Shape> raw_shape(const serve::ModelMetadata& model, const TensorSpec& inp
   }
   if (variable == shape.size()) return shape;
   if (known == 0 || body_size % static_cast<size_t>(known) != 0)
-    return invalid(model, std::to_string(body_size) + " bytes are not a whole number of rows of " + std::to_string(known) +
-                              " bytes for input '" + input.name + "' " + shape_text(input.shape));
+    return invalid(model, std::to_string(body_size) + " bytes are not a whole number of rows of " +
+                              std::to_string(known) + " bytes for input '" + input.name + "' " +
+                              shape_text(input.shape));
   shape[variable] = static_cast<int64_t>(body_size / static_cast<size_t>(known));
   return shape;
 }
 
 // A BYTES tensor of one element: the protocol's length, then the body.
 Result<std::shared_ptr<Buffer>> with_length(const serve::ModelMetadata& model, const Body& body) {
-  if (body.size() > std::numeric_limits<uint32_t>::max()) return invalid(model, "a BYTES element is at most 4 GiB long");
+  if (body.size() > std::numeric_limits<uint32_t>::max())
+    return invalid(model, "a BYTES element is at most 4 GiB long");
   auto length = static_cast<uint32_t>(body.size());
   auto block = std::make_shared<Buffer>(sizeof length + body.size());
   std::memcpy(block->data(), &length, sizeof length);

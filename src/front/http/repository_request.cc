@@ -59,7 +59,8 @@ constexpr std::array<int8_t, 256> kBase64Values = [] {
   std::array<int8_t, 256> values{};
   values.fill(-1);
   constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (size_t i = 0; i < kAlphabet.size(); ++i) values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int8_t>(i);
+  for (size_t i = 0; i < kAlphabet.size(); ++i)
+    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int8_t>(i);
   return values;
 }();
 

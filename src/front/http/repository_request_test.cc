@@ -28,9 +28,10 @@ TEST(RepositoryRequest, ReadsItsParameters) {
 }
 
 TEST(RepositoryRequest, RefusesWhatIsWrong) {
-  for (std::string body : {"[]", "{", "1", R"({"parameters":[]})", R"({"parameters":{"other":1}})", R"({"parameters":{"config":{}}})",
-                           R"({"parameters":{"file:1/m":"AAAA"}})", R"({"parameters":{"config":"{}","file:1/m":"A"}})",
-                           R"({"parameters":{"config":"{}","file:1/m":7}})"})
+  for (std::string body :
+       {"[]", "{", "1", R"({"parameters":[]})", R"({"parameters":{"other":1}})", R"({"parameters":{"config":{}}})",
+        R"({"parameters":{"file:1/m":"AAAA"}})", R"({"parameters":{"config":"{}","file:1/m":"A"}})",
+        R"({"parameters":{"config":"{}","file:1/m":7}})"})
     EXPECT_FALSE(read_load_request(body)) << body;
   for (std::string name : {"", "../m", "1/../../m", "/etc/passwd", "1//m", "./m", "1/m/", "1\\\\m"})
     EXPECT_FALSE(read_load_request(R"({"parameters":{"config":"{}","file:)" + name + R"(":"AAAA"}})")) << name;
@@ -44,7 +45,8 @@ TEST(RepositoryRequest, DecodesBase64Strictly) {
   EXPECT_EQ(base64_decoded("Zg=="), "f");
   EXPECT_EQ(base64_decoded("Zm8="), "fo");
   EXPECT_EQ(base64_decoded("Zm9v"), "foo");
-  for (const char* bad : {"Z", "Zg", "Zg=", "Zg===", "Zm9v\n", "Zh==", "Z-==", "=AAA"}) EXPECT_EQ(base64_decoded(bad), std::nullopt) << bad;
+  for (const char* bad : {"Z", "Zg", "Zg=", "Zg===", "Zm9v\n", "Zh==", "Z-==", "=AAA"})
+    EXPECT_EQ(base64_decoded(bad), std::nullopt) << bad;
 }
 
 }  // namespace

@@ -50,8 +50,10 @@ void Connection::write_head() {
   }
   if (!response_.content_encoding.empty()) append_field(head_, "Content-Encoding", response_.content_encoding);
   if (!response_.allow.empty()) append_field(head_, "Allow", response_.allow);
-  if (!keep_alive_) append_field(head_, "Connection", "close");
-  else if (parser_.head().http_1_0) append_field(head_, "Connection", "keep-alive");
+  if (!keep_alive_)
+    append_field(head_, "Connection", "close");
+  else if (parser_.head().http_1_0)
+    append_field(head_, "Connection", "keep-alive");
   head_.append("Content-Length: ");
   append_number(head_, length);
   head_.append("\r\n\r\n");

@@ -100,11 +100,16 @@ Route model_route(Segments segments, std::string_view path) {
   if (segments.size() == next) return route;
   std::string_view verb = segments[next];
   if (segments.size() > next + 1) return unknown_path(path);
-  if (verb == "infer") route.endpoint = Endpoint::kInfer;
-  else if (verb == "ready") route.endpoint = Endpoint::kModelReady;
-  else if (verb == "config") route.endpoint = Endpoint::kModelConfig;
-  else if (verb == "stats") route.endpoint = Endpoint::kStatistics;
-  else return unknown_path(path);
+  if (verb == "infer")
+    route.endpoint = Endpoint::kInfer;
+  else if (verb == "ready")
+    route.endpoint = Endpoint::kModelReady;
+  else if (verb == "config")
+    route.endpoint = Endpoint::kModelConfig;
+  else if (verb == "stats")
+    route.endpoint = Endpoint::kStatistics;
+  else
+    return unknown_path(path);
   return route;
 }
 

@@ -10,14 +10,24 @@
 namespace ridge::front::http {
 
 enum class Endpoint : uint8_t {
-  kServerMetadata, kLive, kReady, kModelReady, kModelMetadata, kModelConfig, kStatistics, kInfer,
-  kIndex, kLoad, kUnload, kMetrics,
+  kServerMetadata,
+  kLive,
+  kReady,
+  kModelReady,
+  kModelMetadata,
+  kModelConfig,
+  kStatistics,
+  kInfer,
+  kIndex,
+  kLoad,
+  kUnload,
+  kMetrics,
 };
 
 struct Route {
   Endpoint endpoint = Endpoint::kServerMetadata;
-  std::string model;     // percent-decoded; empty where the path names none
-  int64_t version = 0;   // 0 = the path names none
+  std::string model;    // percent-decoded; empty where the path names none
+  int64_t version = 0;  // 0 = the path names none
   // Refusal: a status other than 200, with its message and, for 405, the methods that are allowed.
   int status = 200;
   std::string message;

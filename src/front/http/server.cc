@@ -29,7 +29,8 @@ void raise_descriptor_limit() {
 }
 
 Error bind_error(const ServerOptions& options, const char* doing, const ErrorCode& ec) {
-  std::string message = std::string(doing) + " " + options.address + ":" + std::to_string(options.port) + ": " + ec.message();
+  std::string message =
+      std::string(doing) + " " + options.address + ":" + std::to_string(options.port) + ": " + ec.message();
   if (ec == asio::error::address_in_use)
     message += "; another program holds the port: stop it or choose another port (0 = any free one)";
   if (ec == asio::error::access_denied) message += "; ports below 1024 need privileges: choose a higher one";
@@ -38,9 +39,11 @@ Error bind_error(const ServerOptions& options, const char* doing, const ErrorCod
 
 Status listen(tcp::acceptor& acceptor, const ServerOptions& options) {
   ErrorCode ec;
-  asio::ip::address address = asio::ip::make_address(options.address == "localhost" ? "127.0.0.1" : options.address, ec);
+  asio::ip::address address =
+      asio::ip::make_address(options.address == "localhost" ? "127.0.0.1" : options.address, ec);
   if (ec)
-    return Error{Code::kInvalid, "'" + options.address + "' is not an IP address to listen on; use e.g. 0.0.0.0 or 127.0.0.1"};
+    return Error{Code::kInvalid,
+                 "'" + options.address + "' is not an IP address to listen on; use e.g. 0.0.0.0 or 127.0.0.1"};
   tcp::endpoint endpoint(address, options.port);
   if (acceptor.open(endpoint.protocol(), ec); ec) return bind_error(options, "open", ec);
   acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
@@ -107,7 +110,8 @@ struct Server::Impl {
 
   void pause_accepting(const ErrorCode& ec) {
     if (!std::exchange(warned, true))
-      log::warning("http port {}: cannot accept connections: {}; raise the limit of open files (ulimit -n)", port, ec.message());
+      log::warning("http port {}: cannot accept connections: {}; raise the limit of open files (ulimit -n)", port,
+                   ec.message());
     pause->expires_after(kAcceptPause);
     pause->async_wait([this](const ErrorCode& cancelled) {
       if (!cancelled && acceptor != nullptr) accept();

@@ -147,13 +147,15 @@ TEST(HttpServer, RefusesBrokenRequestsAndCloses) {
       {"two lengths", "POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
       {"overflowing length", "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
       {"both framings", "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
-      {"both framings, other order", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", 400},
+      {"both framings, other order",
+       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", 400},
       {"unknown coding", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
       {"coding before chunked", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501},
       {"garbage", "\x16\x03\x01\x02 hello there, this is not HTTP\r\n\r\n", 400},
       {"no version", "GET /\r\n\r\n", 400},
       {"version 2", "GET / HTTP/2.0\r\n\r\n", 400},
       {"bad chunk size", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+      {"chunk longer than it says", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX", 400},
       {"endless header", "GET / HTTP/1.1\r\nA: " + std::string(70'000, 'a'), 431},
       {"vast body", "POST / HTTP/1.1\r\nContent-Length: 9000000000000000000\r\n\r\n", 413},
   };
@@ -172,7 +174,8 @@ TEST(HttpServer, ReadsAndDropsBodiesOverTheLimitAndKeepsTheConnection) {
   auto server = start();
   TestClient client(server->port());
   EXPECT_EQ(client.ask(post("/small", std::string(1001, 'x')))->status, 413);
-  std::string chunked = "POST /small HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" + std::string(1024, 'x') + "\r\n0\r\n\r\n";
+  std::string chunked =
+      "POST /small HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" + std::string(1024, 'x') + "\r\n0\r\n\r\n";
   EXPECT_EQ(client.ask(chunked)->status, 413);
   EXPECT_EQ(client.ask(post("/small", std::string(1000, 'x')))->status, 200);
 }

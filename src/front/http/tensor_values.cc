@@ -23,7 +23,8 @@ std::string found_text(const dom::element& value) {
 }
 
 Error wrong_value(int64_t index, const std::string& expected, const dom::element& found) {
-  return {Code::kInvalid, "element " + std::to_string(index) + " should be " + expected + ", found " + found_text(found)};
+  return {Code::kInvalid,
+          "element " + std::to_string(index) + " should be " + expected + ", found " + found_text(found)};
 }
 
 // Calls put(value) for every value that is not a list, in order. No recursion: the client chooses the depth.
@@ -64,10 +65,14 @@ template <typename T>
 bool read_value(const dom::element& value, T& result) {
   dom::element_type type = value.type();
   if constexpr (std::is_floating_point_v<T>) {
-    if (type == dom::element_type::DOUBLE) result = static_cast<T>(value.get_double().value_unsafe());
-    else if (type == dom::element_type::INT64) result = static_cast<T>(value.get_int64().value_unsafe());
-    else if (type == dom::element_type::UINT64) result = static_cast<T>(value.get_uint64().value_unsafe());
-    else return false;
+    if (type == dom::element_type::DOUBLE)
+      result = static_cast<T>(value.get_double().value_unsafe());
+    else if (type == dom::element_type::INT64)
+      result = static_cast<T>(value.get_int64().value_unsafe());
+    else if (type == dom::element_type::UINT64)
+      result = static_cast<T>(value.get_uint64().value_unsafe());
+    else
+      return false;
     return std::isfinite(result);  // 1e300 is no FP32
   } else {
     if (type == dom::element_type::INT64) {
@@ -84,19 +89,23 @@ bool read_value(const dom::element& value, T& result) {
 
 template <typename T>
 std::string expected_text() {
-  if constexpr (std::is_same_v<T, float>) return "a number within the range of FP32";
-  else if constexpr (std::is_floating_point_v<T>) return "a number";
-  else return range_text<T>();
+  if constexpr (std::is_same_v<T, float>)
+    return "a number within the range of FP32";
+  else if constexpr (std::is_floating_point_v<T>)
+    return "a number";
+  else
+    return range_text<T>();
 }
 
 Error wrong_count(const Shape& shape, int64_t expected, const std::string& found) {
-  return {Code::kInvalid, "shape " + shape_text(shape) + " needs " + std::to_string(expected) + " values, data has " + found};
+  return {Code::kInvalid,
+          "shape " + shape_text(shape) + " needs " + std::to_string(expected) + " values, data has " + found};
 }
 
 // `read`: (const dom::element&, T&) → bool.
 template <typename T, typename Read>
-Result<PackedTensor> pack_fixed(const dom::array& values, const Shape& shape, int64_t count, const std::string& expected,
-                                Read read) {
+Result<PackedTensor> pack_fixed(const dom::array& values, const Shape& shape, int64_t count,
+                                const std::string& expected, Read read) {
   auto buffer = std::make_shared<Buffer>(static_cast<size_t>(count) * sizeof(T));
   std::byte* at = buffer->data();
   int64_t seen = 0;
@@ -154,9 +163,12 @@ Error no_json_form(DataType type) {
 
 template <typename T>
 void append_value(std::string& text, T value) {
-  if constexpr (std::is_floating_point_v<T>) append_json_number(text, value);
-  else if constexpr (std::is_signed_v<T>) append_json_integer(text, int64_t{value});
-  else append_json_integer(text, uint64_t{value});
+  if constexpr (std::is_floating_point_v<T>)
+    append_json_number(text, value);
+  else if constexpr (std::is_signed_v<T>)
+    append_json_integer(text, int64_t{value});
+  else
+    append_json_integer(text, uint64_t{value});
 }
 
 template <typename T>
@@ -195,8 +207,9 @@ Status append_strings(std::string& text, std::span<const std::byte> data) {
     std::string_view value(reinterpret_cast<const char*>(data.data() + at), length);
     at += length;
     if (!is_utf8(value))
-      return Error{Code::kInvalid, "element " + std::to_string(i) +
-                                       " is not UTF-8, which JSON cannot express; ask for this output with binary_data"};
+      return Error{Code::kInvalid,
+                   "element " + std::to_string(i) +
+                       " is not UTF-8, which JSON cannot express; ask for this output with binary_data"};
     if (i > 0) text += ',';
     append_json_string(text, value);
   }

@@ -25,7 +25,8 @@ struct PackedTensor {
 // A list of values, flat or nested in any way, in row-major order. Exactly as many as `shape` says; each fits `type`
 // without loss (integers are fine for floating point types). `json_size` [bytes] of the whole text bounds what is
 // allocated. The error does not name the tensor.
-Result<PackedTensor> pack_values(const simdjson::dom::element& values, DataType type, const Shape& shape, size_t json_size);
+Result<PackedTensor> pack_values(const simdjson::dom::element& values, DataType type, const Shape& shape,
+                                 size_t json_size);
 
 // Appends "[v,v,…]", flat. Errors: FP16 and BF16, which JSON does not have; NaN and infinities; strings that are not
 // UTF-8.

@@ -97,7 +97,8 @@ class TestClient {
       std::string_view line = head.substr(0, head.find("\r\n"));
       head.remove_prefix(line.size() + 2);
       std::string name(line.substr(0, line.find(':')));
-      std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       response.fields[name] = std::string(line.substr(line.find(':') + 2));
     }
     return response;

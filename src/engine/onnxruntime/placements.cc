@@ -1,0 +1,51 @@
+#include "engine/onnxruntime/placements.h"
+
+#include <utility>
+
+#include "engine/onnxruntime/element_type.h"
+
+namespace ridge::engine::onnxruntime {
+
+void Placements::belong_to(uint64_t session, const Library& library, size_t slots) {
+  if (session_ == session) return;
+  clear();
+  session_ = session;
+  library_ = &library;
+  slots_.resize(slots);
+}
+
+Result<OrtValue*> Placements::place(size_t slot, const TensorSpec& spec, DataType type, const Shape& shape,
+                                    std::span<const std::byte> data) {
+  Placed& kept = slots_[slot];
+  if (kept.value != nullptr && kept.data.data() == data.data() && kept.data.size() == data.size() &&
+      kept.type == type && kept.shape == shape)
+    return kept.value;
+  if (type != spec.type)
+    return Error{Code::kInvalid, "tensor '" + spec.name + "' is " + std::string(data_type_name(type)) +
+                                     ", the model's is " + std::string(data_type_name(spec.type))};
+  std::optional<size_t> bytes = byte_size(type, shape);
+  if (!bytes || *bytes != data.size())
+    return Error{Code::kInvalid, "tensor '" + spec.name + "' of shape " + shape_text(shape) + " needs " +
+                                     (bytes ? std::to_string(*bytes) : "an unknown number of") + " bytes, given " +
+                                     std::to_string(data.size())};
+  // ONNX Runtime only reads inputs; its API has no const. A tensor without elements still needs an address.
+  static std::byte nowhere[64];
+  void* memory = data.empty() ? nowhere : const_cast<std::byte*>(data.data());
+  OrtValue* value = nullptr;
+  RIDGE_TRY(take(*library_->api,
+                 library_->api->CreateTensorWithDataAsOrtValue(library_->cpu_memory, memory, data.size(), shape.data(),
+                                                               shape.size(), to_element_type(type), &value)));
+  if (OrtValue* before = std::exchange(kept.value, value)) library_->api->ReleaseValue(before);
+  kept.data = data;
+  kept.type = type;
+  kept.shape = shape;
+  return value;
+}
+
+void Placements::clear() {
+  for (Placed& kept : slots_)
+    if (kept.value != nullptr) library_->api->ReleaseValue(kept.value);
+  slots_.clear();
+}
+
+}  // namespace ridge::engine::onnxruntime
