@@ -39,7 +39,7 @@ def test_health_metadata_and_config(client):
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64])
 def test_every_numpy_type(client, dtype):
     values = np.array([[0, 1, 1, 0]], dtype)
-    result = infer(client, f"identity_{np_to_triton_dtype(dtype).lower()}", values)
+    result = infer(client, f"identity_{np_to_triton_dtype(values.dtype).lower()}", values)
     assert (result.as_numpy("y") == values).all() and result.as_numpy("y").dtype == values.dtype
 
 
@@ -104,7 +104,7 @@ def reference(tmp_path_factory):
         yield server
 
 
-PERF = DEPS / "perf_analyzer"
+PERF = DEPS / "perf_analyzer" / "perf_analyzer"
 SHAPES = {"resnet50": [], "bert-base": ["--shape", "input_ids:32", "--shape", "attention_mask:32", "--shape", "token_type_ids:32"], "identity": []}
 
 
@@ -116,7 +116,7 @@ def test_perf_analyzer_runs_and_reports_server_side_times(reference, model, enco
     report = tmp_path / "report.csv"
     run = subprocess.run(
         [PERF, "-m", model, "-u", f"127.0.0.1:{reference.port}", "-i", "http", "-b", "1", "--concurrency-range", "2", "--measurement-mode", "count_windows",
-         "--measurement-request-count", "10", "-s", "99", "-r", "3", "--input-tensor-format", encoding, "--output-tensor-format", encoding,
+         "--measurement-request-count", "2000" if model == "identity" else "10", "-s", "999", "-r", "5", "--input-tensor-format", encoding, "--output-tensor-format", encoding,
          "-f", report, *SHAPES[model], "--input-data", "zero"],
         capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stdout + run.stderr
