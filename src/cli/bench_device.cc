@@ -113,10 +113,10 @@ std::string bandwidth_table(const hw::Machine& machine) {
   std::vector<std::vector<std::string>> rows;
   for (const hw::Bandwidth& bandwidth : machine.bandwidths)
     rows.push_back({bandwidth.level, std::to_string(bandwidth.threads), format_bandwidth(bandwidth.bytes_per_s),
-                    format_bandwidth(bandwidth.read_bytes_per_s), format_bandwidth(bandwidth.triad_bytes_per_s),
+                    format_bandwidth(bandwidth.plain_bytes_per_s), format_bandwidth(bandwidth.triad_bytes_per_s),
                     bytes_text(bandwidth.working_set_bytes), std::string(origin_name(bandwidth.origin)),
                     format_percent(bandwidth.spread_percent), bandwidth.kernel});
-  return table({"level", "threads", "bandwidth", "read", "triad", "working set", "origin", "spread", "kernel"}, rows,
+  return table({"level", "threads", "read", "plain", "triad", "working set", "origin", "spread", "kernel"}, rows,
                "lrrrrrlrl");
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "base/clock.h"
 #include "hw/peak_kernels.h"
@@ -66,7 +68,18 @@ void record(Candidate& candidate, const std::vector<std::vector<Burst>>& members
 
 }  // namespace
 
-double Candidate::best_rate() const { return rates.empty() ? 0 : *std::max_element(rates.begin(), rates.end()); }
+double Candidate::best_rate() const {
+  if (!sustained) return rates.empty() ? 0 : *std::max_element(rates.begin(), rates.end());
+  double best = 0;
+  for (size_t visit = 0; visit + kBurstsPerVisit <= rates.size(); visit += kBurstsPerVisit) {
+    std::vector<double> bursts(rates.begin() + static_cast<std::ptrdiff_t>(visit),
+                               rates.begin() + static_cast<std::ptrdiff_t>(visit + kBurstsPerVisit));
+    std::sort(bursts.begin(), bursts.end(), std::greater<>());
+    constexpr int kHalf = kBurstsPerVisit / 2;
+    best = std::max(best, std::accumulate(bursts.begin(), bursts.begin() + kHalf, 0.0) / kHalf);
+  }
+  return best;
+}
 
 double Candidate::clock_hz() const {
   double best = best_rate(), highest = 0;

@@ -15,20 +15,26 @@ namespace ridge::hw {
 constexpr double kBurstSeconds = 0.5e-3;
 constexpr int kBurstsPerVisit = 8;
 
+// Candidates for the same figure of a question compete; each figure has its own answer.
+enum class Figure { kLimit, kPlainRead, kTriad };
+
 // A kernel that may be the answer to a question, with what its bursts have shown so far.
 struct Candidate {
   std::string kernel;
   std::function<void(Crew::Member&, int64_t repeats)> work;
   double units_per_repeat = 0;  // FLOPs or bytes, per thread
   int64_t warm_up = 1;          // repeats before the first burst of a visit: fill the caches, or empty them of the past
-  bool reads_only = false;      // of memory kernels
-  int64_t working_set = 0;      // [bytes], all threads
-  int64_t repeats = 0;          // in one burst; 0 = to be found so that it takes kBurstSeconds
-  std::vector<double> rates;    // of every burst [units/s], all threads together
-  std::vector<double> clocks;   // parallel to rates [Hz], mean of the threads; 0 = could not be observed
-  bool dropped = false;         // cannot win any more
+  Figure figure = Figure::kLimit;
+  int64_t working_set = 0;     // [bytes], all threads
+  int64_t repeats = 0;         // in one burst; 0 = to be found so that it takes kBurstSeconds
+  std::vector<double> rates;   // of every burst [units/s], all threads together
+  std::vector<double> clocks;  // parallel to rates [Hz], mean of the threads; 0 = could not be observed
+  bool sustained = false;      // the limit is a rate that lasts: see best_rate
+  bool dropped = false;        // cannot win any more
+  // Of the best burst; if sustained, the mean of the better half of the bursts of the best visit: memory is shared with
+  // everything else on the machine, and a single burst may profit from a moment of which no program can make use.
   double best_rate() const;
-  // The highest clock among bursts within 3 % of the best: a disturbed observation only ever reads low.
+  // The highest clock among bursts within 3 % of that rate or above: a disturbed observation only ever reads low.
   double clock_hz() const;
   // Half of the interquartile range of the bursts over their median: bursts that lost the processor do not count.
   double spread_percent() const;

@@ -20,6 +20,12 @@ TEST(Candidate, BestBurstIsItsRate) {
   EXPECT_EQ(with_rates({}, {}).best_rate(), 0);
 }
 
+TEST(Candidate, SustainedRateIsTheBetterHalfOfTheBestVisit) {
+  Candidate candidate = with_rates({8, 8, 8, 8, 1, 1, 1, 1, 20, 2, 2, 2, 2, 2, 2, 2}, std::vector<double>(16, 1));
+  candidate.sustained = true;
+  EXPECT_EQ(candidate.best_rate(), 8);
+}
+
 TEST(Candidate, ClockIsTheHighestAmongTheBestBursts) {
   EXPECT_EQ(with_rates({100, 98, 50}, {3.0, 3.5, 4.0}).clock_hz(), 3.5);
   EXPECT_EQ(with_rates({}, {}).clock_hz(), 0);

@@ -35,16 +35,22 @@ void relax() {
 #endif
 }
 
-// In huge pages where the system gives them, so that misses in the TLB do not hide the memory's own speed.
-std::byte* map(size_t bytes) {
+// `advice`: MADV_HUGEPAGE or MADV_NOHUGEPAGE; only advice, a kernel without huge pages refuses it.
+std::span<std::byte> map(size_t bytes, int advice) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  madvise(memory, bytes, MADV_HUGEPAGE);  // advice: works without
-  return static_cast<std::byte*>(memory);
+  if (memory == MAP_FAILED) return {};
+  madvise(memory, bytes, advice);
+  return {static_cast<std::byte*>(memory), bytes};
+}
+
+void unmap(std::span<std::byte> memory) {
+  if (!memory.empty()) munmap(memory.data(), memory.size());
 }
 
 // Touches every page. With small positive floats: a page of zeros may be shared or dropped by a hypervisor.
-void fill(std::span<std::byte> memory) { std::memset(memory.data(), 0x3c, memory.size()); }
+void fill(std::span<std::byte> memory) {
+  if (!memory.empty()) std::memset(memory.data(), 0x3c, memory.size());
+}
 
 }  // namespace
 
@@ -58,11 +64,11 @@ Result<std::unique_ptr<Crew>> Crew::gather(const std::vector<int>& processors,
     member.index_ = static_cast<int>(i);
     member.processor_ = processors[i];
     if (memory_bytes[i] == 0) continue;
-    std::byte* memory = map(memory_bytes[i]);
-    if (!memory)
-      return Error{Code::kExhausted, fmt::format("measure bandwidth: {} bytes of memory were refused: {}",
+    member.memory_ = map(memory_bytes[i], MADV_HUGEPAGE);
+    member.ordinary_memory_ = map(memory_bytes[i], MADV_NOHUGEPAGE);
+    if (member.memory_.empty() || member.ordinary_memory_.empty())
+      return Error{Code::kExhausted, fmt::format("measure bandwidth: twice {} bytes of memory were refused: {}",
                                                  memory_bytes[i], std::strerror(errno))};
-    member.memory_ = {memory, memory_bytes[i]};
   }
   for (Member& member : crew->members_)
     crew->threads_.emplace_back([&member, owner = crew.get()](std::stop_token stop) { owner->live(member, stop); });
@@ -70,7 +76,8 @@ Result<std::unique_ptr<Crew>> Crew::gather(const std::vector<int>& processors,
   crew->run(crew->size(), [&](Member& member) {
     if (pin_to(member.processor_) != 0) refused = member.processor_;
     ask_for_priority();
-    if (!member.memory_.empty()) fill(member.memory_);
+    fill(member.memory_);
+    fill(member.ordinary_memory_);
   });
   if (refused >= 0)
     return Error{Code::kFailed, fmt::format("pin a measuring thread to processor {}: refused", refused.load())};
@@ -79,8 +86,10 @@ Result<std::unique_ptr<Crew>> Crew::gather(const std::vector<int>& processors,
 
 Crew::~Crew() {
   threads_.clear();  // asks each to stop and joins it
-  for (Member& member : members_)
-    if (!member.memory_.empty()) munmap(member.memory_.data(), member.memory_.size());
+  for (Member& member : members_) {
+    unmap(member.memory_);
+    unmap(member.ordinary_memory_);
+  }
 }
 
 void Crew::live(Member& member, std::stop_token stop) {

@@ -24,7 +24,10 @@ class Crew {
    public:
     int index() const { return index_; }
     // Memory of this member, aligned to a page, first touched on its processor (so it is near); valid until the crew ends.
+    // In huge pages where the system gives them, so that misses in the TLB do not hide the memory's own speed.
     std::span<std::byte> memory() const { return memory_; }
+    // As much again in ordinary pages: what programs get that do not ask.
+    std::span<std::byte> ordinary_memory() const { return ordinary_memory_; }
     // Returns in the same moment (well under a microsecond, when nothing else runs on the processors) for all members
     // of the job. Every member calls it equally often.
     void start_together();
@@ -35,10 +38,11 @@ class Crew {
     int index_ = 0;
     int processor_ = 0;
     std::span<std::byte> memory_;
+    std::span<std::byte> ordinary_memory_;
   };
   using Job = std::function<void(Member&)>;
 
-  // One member per processor; member i gets memory_bytes[i]. Fails if a thread cannot be pinned or memory is short.
+  // One member per processor; member i gets memory_bytes[i] of either kind. Fails if a thread cannot be pinned or memory is short.
   static Result<std::unique_ptr<Crew>> gather(const std::vector<int>& processors,
                                               const std::vector<size_t>& memory_bytes);
   ~Crew();

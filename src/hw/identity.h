@@ -9,7 +9,7 @@
 namespace ridge::hw {
 
 // Raise when kernels or method change so that figures of before cannot be compared.
-constexpr int kLimitsVersion = 1;
+constexpr int kLimitsVersion = 3;
 
 // "amd-epyc-9b45-2c-0123456789abcdef": a readable head and a hash over CPU, instruction sets, caches, cores, allowed
 // processors, quota, system and kLimitsVersion. Not over memory in use, processor numbers (containers move) and results.

@@ -1,7 +1,9 @@
 #include "hw/limits.h"
 
 #include <algorithm>
+#include <cassert>
 #include <memory>
+#include <utility>
 
 #include "base/clock.h"
 #include "hw/burst.h"
@@ -53,32 +55,55 @@ std::vector<Question> peak_questions(const Machine& machine, int threads) {
   return questions;
 }
 
-// A memory kernel on the first bytes of each member's memory.
-Candidate memory_candidate(const MemoryKernel& kernel, int64_t bytes, int threads) {
+// What a kernel is run for on a working set, and on which memory.
+struct MemoryUse {
+  const MemoryKernel& kernel;
+  Figure figure;
+  int64_t bytes = 0;  // per thread
+  std::byte* memory(const Crew::Member& member) const {
+    return (figure == Figure::kLimit ? member.memory() : member.ordinary_memory()).data();
+  }
+};
+
+Candidate memory_candidate(const MemoryUse& use, int threads) {
   Candidate candidate;
-  candidate.kernel = kernel.name;
-  candidate.units_per_repeat = static_cast<double>(bytes);
-  candidate.reads_only = kernel.traffic == Traffic::kRead;
-  candidate.working_set = bytes * threads;
-  candidate.work = [run = kernel.run, size = static_cast<size_t>(bytes)](Crew::Member& member, int64_t repeats) {
-    run(member.memory().data(), size, repeats);
+  candidate.kernel = use.kernel.name;
+  candidate.figure = use.figure;
+  candidate.units_per_repeat = static_cast<double>(use.bytes);
+  candidate.working_set = use.bytes * threads;
+  candidate.work = [use](Crew::Member& member, int64_t repeats) {
+    use.kernel.run(use.memory(member), static_cast<size_t>(use.bytes), repeats);
   };
   return candidate;
 }
 
 // For DRAM one pass would be a long burst. So each repeat takes the next part of the working set, round and round: a part
 // comes again when all others have passed through the caches.
-void use_in_parts(Candidate& candidate, const MemoryKernel& kernel, int64_t bytes) {
-  const auto part = static_cast<size_t>(bytes) / kDramParts / kWorkingSetStep * kWorkingSetStep;
+void use_in_parts(Candidate& candidate, const MemoryUse& use, int threads) {
+  const auto part = static_cast<size_t>(use.bytes) / kDramParts / kWorkingSetStep * kWorkingSetStep;
   if (part == 0) return;
   candidate.units_per_repeat = static_cast<double>(part);
   candidate.repeats = 1;
   candidate.warm_up = kDramWarmUpParts;
-  auto next = std::make_shared<std::vector<size_t>>(static_cast<size_t>(candidate.working_set / bytes), 0);
-  candidate.work = [run = kernel.run, part, next](Crew::Member& member, int64_t repeats) {
+  candidate.sustained = true;
+  auto next = std::make_shared<std::vector<size_t>>(static_cast<size_t>(threads), 0);
+  candidate.work = [use, part, next](Crew::Member& member, int64_t repeats) {
     size_t& number = (*next)[static_cast<size_t>(member.index())];
-    for (; repeats > 0; --repeats) run(member.memory().data() + part * (number++ % kDramParts), part, 1);
+    for (; repeats > 0; --repeats) use.kernel.run(use.memory(member) + part * (number++ % kDramParts), part, 1);
   };
+}
+
+// Every reading kernel may be the limit; the first one (the narrowest vectors, one stream) is the plain loop as well.
+std::vector<MemoryUse> uses_of(const Machine& machine, const WorkingSet& set) {
+  std::vector<MemoryUse> uses;
+  bool plain = false;
+  for (const MemoryKernel* kernel : memory_kernels_for(machine.cpu.isa)) {
+    bool read = kernel->traffic == Traffic::kRead;
+    if (kernel->traffic == Traffic::kTriadNonTemporal && set.level != "DRAM") continue;  // these pass the caches by
+    uses.push_back({*kernel, read ? Figure::kLimit : Figure::kTriad, set.bytes_per_thread});
+    if (read && !std::exchange(plain, true)) uses.push_back({*kernel, Figure::kPlainRead, set.bytes_per_thread});
+  }
+  return uses;
 }
 
 std::vector<Question> memory_questions(const Machine& machine, int threads) {
@@ -90,25 +115,26 @@ std::vector<Question> memory_questions(const Machine& machine, int threads) {
       question.level = set.level;
       questions.push_back(std::move(question));
     }
-    for (const MemoryKernel* kernel : memory_kernels_for(machine.cpu.isa)) {
-      bool dram = set.level == "DRAM";
-      if (kernel->traffic == Traffic::kTriadNonTemporal && !dram) continue;  // such stores pass the caches by
-      Candidate candidate = memory_candidate(*kernel, set.bytes_per_thread, threads);
-      if (dram) use_in_parts(candidate, *kernel, set.bytes_per_thread);
+    for (const MemoryUse& use : uses_of(machine, set)) {
+      Candidate candidate = memory_candidate(use, threads);
+      if (set.level == "DRAM") use_in_parts(candidate, use, threads);
       questions.back().candidates.push_back(std::move(candidate));
     }
   }
   return questions;
 }
 
+const Candidate& best_of(const Question& question, Figure figure) {
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : question.candidates)
+    if (candidate.figure == figure && (!best || candidate.best_rate() > best->best_rate())) best = &candidate;
+  assert(best);  // every question is asked with at least one kernel per figure
+  return *best;
+}
+
 void drop_hopeless(Question& question) {
-  double best_read = 0, best_other = 0;
-  for (const Candidate& candidate : question.candidates) {
-    double& best = candidate.reads_only ? best_read : best_other;
-    best = std::max(best, candidate.best_rate());
-  }
   for (Candidate& candidate : question.candidates)
-    candidate.dropped = candidate.best_rate() < kHopeless * (candidate.reads_only ? best_read : best_other);
+    candidate.dropped = candidate.best_rate() < kHopeless * best_of(question, candidate.figure).best_rate();
 }
 
 // Visits every question once. True if one of them found a clearly better answer than before.
@@ -124,32 +150,25 @@ bool ask_all(Crew& crew, std::vector<Question>& questions, const std::function<v
   return grew;
 }
 
-const Candidate* best_of(const Question& question, bool reads_only) {
-  const Candidate* best = nullptr;
-  for (const Candidate& candidate : question.candidates)
-    if (candidate.reads_only == reads_only && (!best || candidate.best_rate() > best->best_rate())) best = &candidate;
-  return best;
-}
-
 Peak answer_peak(const Question& question) {
-  const Candidate& best = *best_of(question, false);
+  const Candidate& best = best_of(question, Figure::kLimit);
   return {question.precision, question.threads,      best.best_rate(), best.kernel,
           Origin::kMeasured,  best.spread_percent(), best.clock_hz()};
 }
 
 Bandwidth answer_bandwidth(const Question& question) {
-  const Candidate* read = best_of(question, true);
-  const Candidate* triad = best_of(question, false);
-  const Candidate& best = read->best_rate() >= triad->best_rate() ? *read : *triad;
+  const Candidate& best_read = best_of(question, Figure::kLimit);
+  const Candidate& plain = best_of(question, Figure::kPlainRead);
+  const Candidate& read = plain.best_rate() > best_read.best_rate() ? plain : best_read;
   Bandwidth bandwidth;
   bandwidth.level = question.level;
   bandwidth.threads = question.threads;
-  bandwidth.bytes_per_s = best.best_rate();
-  bandwidth.kernel = best.kernel;
-  bandwidth.spread_percent = best.spread_percent();
-  bandwidth.working_set_bytes = best.working_set;
-  bandwidth.read_bytes_per_s = read->best_rate();
-  bandwidth.triad_bytes_per_s = triad->best_rate();
+  bandwidth.bytes_per_s = read.best_rate();
+  bandwidth.plain_bytes_per_s = plain.best_rate();
+  bandwidth.triad_bytes_per_s = best_of(question, Figure::kTriad).best_rate();
+  bandwidth.kernel = read.kernel;
+  bandwidth.spread_percent = read.spread_percent();
+  bandwidth.working_set_bytes = read.working_set;
   return bandwidth;
 }
 

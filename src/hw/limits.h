@@ -2,9 +2,10 @@
 // thread and for all usable ones.
 //
 // Method: every kernel of every question runs in short bursts (about 0.5 ms), round after round, so that each question is
-// asked many times spread over the whole measurement; the best burst counts. A limit is what the hardware attains when
-// nothing disturbs it, and disturbance only ever makes a burst slower. The spread over all bursts of the winning kernel is
-// reported beside it: it tells how disturbed the machine was, not how wrong the limit is.
+// asked many times spread over the whole measurement; the best burst counts (of DRAM: the better half of the best eight in
+// a row). A limit is what the hardware attains when nothing disturbs it, and disturbance only ever makes a burst slower.
+// The spread over all bursts of the winning kernel is reported beside it: it tells how disturbed the machine was, not how
+// wrong the limit is.
 #pragma once
 
 #include <functional>

@@ -94,7 +94,8 @@ TEST(Limits, OfThisMachineHaveAPeakAndABandwidthForOneAndForAllThreads) {
     std::optional<Bandwidth> dram = bandwidth(*machine, "DRAM", threads);
     ASSERT_TRUE(dram.has_value());
     EXPECT_GT(dram->bytes_per_s, 1e8);
-    EXPECT_EQ(dram->bytes_per_s, std::max(dram->read_bytes_per_s, dram->triad_bytes_per_s));
+    EXPECT_GT(dram->plain_bytes_per_s, 1e8);
+    EXPECT_GT(dram->triad_bytes_per_s, 1e8);
   }
 }
 

@@ -60,18 +60,18 @@ struct Peak {
   double clock_hz = 0;        // observed during the run; 0 = could not be observed
 };
 
-// Highest rate of traffic seen over a working set that fits the level: the better of only reading and of reading two
-// streams while writing a third, since reads and writes have paths of their own. Bytes = bytes loaded and stored by the
-// program, each once.
+// Highest read rate seen over a working set that fits the level. Bytes = those that the program loads (and, for the triad,
+// stores), each once. Reads and writes have paths of their own, so traffic of both kinds together may be faster than
+// reading, but in no mix are more bytes read per second than by only reading.
 struct Bandwidth {
   std::string level;  // "L1", "L2", "L3", "DRAM"
   int threads = 1;
-  double bytes_per_s = 0;  // the larger of the two below
-  double read_bytes_per_s = 0;
-  double triad_bytes_per_s = 0;  // a = b · s + c
-  std::string kernel;            // "avx512 load"
+  double bytes_per_s = 0;        // by the best kernel, in huge pages where there are any: the limit
+  double plain_bytes_per_s = 0;  // by one stream of loads over ordinary pages: what a simple loop gets
+  double triad_bytes_per_s = 0;  // of a = b · s + c over ordinary pages: two loads and a store
+  std::string kernel;            // of bytes_per_s: "avx512 load"
   Origin origin = Origin::kMeasured;
-  double spread_percent = 0;
+  double spread_percent = 0;  // of bytes_per_s, as of Peak
   int64_t working_set_bytes = 0;
 };
 

@@ -46,7 +46,7 @@ Json bandwidth_json(const Bandwidth& bandwidth) {
   return {{"level", bandwidth.level},
           {"threads", bandwidth.threads},
           {"bytes_per_s", bandwidth.bytes_per_s},
-          {"read_bytes_per_s", bandwidth.read_bytes_per_s},
+          {"plain_bytes_per_s", bandwidth.plain_bytes_per_s},
           {"triad_bytes_per_s", bandwidth.triad_bytes_per_s},
           {"kernel", bandwidth.kernel},
           {"origin", origin_name(bandwidth.origin)},
@@ -168,8 +168,8 @@ Result<Bandwidth> bandwidth_from_json(const Json& json) {
   RIDGE_ASSIGN(bandwidth.level, json_member<std::string>(json, "level"));
   RIDGE_TRY(read_int(json, "threads", bandwidth.threads));
   RIDGE_ASSIGN(bandwidth.bytes_per_s, rate_from_json(json, "bytes_per_s"));
-  RIDGE_ASSIGN(bandwidth.read_bytes_per_s, rate_from_json(json, "read_bytes_per_s"));
-  RIDGE_ASSIGN(bandwidth.triad_bytes_per_s, rate_from_json(json, "triad_bytes_per_s"));
+  RIDGE_ASSIGN(bandwidth.plain_bytes_per_s, json_member<double>(json, "plain_bytes_per_s"));
+  RIDGE_ASSIGN(bandwidth.triad_bytes_per_s, json_member<double>(json, "triad_bytes_per_s"));
   RIDGE_ASSIGN(bandwidth.kernel, json_member<std::string>(json, "kernel"));
   RIDGE_ASSIGN(bandwidth.origin, origin_from_json(json));
   RIDGE_ASSIGN(bandwidth.spread_percent, json_member<double>(json, "spread_percent"));

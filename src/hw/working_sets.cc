@@ -31,7 +31,7 @@ int64_t dram_bytes(const Machine& machine, int threads) {
   int64_t wanted = caches == 0 ? kDramWithoutCaches : std::max(6 * caches, 64 * kMiB);
   int64_t free = machine.memory.available_bytes;
   if (machine.memory.limit_bytes) free = std::min(free, *machine.memory.limit_bytes / 2);
-  return std::min({wanted, kMostDram, std::max(free / 4, kMiB)});
+  return std::min({wanted, kMostDram, std::max(free / 8, kMiB)});
 }
 
 }  // namespace
