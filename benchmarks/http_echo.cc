@@ -1,6 +1,6 @@
 // The HTTP stack alone: answers every request at once, so that what is measured is sockets, parsing and nothing else.
 //
-//   http_echo [--port N] [--threads N] [--infer]
+//   http_echo [PORT] [--threads N] [--infer]          without a port: any free one
 //
 // Default: a POST's body comes back as it is. --infer: the inference endpoints over a service that answers its inputs
 // (model "identity"), which adds the protocol's decoding and encoding. Prints the port; runs until it is killed.
@@ -40,9 +40,12 @@ int main(int count, char** arguments) {
   bool infer = false;
   for (int i = 1; i < count; ++i) {
     std::string_view name = arguments[i];
-    if (name == "--infer") infer = true;
-    if (name == "--port" && i + 1 < count) options.port = static_cast<uint16_t>(std::atoi(arguments[++i]));
-    if (name == "--threads" && i + 1 < count) options.threads = std::atoi(arguments[++i]);
+    if (name == "--infer")
+      infer = true;
+    else if (name == "--threads" && i + 1 < count)
+      options.threads = std::atoi(arguments[++i]);
+    else
+      options.port = static_cast<uint16_t>(std::atoi(arguments[i]));
   }
   FakeService service;
   std::shared_ptr<Handler> handler = std::make_shared<Echo>();

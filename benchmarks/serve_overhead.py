@@ -142,7 +142,7 @@ def main():
     if shutil.which("wrk") is None:
         raise SystemExit("wrk is missing: ./dev setup installs it")
     ridge = str(RELEASE / "ridge")
-    echo = RELEASE / "http_echo"
+    echo = RELEASE / "benchmarks" / "http_echo"
 
     with tempfile.TemporaryDirectory() as temporary, contextlib.ExitStack() as stack:
         folder = pathlib.Path(temporary)

@@ -149,8 +149,9 @@ plan::Plan plan_of(const Request& request, const model::Graph& graph) {
   return plan;
 }
 
-Result<std::unique_ptr<tune::Contest>> open(const plan::Plan& plan, const model::Graph& graph) {
+Result<std::unique_ptr<tune::Contest>> open(const Request& request, const plan::Plan& plan, const model::Graph& graph) {
   tune::ContestOptions how;
+  how.seconds = request.options.seconds;
   how.interrupted = interrupted;
   return tune::Contest::open(plan, &graph, how);
 }
@@ -164,7 +165,10 @@ Result<Untuned> measure(tune::Contest& contest, Progress& progress) {
   progress.update("untuned: the engine's defaults", 0);
   Untuned untuned;
   untuned.batching = contest.check_batching();
-  RIDGE_ASSIGN(untuned.trial, contest.measure(tune::baseline_candidate(), tune::Effort::kLong));
+  Result<tune::Trial> trial = contest.measure(tune::baseline_candidate(), tune::Effort::kLong);
+  if (!trial && trial.error().code == Code::kCancelled)
+    return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
+  RIDGE_ASSIGN(untuned.trial, std::move(trial));
   if (!untuned.trial.failure.empty()) return Error{Code::kFailed, untuned.trial.failure};
   return untuned;
 }
@@ -251,7 +255,7 @@ Result<tune::Tuning> run(const Request& request) {
   RIDGE_ASSIGN(const model::Graph graph, read(request, 1));
   RIDGE_ASSIGN(const tune::BatchCosts costs, estimate(request, graph));
   const plan::Plan plan = plan_of(request, graph);
-  RIDGE_ASSIGN(const std::unique_ptr<tune::Contest> contest, open(plan, graph));
+  RIDGE_ASSIGN(const std::unique_ptr<tune::Contest> contest, open(request, plan, graph));
   RIDGE_ASSIGN(const Untuned untuned, measure(*contest, progress));
   RIDGE_ASSIGN(Found found, search(request, machine, graph, costs, plan, *contest, untuned, progress));
   found.tuning.seconds = to_seconds(Clock::now() - begin);

@@ -8,8 +8,8 @@
 
 namespace ridge::model {
 
-// Locations as the file gives them, relative to its folder; sorted, each once; of all graphs and subgraphs. Does not check that
-// they exist: read() does.
+// Locations as the file gives them, relative to its folder; sorted, each once; of all graphs and subgraphs. Does not
+// check that they exist: read() does.
 Result<std::vector<std::string>> external_files(const std::string& path);
 
 }  // namespace ridge::model

@@ -1,4 +1,5 @@
-// Candidate: one way to run the model, as the tuner varies it. A plain value; to_plan() turns it into what an engine opens.
+// Candidate: one way to run the model, as the tuner varies it. A plain value; to_plan() turns it into what an engine
+// opens.
 #pragma once
 
 #include <cstdint>

@@ -15,20 +15,29 @@
 namespace ridge::tune {
 namespace {
 
-// Pairs of slices per trial. Short ones only have to show a direction; a slow candidate (a pair of over half a second) gets half.
-constexpr int kShortPairs = 4;
-constexpr int kLongPairs = 8;
-constexpr int kConfirmPairs = 16;
-constexpr double kSlowPairMs = 500;
+// How much a trial measures. Short ones only have to show a direction.
+struct Extent {
+  int pairs;        // of slices, at most
+  int least_pairs;  // even if the time is over: an interval needs some
+  double share;     // of the time for the whole search
+};
+Extent extent_of(Effort effort) {
+  switch (effort) {
+    case Effort::kShort: return {4, 2, 1.0 / 20};
+    case Effort::kLong: return {8, 3, 1.0 / 8};
+    case Effort::kConfirm: break;
+  }
+  return {16, 4, 1.0 / 4};
+}
+
+constexpr double kSlowRunMs = 250;  // from here on the first run is warm-up enough, and slices are short of runs
 constexpr double kLongestBaselineSliceMs = 250;
-constexpr double kSeveralRuns = 2.5;  // half a run beyond two, so that jitter does not decide whether a run counts
+// Runs of each of several callers in a slice: half a run beyond whole ones, so that jitter does not decide whether a run
+// counts.
+constexpr double kSeveralRuns = 2.5;
+constexpr double kSeveralSlowRuns = 1.5;
 // Rows run together must equal rows run alone to this relative L2; kernels differ with the batch in the last bits only.
 constexpr double kSameRows = 1e-3;
-
-int pairs_of(Effort effort, double pair_ms) {
-  int pairs = effort == Effort::kShort ? kShortPairs : effort == Effort::kLong ? kLongPairs : kConfirmPairs;
-  return pair_ms > kSlowPairMs ? pairs / 2 : pairs;
-}
 
 // What one side did in one slice.
 struct Slice {
@@ -248,17 +257,19 @@ Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
   Player other{state.baseline, 1, least_ms, {}, {}, {}};
 
   double run_ms = runner->first_run_ms();
-  if (run_ms < kSlowPairMs) {  // a slow first run is warm-up enough
+  if (run_ms < kSlowRunMs) {
     Result<Slice> warm = run_slice(*runner, own.callers, own.slice_ms, state.options.interrupted);
     if (!warm && warm.error().code == Code::kCancelled) return warm.error();
     if (!warm) return finished(warm.error().message);
     run_ms = measure::median(warm->load.latencies_ms);
   }
   // Several callers each need the time of whole runs, or a slice would count too few.
-  own.slice_ms = std::max(least_ms, candidate.instances > 1 ? kSeveralRuns * run_ms : run_ms);
+  const double runs = candidate.instances == 1 ? 1 : run_ms < kSlowRunMs ? kSeveralRuns : kSeveralSlowRuns;
+  own.slice_ms = std::max(least_ms, runs * run_ms);
   other.slice_ms = std::clamp(own.slice_ms, least_ms, std::max(least_ms, kLongestBaselineSliceMs));
-  const int pairs = pairs_of(effort, own.slice_ms + other.slice_ms);
-  for (int pair = 0; pair < pairs; ++pair) {
+  const Extent extent = extent_of(effort);
+  const TimePoint end = begin + from_seconds(extent.share * state.options.seconds);
+  for (int pair = 0; pair < extent.pairs && (pair < extent.least_pairs || Clock::now() < end); ++pair) {
     RIDGE_TRY(state.play_pair(own, other, trial));
     if (!trial.failure.empty()) return finished(trial.failure);
   }

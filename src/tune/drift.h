@@ -1,5 +1,5 @@
-// Drift: how far two sets of outputs of the same model on the same inputs lie apart. Near zero in FP32, where only the order of
-// additions differs; the accuracy guard of lower precisions.
+// Drift: how far two sets of outputs of the same model on the same inputs lie apart. Near zero in FP32, where only the
+// order of additions differs; the accuracy guard of lower precisions.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // Writes a tuned model into a Triton-style repository: <name>/<version>/model.onnx, <name>/config.pbtxt and
 // <name>/tuning.json.
 //
-// A reader sees the old entry or the new one, never a part: the entry is completed in a hidden folder beside it and takes its
-// place in one step. An existing entry keeps its versions and gets the next one; with `overwrite` it is replaced whole.
+// A reader sees the old entry or the new one, never a part: the entry is completed in a hidden folder beside it and
+// takes its place in one step. An existing entry keeps its versions and gets the next one; with `overwrite` it is
+// replaced whole.
 #pragma once
 
 #include <string>

@@ -60,8 +60,8 @@ Search::Search(Space space, const Goal& goal, int max_trials)
   survey();
 }
 
-// The layouts at the corners (all threads in one instance; one thread in each of many) and between, each at the smallest and
-// at a middle batch, without engine options.
+// The layouts at the corners (all threads in one instance; one thread in each of many) and between, each at the
+// smallest and at a middle batch, without engine options.
 void Search::survey() {
   int most_threads = 1;
   int64_t most_batch = 1;
@@ -114,8 +114,8 @@ std::optional<Probe> Search::from_queue() {
   return std::nullopt;
 }
 
-// Queues the untried neighbours of the best candidate whose neighbours were not tried yet. False when the best few have all
-// been looked around.
+// Queues the untried neighbours of the best candidate whose neighbours were not tried yet. False when the best few have
+// all been looked around.
 bool Search::climb() {
   std::vector<const Standing*> ranked = ranking();
   for (size_t rank = 0; rank < std::min(kExpand, ranked.size()); ++rank) {
@@ -132,7 +132,8 @@ bool Search::climb() {
   return false;
 }
 
-// Measures the leader and those that may still be better again, the least measured first, until the leader stands alone.
+// Measures the leader and those that may still be better again, the least measured first, until the leader stands
+// alone.
 std::optional<Probe> Search::refine() {
   std::vector<const Standing*> ranked = ranking();
   if (ranked.empty()) return std::nullopt;

@@ -1,10 +1,11 @@
-// Search: which candidate to measure next, when to stop, and which is best. Fed with numbers; it sees no clock, no engine.
+// Search: which candidate to measure next, when to stop, and which is best. Fed with numbers; it sees no clock, no
+// engine.
 //
 // Several steps, each cheaper than measuring everything: a few layouts spread over the space (survey), then the untried
-// neighbours of the best three so far (climb), then the contenders again until they can be told apart (refine). A candidate
-// is judged by its gain over the baseline measured in turn with it, so that the drift of a shared machine cancels; one whose
-// physical limit is below what was already measured is skipped and counted. Anytime: best() may be asked after any report().
-// One thread.
+// neighbours of the best three so far (climb), then the contenders again until they can be told apart (refine). A
+// candidate is judged by its gain over the baseline measured in turn with it, so that the drift of a shared machine
+// cancels; one whose physical limit is below what was already measured is skipped and counted. Anytime: best() may be
+// asked after any report(). One thread.
 #pragma once
 
 #include <optional>
@@ -55,15 +56,15 @@ class Search {
   // `max_trials` 0 = no limit.
   Search(Space space, const Goal& goal, int max_trials = 0);
 
-  // The next measurement, or nothing when more would not help. `spent` is the used share of the time budget, 0…1: from 0.75 on
-  // only contenders are measured again, from 1 on nothing.
+  // The next measurement, or nothing when more would not help. `spent` is the used share of the time budget, 0…1: from
+  // 0.75 on only contenders are measured again, from 1 on nothing.
   std::optional<Probe> next(double spent);
   void report(const Candidate& candidate, const Outcome& outcome);
   // Takes a measured candidate out of the running, e.g. because a confirmation did not bear it out.
   void withdraw(const Candidate& candidate, const std::string& reason);
 
-  // The candidate with the highest lower bound of its gain among those that meet the goal; if none does, the one closest
-  // to it (feasible = false). Absent before the first successful measurement.
+  // The candidate with the highest lower bound of its gain among those that meet the goal; if none does, the one
+  // closest to it (feasible = false). Absent before the first successful measurement.
   std::optional<Standing> best() const;
   const std::vector<Standing>& measured() const { return measured_; }
   // Measured candidates that no other beats in both rows/s and p50 latency, by falling rows/s.

@@ -1,7 +1,8 @@
 // ServingConfig: how the tuned model should be served, and its text as config.pbtxt (Triton's inference::ModelConfig).
 //
-// Parameters carry the names of Triton's onnxruntime backend (intra_op_thread_count, inter_op_thread_count, execution_mode) and
-// ONNX Runtime's own session configuration keys (session.intra_op.allow_spinning, session.dynamic_block_base, …).
+// Parameters carry the names of Triton's onnxruntime backend (intra_op_thread_count, inter_op_thread_count,
+// execution_mode) and ONNX Runtime's own session configuration keys (session.intra_op.allow_spinning,
+// session.dynamic_block_base, …).
 #pragma once
 
 #include <cstdint>
@@ -44,9 +45,9 @@ struct ServingFacts {
   std::map<std::string, std::string> engine_options;  // that every candidate had, besides its own
 };
 
-// max_batch_size: the best batch, but at least 8 as far as the model was seen to run it, so that clients may send small batches
-// of their own. dynamic_batching only where a batch above 1 was best; its delay is a tenth of a run, and at most what the
-// p99 goal leaves.
+// max_batch_size: the best batch, but at least 8 as far as the model was seen to run it, so that clients may send small
+// batches of their own. dynamic_batching only where a batch above 1 was best; its delay is a tenth of a run, and at
+// most what the p99 goal leaves.
 ServingConfig serving_config(const ServingFacts& facts);
 
 std::string config_text(const ServingConfig& config);

@@ -11,7 +11,8 @@ namespace {
 // smaller than what a measurement on a shared machine resolves (2 %…5 %) even if the overlap is perfect.
 constexpr double kWorthOverlapping = 1.1;
 constexpr int kBlockBase = 4;  // the value ONNX Runtime's documentation suggests for session.dynamic_block_base
-// An engine keeps the weights twice while it repacks them, and a little beside; assumed, to refuse only what cannot fit.
+// An engine keeps the weights twice while it repacks them, and a little beside; assumed, to refuse only what cannot
+// fit.
 constexpr double kMemoryMargin = 1.2;
 
 // 1, 2, 4, … and `most` itself.

@@ -45,22 +45,23 @@ struct SpaceOptions {
   double max_run_ms = 0;       // a run that takes longer by its bound is not tried; 0 = no limit
 };
 
-// The model's costs at batch 1 and, if its batch is free, at batch 2: FLOPs and bytes are affine in the batch, so that two
-// points give all others.
+// The model's costs at batch 1 and, if its batch is free, at batch 2: FLOPs and bytes are affine in the batch, so that
+// two points give all others.
 struct BatchCosts {
   cost::Costs one;
   std::optional<cost::Costs> two;
 };
 cost::Costs at_batch(const BatchCosts& costs, int64_t batch);
 
-// Total work over the work on the longest path, in FLOPs; 1 = a chain. Tells whether running operators side by side can help.
+// Total work over the work on the longest path, in FLOPs; 1 = a chain. Tells whether running operators side by side can
+// help.
 double parallelism(const model::Graph& graph, const cost::Costs& costs);
 
 Space make_space(const hw::Machine& machine, const model::Graph& graph, const BatchCosts& costs,
                  const SpaceOptions& options);
 
-// One step apart: batch halved or doubled; threads and instances at most halved or doubled, with the same batch or the same
-// rows in flight (along a latency goal these two trade against each other); or another engine option.
+// One step apart: batch halved or doubled; threads and instances at most halved or doubled, with the same batch or the
+// same rows in flight (along a latency goal these two trade against each other); or another engine option.
 bool adjacent(const Candidate& a, const Candidate& b);
 
 // Adds one to `reason`.

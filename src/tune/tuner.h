@@ -1,5 +1,5 @@
-// Tuner: lets Search choose and Contest measure until the budget is spent, then confirms the winner against the baseline. The
-// only place of tune/ that reads the clock.
+// Tuner: lets Search choose and Contest measure until the budget is spent, then confirms the winner against the
+// baseline. The only place of tune/ that reads the clock.
 #pragma once
 
 #include <functional>
@@ -47,9 +47,9 @@ struct Decision {
 // What the results say so far, without measuring; pure. `baseline_p99_ms` decides whether the baseline meets the goal.
 Choice choose(const Goal& goal, const Search& search, double baseline_p99_ms);
 
-// Measures the leader once more in turn with the baseline, longer and never from the store; if it is not better with confidence
-// the next one gets a chance, then the baseline stands. `untuned` is the baseline against itself. Interrupted: decides by
-// what was explored.
+// Measures the leader once more in turn with the baseline, longer and never from the store; if it is not better with
+// confidence the next one gets a chance, then the baseline stands. `untuned` is the baseline against itself.
+// Interrupted: decides by what was explored.
 Result<Decision> confirm(Search& search, Contest& contest, const Explored& explored, const Trial& untuned,
                          const TuneOptions& options);
 

@@ -157,7 +157,7 @@ Response Api::describe(const Route& route) const {
 Result<std::shared_ptr<const Body>> Api::plain_body(const Request& request) const {
   static const std::shared_ptr<const Body> kEmpty = [] {
     auto body = std::make_shared<Body>();
-    static_cast<void>(body->room(1));
+    body->start(0);
     return body;
   }();
   if (!request.body) return kEmpty;

@@ -49,6 +49,7 @@ void Body::release() {
 void Body::start(size_t align_at) {
   size_ = 0;
   skew_ = (kAlignment - align_at % kAlignment) % kAlignment;
+  reserve(kAlignment + kPadding);  // an empty body, too, may be read over its end
 }
 
 void Body::reserve(size_t capacity) {

@@ -23,7 +23,7 @@ class Body {
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
-  // Forgets the content; the byte at offset `align_at` of the new content will be aligned.
+  // Forgets the content; the byte at offset `align_at` of the new content will be aligned. Before anything else.
   void start(size_t align_at);
   // Room for the next bytes, at most `wanted` and never empty unless wanted is 0. Throws std::bad_alloc only.
   std::span<std::byte> room(size_t wanted);

@@ -18,7 +18,6 @@ std::shared_ptr<Body> body_of(const uint8_t* data, size_t size) {
   auto body = std::make_shared<Body>();
   body->start(size);
   body->append(std::as_bytes(std::span(data, size)));
-  static_cast<void>(body->room(1));
   return body;
 }
 
