@@ -11,8 +11,8 @@ shuffled order; of a round's likwid runs the best counts, as ridge's best burst 
 either side, since a limit is the best that was seen; the median and range of the ratios per round stand beside it.
 Bytes, on both sides: those the program loads and stores, each once; the triads store past the caches, so that nothing is read
 which the program did not ask for. The limit may lie above likwid's figure: likwid's loads are one stream over ordinary pages, the
-limit is the best of several loops in huge pages, because no program may come out above it. A kernel that the processor lacks is left out. As root, both run with real-time priority, so
-that what else runs on the machine disturbs neither.
+limit is the best of several loops in huge pages, because no program may come out above it. A kernel that the processor lacks is
+left out. As root, both run with real-time priority, so that what else runs on the machine disturbs neither.
 
   benchmarks/limits_vs_likwid.py [--rounds 5] [--repeats 3] [--out FILE]     RIDGE names the program (default build/release/ridge)
 """

@@ -24,6 +24,12 @@ function(ridge_folder name)
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/cli/main)\\.cc$")
 
+  # The fuzz preset builds what parses outside input and its vocabulary, nothing else: a fuzz target takes from its folder's
+  # archive only the objects that it calls.
+  if(RIDGE_FUZZ AND NOT fuzzers AND NOT name STREQUAL "base")
+    return()
+  endif()
+
   set(libraries "")
   foreach(library IN LISTS arg_LINK)
     if(NOT library MATCHES "^ridge_" OR TARGET "${library}")

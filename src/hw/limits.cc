@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <memory>
-#include <utility>
 
 #include "base/clock.h"
 #include "hw/burst.h"
@@ -93,16 +92,16 @@ void use_in_parts(Candidate& candidate, const MemoryUse& use, int threads) {
   };
 }
 
-// Every reading kernel may be the limit; the first one (the narrowest vectors, one stream) is the plain loop as well.
+Figure figure_of(Traffic traffic) {
+  if (traffic == Traffic::kRead) return Figure::kLimit;
+  return traffic == Traffic::kPlainRead ? Figure::kPlainRead : Figure::kTriad;
+}
+
 std::vector<MemoryUse> uses_of(const Machine& machine, const WorkingSet& set) {
   std::vector<MemoryUse> uses;
-  bool plain = false;
-  for (const MemoryKernel* kernel : memory_kernels_for(machine.cpu.isa)) {
-    bool read = kernel->traffic == Traffic::kRead;
-    if (kernel->traffic == Traffic::kTriadNonTemporal && set.level != "DRAM") continue;  // these pass the caches by
-    uses.push_back({*kernel, read ? Figure::kLimit : Figure::kTriad, set.bytes_per_thread});
-    if (read && !std::exchange(plain, true)) uses.push_back({*kernel, Figure::kPlainRead, set.bytes_per_thread});
-  }
+  for (const MemoryKernel* kernel : memory_kernels_for(machine.cpu.isa))
+    if (kernel->traffic != Traffic::kTriadNonTemporal || set.level == "DRAM")  // such stores pass the caches by
+      uses.push_back({*kernel, figure_of(kernel->traffic), set.bytes_per_thread});
   return uses;
 }
 

@@ -67,7 +67,7 @@ struct Bandwidth {
   std::string level;  // "L1", "L2", "L3", "DRAM"
   int threads = 1;
   double bytes_per_s = 0;        // by the best kernel, in huge pages where there are any: the limit
-  double plain_bytes_per_s = 0;  // by one stream of loads over ordinary pages: what a simple loop gets
+  double plain_bytes_per_s = 0;  // by a loop of four loads over ordinary pages: what simple code gets
   double triad_bytes_per_s = 0;  // of a = b · s + c over ordinary pages: two loads and a store
   std::string kernel;            // of bytes_per_s: "avx512 load"
   Origin origin = Origin::kMeasured;

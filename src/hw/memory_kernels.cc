@@ -45,6 +45,8 @@ namespace {
 
 RIDGE_LOAD(load_sse2, "movaps", xmm, RIDGE_256_B_BY_16, "256")
 RIDGE_LOAD(load_avx, "vmovaps", ymm, RIDGE_512_B_BY_32, "512")
+RIDGE_LOAD(plain_load_sse2, "movaps", xmm, "0,16,32,48", "64")
+RIDGE_LOAD(plain_load_avx, "vmovaps", ymm, "0,32,64,96", "128")
 RIDGE_LOAD(load_avx512, "vmovaps", zmm, RIDGE_1_KIB_BY_64, "1024")
 
 // Loads from the four quarters of the working set in turn: more streams for the prefetchers of one core.
@@ -129,6 +131,8 @@ const std::vector<MemoryKernel>& x86_kernels() {
       {kRead, "avx load, 4 streams", {"avx"}, {"avx512f"}, load_avx_4},
       {kRead, "avx512 load", {"avx512f"}, {}, load_avx512},
       {kRead, "avx512 load, 4 streams", {"avx512f"}, {}, load_avx512_4},
+      {kPlainRead, "sse2 load, loop of 4", {"sse2"}, {"avx"}, plain_load_sse2},
+      {kPlainRead, "avx load, loop of 4", {"avx"}, {}, plain_load_avx},
       {kTriad, "sse2 triad", {"sse2"}, {"fma"}, triad_sse2},
       {kTriad, "avx triad", {"avx2", "fma"}, {}, triad_avx},
       {kTriad, "avx512 triad", {"avx512f"}, {}, triad_avx512},

@@ -12,7 +12,8 @@
 
 namespace ridge::hw {
 
-enum class Traffic { kRead, kTriad, kTriadNonTemporal };
+// kPlainRead: loads in a loop of four vectors, as a compiler or a simple benchmark would have it.
+enum class Traffic { kRead, kPlainRead, kTriad, kTriadNonTemporal };
 
 struct MemoryKernel {
   Traffic traffic;
