@@ -4,11 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/bench_device.h"
+#include "cli/interruption.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
@@ -113,17 +113,6 @@ int64_t rows_of(const model::Graph& graph) {
   return known ? graph.input_specs.front().spec.shape.front() : 1;
 }
 
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first Ctrl-C ends the measurement, the second one the program.
-void end_on_interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
 measure::BenchOptions bench_options(const Options& options, Progress& progress) {
   measure::BenchOptions bench;
   bench.concurrency = options.concurrency;
@@ -133,7 +122,7 @@ measure::BenchOptions bench_options(const Options& options, Progress& progress) 
   bench.half_width_percent = options.ci;
   bench.layers = options.layers;
   bench.seed = options.seed;
-  bench.interrupted = [] { return interrupted != 0; };
+  bench.interrupted = interrupted;
   bench.progress = [&](const std::string& step, double share) { progress.update(step, share); };
   return bench;
 }
@@ -253,7 +242,7 @@ int bench(std::span<const std::string> arguments) {
   if (Parsed parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
   Result<Request> request = request_of(options);
   if (!request) return usage(request.error());
-  end_on_interrupt();
+  listen_for_interruption();
 
   Result<measure::Measurement> measured = Error{};
   if (is_script(options)) {

@@ -1,16 +1,15 @@
 // ridge tune: finds the fastest way to run a model on this machine and writes a repository ready to serve.
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/interruption.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
@@ -67,20 +66,6 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--fresh", options.fresh);
   app.add_flag("--json", options.json);
 }
-
-// The first Ctrl-C (or SIGTERM) ends the search with what it has; the second has its ordinary effect.
-std::atomic<bool> interrupted_by_signal = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
-
-void listen_for_interruption() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted_by_signal = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-bool interrupted() { return interrupted_by_signal; }
 
 // What the options mean; an error here is wrong usage.
 struct Request {
