@@ -219,8 +219,7 @@ int wait_for_signal(const sigset_t& signals, const std::atomic<bool>& until) {
 std::string failed_models(const serve::Server& server) {
   std::string names;
   for (const serve::IndexEntry& entry : server.index(false))
-    if (entry.state == serve::ModelState::kUnavailable && entry.version > 0 && !entry.reason.empty() &&
-        entry.reason != "unloaded")
+    if (entry.state == serve::ModelState::kUnavailable && !entry.reason.empty() && entry.reason != "unloaded")
       names += (names.empty() ? "" : ", ") + entry.name;
   return names;
 }

@@ -134,10 +134,10 @@ const std::vector<MemoryKernel>& x86_kernels() {
       {kPlainRead, "sse2 load, loop of 4", {"sse2"}, {"avx"}, plain_load_sse2},
       {kPlainRead, "avx load, loop of 4", {"avx"}, {}, plain_load_avx},
       {kTriad, "sse2 triad", {"sse2"}, {"fma"}, triad_sse2},
-      {kTriad, "avx triad", {"avx2", "fma"}, {}, triad_avx},
+      {kTriad, "avx triad", {"avx", "fma"}, {}, triad_avx},
       {kTriad, "avx512 triad", {"avx512f"}, {}, triad_avx512},
       {kTriadNonTemporal, "sse2 triad, non-temporal stores", {"sse2"}, {"fma"}, triad_nt_sse2},
-      {kTriadNonTemporal, "avx triad, non-temporal stores", {"avx2", "fma"}, {}, triad_nt_avx},
+      {kTriadNonTemporal, "avx triad, non-temporal stores", {"avx", "fma"}, {}, triad_nt_avx},
       {kTriadNonTemporal, "avx512 triad, non-temporal stores", {"avx512f"}, {}, triad_nt_avx512},
   };
   return kernels;

@@ -214,12 +214,12 @@ const std::vector<PeakKernel>& x86_kernels() {
   using enum Precision;
   static const std::vector<PeakKernel> kernels = {
       {kFp64, "sse2 mulpd + addpd", {"sse2"}, {"fma"}, 4 * 12 * 2, fp64_sse2},
-      {kFp64, "fma vfmadd231pd, 10 ymm", {"avx2", "fma"}, {"avx512f"}, vector_flops(10, 4), fp64_fma_10},
+      {kFp64, "fma vfmadd231pd, 10 ymm", {"avx", "fma"}, {"avx512f"}, vector_flops(10, 4), fp64_fma_10},
       {kFp64, "avx512f vfmadd231pd, 12 zmm", {"avx512f"}, {}, vector_flops(12, 8), fp64_avx512_12},
       {kFp32, "sse2 mulps + addps", {"sse2"}, {"fma"}, 4 * 12 * 4, fp32_sse2},
-      {kFp32, "fma vfmadd231ps, 8 ymm", {"avx2", "fma"}, {"avx512f"}, vector_flops(8, 8), fp32_fma_8},
-      {kFp32, "fma vfmadd231ps, 10 ymm", {"avx2", "fma"}, {}, vector_flops(10, 8), fp32_fma_10},
-      {kFp32, "fma vfmadd231ps, 12 ymm", {"avx2", "fma"}, {"avx512f"}, vector_flops(12, 8), fp32_fma_12},
+      {kFp32, "fma vfmadd231ps, 8 ymm", {"avx", "fma"}, {"avx512f"}, vector_flops(8, 8), fp32_fma_8},
+      {kFp32, "fma vfmadd231ps, 10 ymm", {"avx", "fma"}, {}, vector_flops(10, 8), fp32_fma_10},
+      {kFp32, "fma vfmadd231ps, 12 ymm", {"avx", "fma"}, {"avx512f"}, vector_flops(12, 8), fp32_fma_12},
       {kFp32, "avx512f vfmadd231ps, 8 zmm", {"avx512f"}, {}, vector_flops(8, 16), fp32_avx512_8},
       {kFp32, "avx512f vfmadd231ps, 12 zmm", {"avx512f"}, {}, vector_flops(12, 16), fp32_avx512_12},
       {kFp32, "avx512f vfmadd231ps, 24 zmm", {"avx512f"}, {}, vector_flops(24, 16), fp32_avx512_24},

@@ -52,7 +52,7 @@ Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& l
   m.instances = plan.instances;
   m.batch = runner.rows();
   m.latency_ms = latency_of(load.latencies_ms);
-  m.throughput_per_s = load.rate_per_s() * static_cast<double>(runner.rows());
+  m.throughput_per_s = load.rate_per_s * static_cast<double>(runner.rows());
   m.ci95_percent = load.half_width_percent;
   m.samples = static_cast<int64_t>(load.latencies_ms.size());
   m.converged = load.verdict == Verdict::kConverged;
@@ -99,7 +99,9 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
   if (graph != nullptr && machine != nullptr) {
     const int usable = hw::usable_threads(*machine);
     RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));
-    RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(m.threads * m.instances, usable)));
+    // Each caller computes itself, beside the other threads of its session.
+    const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
+    RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
     set_beside_limit(m, cost::count(*graph), *limits, all,
                      m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1)));
   }

@@ -15,15 +15,22 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(20);
 
 struct Sample {
-  TimePoint end;
+  TimePoint begin, end;  // of the run itself
   Nanoseconds latency{};
+  engine::RunTimes times;
+  size_t caller = 0;
+};
+
+// The counted runs of one caller of a closed loop, which follow one another without a gap.
+struct Window {
+  TimePoint begin, end;
+  int64_t runs = 0;
 };
 
 // What one caller has seen; shared with the collector.
 struct alignas(64) Caller {
   std::mutex mutex;
   std::vector<Sample> fresh;   // guarded by mutex; the collector takes them away
-  engine::RunTimes sum;        // guarded by mutex
   std::optional<Error> error;  // guarded by mutex
 };
 
@@ -53,6 +60,7 @@ class Load {
         options_(options),
         schedule_(options),
         callers_(static_cast<size_t>(options.concurrency)),
+        windows_(callers_.size()),
         warm_up_(options.warm_up.value_or(WarmUpOptions{})),
         warm_(!options.warm_up),
         rule_(options.stop) {}
@@ -61,8 +69,7 @@ class Load {
     begin_ = counting_from_ = last_end_ = Clock::now();
     {
       std::vector<std::jthread> threads;
-      for (size_t i = 0; i < callers_.size(); ++i)
-        threads.emplace_back([this, i] { call(static_cast<int>(i), callers_[i]); });
+      for (size_t i = 0; i < callers_.size(); ++i) threads.emplace_back([this, i] { call(i, callers_[i]); });
       collect_until_content();
       stop_ = true;
     }
@@ -72,23 +79,21 @@ class Load {
   }
 
  private:
-  void call(int number, Caller& caller) {
+  void call(size_t number, Caller& caller) {
     prctl(PR_SET_TIMERSLACK, 1);  // [ns] Linux would otherwise let a sleep end up to 50 µs late
     while (!stop_.load(std::memory_order_relaxed)) {
       const TimePoint due = schedule_.next(begin_);
       if (schedule_.open() && !sleep_until(due)) return;
       engine::RunTimes times;
-      Status done = target_(number, times);
+      const TimePoint begin = Clock::now();
+      Status done = target_(static_cast<int>(number), times);
       const TimePoint end = Clock::now();
       std::lock_guard lock(caller.mutex);
       if (!done) {
         caller.error = done.error();
         return;
       }
-      caller.fresh.push_back({end, end - due});
-      caller.sum.input += times.input;
-      caller.sum.compute += times.compute;
-      caller.sum.output += times.output;
+      caller.fresh.push_back({begin, end, end - due, times, number});
     }
   }
 
@@ -111,16 +116,17 @@ class Load {
       interrupted_ = options_.interrupted && options_.interrupted();
       if (options_.progress) options_.progress(warm_ ? to_seconds(elapsed) / to_seconds(options_.stop.max_time) : 0);
     }
-    // Slow runs: those under way when the time ended still count, so that there is something to report.
-    if (!error_ && rule_.samples().empty() && !interrupted_) wait_for_one();
-  }
-
-  void wait_for_one() {
-    warm_ = true;
-    while (rule_.samples().empty() && !error_ && !(options_.interrupted && options_.interrupted())) {
+    // Slow runs: those under way when the time ended still count, so that every caller has its part in the rate.
+    while (!error_ && !interrupted_ && !every_caller_counts()) {
       std::this_thread::sleep_for(kLook);
       collect();
+      interrupted_ = options_.interrupted && options_.interrupted();
     }
+  }
+
+  bool every_caller_counts() const {
+    if (schedule_.open()) return !rule_.samples().empty();
+    return std::all_of(windows_.begin(), windows_.end(), [](const Window& window) { return window.runs > 0; });
   }
 
   void collect() {
@@ -129,23 +135,39 @@ class Load {
       std::lock_guard lock(caller.mutex);
       fresh.insert(fresh.end(), caller.fresh.begin(), caller.fresh.end());
       caller.fresh.clear();
-      sum_.input += std::exchange(caller.sum.input, {});
-      sum_.compute += std::exchange(caller.sum.compute, {});
-      sum_.output += std::exchange(caller.sum.output, {});
       if (caller.error) error_ = caller.error;
     }
     std::sort(fresh.begin(), fresh.end(), [](const Sample& a, const Sample& b) { return a.end < b.end; });
     if (fresh.empty()) return;
     last_end_ = fresh.back().end;
-    for (const Sample& sample : fresh) warm_ ? rule_.add(to_ms(sample.latency)) : warm_up_.add(to_ms(sample.latency));
-    if (!warm_ && warm_up_.steady(Clock::now() - begin_)) start_counting();
+    for (const Sample& sample : fresh) warm_ ? count(sample) : warm_up_.add(to_ms(sample.latency));
+    if (!warm_) {
+      for (const Sample& sample : fresh) add(sample.times);
+      if (warm_up_.steady(Clock::now() - begin_)) start_counting();
+    }
+  }
+
+  // In a closed loop, a run that began while warming up belongs to neither part: half of it is not counted.
+  void count(const Sample& sample) {
+    if (!schedule_.open() && sample.begin < counting_from_) return;
+    if (rule_.samples().empty()) sum_ = {};
+    rule_.add(to_ms(sample.latency));
+    add(sample.times);
+    Window& window = windows_[sample.caller];
+    if (window.runs++ == 0) window.begin = sample.begin;
+    window.end = sample.end;
+  }
+
+  void add(const engine::RunTimes& times) {
+    sum_.input += times.input;
+    sum_.compute += times.compute;
+    sum_.output += times.output;
   }
 
   // From the end of a request, so that the next one is counted whole.
   void start_counting() {
     warm_ = true;
     counting_from_ = last_end_;
-    sum_ = {};
   }
 
   LoadResult result() const {
@@ -154,16 +176,30 @@ class Load {
     result.half_width_percent = rule_.half_width_percent();
     result.verdict = verdict_;
     result.interrupted = interrupted_;
-    result.elapsed = last_end_ - counting_from_;
+    result.rate_per_s = rate();
     if (auto count = static_cast<int64_t>(result.latencies_ms.size()); count > 0)
       result.mean_times = {sum_.input / count, sum_.compute / count, sum_.output / count};
     return result;
+  }
+
+  // Of a closed loop: the callers' rates, each over its own whole runs; they do not end at the same moment. Of an open one,
+  // and of what little an interruption left: requests over time.
+  double rate() const {
+    const bool warming = rule_.samples().empty();
+    const Nanoseconds elapsed = last_end_ - (warming ? begin_ : counting_from_);
+    const auto requests = static_cast<double>(warming ? warm_up_.latencies().size() : rule_.samples().size());
+    if (warming || schedule_.open()) return elapsed.count() > 0 ? requests / to_seconds(elapsed) : 0;
+    double sum = 0;
+    for (const Window& window : windows_)
+      if (window.end > window.begin) sum += static_cast<double>(window.runs) / to_seconds(window.end - window.begin);
+    return sum;
   }
 
   const Target& target_;
   const LoadOptions& options_;
   Schedule schedule_;
   std::vector<Caller> callers_;
+  std::vector<Window> windows_;  // of the collecting thread
   std::atomic<bool> stop_ = false;
   TimePoint begin_;
 
@@ -175,7 +211,7 @@ class Load {
   Verdict verdict_ = Verdict::kContinue;
   bool interrupted_ = false;
   std::optional<Error> error_;
-  engine::RunTimes sum_;
+  engine::RunTimes sum_;  // of the counted runs; of those of the warm-up until there is one
   TimePoint last_end_;
 };
 

@@ -36,11 +36,8 @@ struct LoadResult {
   double half_width_percent = 0;     // of the mean latency, at StopOptions::confidence
   Verdict verdict = Verdict::kTimeOut;
   bool interrupted = false;
-  Nanoseconds elapsed{};        // from the end of warming up to the last end that counts
+  double rate_per_s = 0;        // of requests; in a closed loop the sum of the callers' own rates over whole runs
   engine::RunTimes mean_times;  // of the requests that count
-  double rate_per_s() const {
-    return elapsed.count() > 0 ? static_cast<double>(latencies_ms.size()) / to_seconds(elapsed) : 0;
-  }
 };
 
 Result<LoadResult> run_load(const Target& target, const LoadOptions& options);

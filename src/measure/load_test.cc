@@ -42,7 +42,7 @@ TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
   EXPECT_EQ(callers, (std::set<int>{0, 1, 2}));
   EXPECT_GT(result->latencies_ms.size(), 30u);
   EXPECT_GE(*std::min_element(result->latencies_ms.begin(), result->latencies_ms.end()), 5);
-  EXPECT_NEAR(result->rate_per_s(), 3 / (mean(result->latencies_ms) / 1e3), result->rate_per_s() * 0.1);
+  EXPECT_NEAR(result->rate_per_s, 3 / (mean(result->latencies_ms) / 1e3), result->rate_per_s * 0.1);
   EXPECT_EQ(result->mean_times.compute, milliseconds(4));
 }
 

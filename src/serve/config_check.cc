@@ -67,7 +67,7 @@ Status check_instances(const ModelConfig& config) {
     if (group.kind() == inference::ModelInstanceGroup::KIND_GPU || group.gpus_size() > 0)
       return unsupported("an instance group on a GPU", "use kind: KIND_CPU");
     if (group.count() < 0) return invalid(fmt::format("instance group '{}' has a negative count", group.name()));
-    total += group.count();
+    total += std::max(1, group.count());  // no count means one
   }
   if (total > kMaxInstances)
     return invalid(fmt::format("{} instances are more than the limit of {}", total, kMaxInstances));

@@ -56,7 +56,7 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
     return std::move(source).error();
   }
   table_.begin_load(model, source->versions);
-  Result<Versions> versions = load_versions(*source);
+  Result<Versions> versions = load_guarded(*source);
   if (!versions) {
     table_.fail_load(model, source->versions, versions.error().message);
     return std::move(versions).error();
@@ -66,6 +66,15 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
   versions->clear();  // the reaper waits until nobody holds what it ends
   reaper_.take(std::move(*retired));
   return {};
+}
+
+// Threads and memory may run out on the way: then this load fails, and nothing else.
+Result<Versions> LifeCycle::load_guarded(const ModelSource& source) {
+  try {
+    return load_versions(source);
+  } catch (const std::exception& e) {
+    return Error{Code::kExhausted, fmt::format("out of threads or memory ({}); use fewer instances", e.what())};
+  }
 }
 
 Result<Versions> LifeCycle::load_versions(const ModelSource& source) {

@@ -37,6 +37,7 @@ class LifeCycle {
 
  private:
   Status load_steps(const std::string& model, const LoadRequest& request);
+  Result<Versions> load_guarded(const ModelSource& source);
   Result<Versions> load_versions(const ModelSource& source);
   std::shared_ptr<std::mutex> turn_of(const std::string& model);
 

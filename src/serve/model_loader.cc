@@ -65,11 +65,15 @@ Status open_sessions(const OpenFunction& open, const plan::Plan& plan, const Mod
   sessions.resize(static_cast<size_t>(settings.instances));
   std::vector<Status> results(sessions.size());
   auto open_one = [&](size_t i) -> Status {
-    if (!sessions[i]) {
-      RIDGE_ASSIGN(sessions[i], open(plan));
+    try {
+      if (!sessions[i]) {
+        RIDGE_ASSIGN(sessions[i], open(plan));
+      }
+      BatchRunner runner(settings, *sessions[i]);
+      return warm_up(settings, runner);
+    } catch (const std::bad_alloc&) {
+      return Error{Code::kExhausted, "not enough memory to open and warm up the model; use fewer instances"};
     }
-    BatchRunner runner(settings, *sessions[i]);
-    return warm_up(settings, runner);
   };
   {
     std::vector<std::jthread> threads;
@@ -89,6 +93,8 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
   RIDGE_TRY(choose_directory(options, request, source));
   RIDGE_TRY(choose_config(request, source));
   RIDGE_TRY(check_config(*source.config, name));
+  for (const auto& output : source.config->output())  // before anything looks at the file
+    if (!output.label_filename().empty()) RIDGE_TRY(check_relative_path(output.label_filename()));
   RIDGE_ASSIGN(source.versions, choose_versions(version_policy_of(*source.config), list_versions(source.directory)));
   return source;
 }

@@ -23,12 +23,10 @@ RequestQueue::RequestQueue(QueueSettings settings, bool always_merge)
       policy_(settings_.batch) {}
 
 Status RequestQueue::add(JobPtr& job, TimePoint now) {
+  // A level that the model does not have is the default one, as in Triton: clients send one priority to all models.
   uint64_t priority = job->request.priority;
-  if (priority > levels_.size())
-    return Error{Code::kInvalid, "priority " + std::to_string(priority) + " is not one of the " +
-                                     std::to_string(levels_.size()) + " level(s) of model '" + job->request.model +
-                                     "'"};
-  size_t index = priority == 0 ? settings_.default_level : static_cast<size_t>(priority - 1);
+  bool known = priority > 0 && priority <= levels_.size();
+  size_t index = known ? static_cast<size_t>(priority - 1) : settings_.default_level;
   Level& level = levels_[index];
   const QueuePolicy& policy = settings_.levels[index];
   size_t limit = policy.max_size > 0 ? policy.max_size : settings_.size_limit;

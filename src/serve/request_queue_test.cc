@@ -104,11 +104,12 @@ TEST(RequestQueue, ServesHigherPriorityFirst) {
   EXPECT_EQ(take_all(queue), "a b c ");
 }
 
-TEST(RequestQueue, RefusesAnUnknownPriority) {
-  RequestQueue queue(settings_of_levels({{}}), false);
-  Status refused = add(queue, make_job("a", 1, 2, 2));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kInvalid);
+TEST(RequestQueue, AnUnknownPriorityIsTheDefaultLevel) {
+  RequestQueue queue(settings_of_levels({{}, {}, {}}, 1), false);
+  ASSERT_TRUE(add(queue, make_job("c", 4, 2, 3)));
+  ASSERT_TRUE(add(queue, make_job("b", 4, 2, 9)));
+  ASSERT_TRUE(add(queue, make_job("a", 4, 2, 1)));
+  EXPECT_EQ(take_all(queue), "a b c ");
 }
 
 TEST(RequestQueue, ExpiresWhatWaitedTooLong) {

@@ -68,6 +68,7 @@ bool Scheduler::take(Batch& batch) {
 
 TimePoint Scheduler::expire(TimePoint now, Jobs& expired) {
   std::lock_guard lock(mutex_);
+  if (now < announced_) return TimePoint::max();  // a later entry of the timer stands for all deadlines that are left
   queue_.expire(now, expired);
   announced_ = queue_.next_deadline();
   return announced_;

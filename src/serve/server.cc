@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stop_token>
@@ -54,7 +55,8 @@ class ModelServer final : public Server {
   RepositoryView seen_;  // written by load_all(), then by the poll thread only
   std::mutex poll_mutex_;
   std::condition_variable_any poll_wake_;
-  std::jthread poll_thread_;  // control mode poll
+  std::mutex poll_thread_mutex_;
+  std::jthread poll_thread_;  // control mode poll; guarded by poll_thread_mutex_
 };
 
 int ModelServer::loads_at_once() const {
@@ -79,7 +81,8 @@ void ModelServer::load_all() {
   if (options_.control == ControlMode::kPoll) seen_ = look_at_repositories();
   models_.load_many(startup_models(), loads_at_once());
   loaded_ = true;
-  if (options_.control == ControlMode::kPoll)
+  std::lock_guard lock(poll_thread_mutex_);
+  if (options_.control == ControlMode::kPoll && !draining_)
     poll_thread_ = std::jthread([this](const std::stop_token& stop) { poll(stop); });
 }
 
@@ -109,9 +112,9 @@ void ModelServer::poll(const std::stop_token& stop) {
 
 void ModelServer::drain() {
   begin_drain();
-  if (poll_thread_.joinable()) {
-    poll_thread_.request_stop();
-    poll_thread_.join();
+  {
+    std::lock_guard lock(poll_thread_mutex_);
+    poll_thread_ = {};  // asks it to stop and joins it
   }
   models_.close();
 }

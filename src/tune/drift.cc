@@ -76,8 +76,13 @@ Status DriftMeter::add(const TensorView& reference, const TensorView& other) {
   std::vector<double> b = elements(other);
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    double difference = a[i] == b[i] ? 0 : std::abs(b[i] - a[i]);  // also for two equal infinities
-    max_abs_ = std::isnan(difference) ? HUGE_VAL : std::max(max_abs_, difference);
+    if (std::isinf(a[i]) && a[i] == b[i]) continue;
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
+      max_abs_ = difference_ = HUGE_VAL;
+      continue;
+    }
+    double difference = std::abs(b[i] - a[i]);
+    max_abs_ = std::max(max_abs_, difference);
     difference_ += difference * difference;
     reference_ += a[i] * a[i];
     other_ += b[i] * b[i];
@@ -99,7 +104,9 @@ Status DriftMeter::add(const TensorView& reference, const TensorView& other) {
 Drift DriftMeter::result() const {
   Drift drift;
   drift.max_abs = max_abs_;
-  drift.relative_l2 = reference_ > 0 ? std::sqrt(difference_ / reference_) : (difference_ > 0 ? HUGE_VAL : 0);
+  drift.relative_l2 = std::isinf(difference_) ? HUGE_VAL
+                      : reference_ > 0        ? std::sqrt(difference_ / reference_)
+                                              : (difference_ > 0 ? HUGE_VAL : 0);
   double norms = std::sqrt(reference_) * std::sqrt(other_);
   drift.cosine = norms > 0 ? std::clamp(product_ / norms, -1.0, 1.0) : (difference_ > 0 ? 0 : 1);
   drift.top1_agreement = rows_ > 0 ? static_cast<double>(agreeing_rows_) / static_cast<double>(rows_) : 1;

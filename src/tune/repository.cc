@@ -83,8 +83,8 @@ Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
 
 Status write_version(const RepositoryEntry& entry, const fs::path& folder) {
   fs::path model_folder = fs::path(entry.model_file).parent_path();
-  RIDGE_TRY(link_or_copy(entry.model_file, folder / "model.onnx"));
-  // The onnx package refuses external data with several hard links, as a possible way out of the folder.
+  // Copies, not links: an exporter that writes the file anew in place would change what was tuned and is served.
+  RIDGE_TRY(copy_whole(entry.model_file, folder / "model.onnx"));
   for (const std::string& file : entry.external_files) RIDGE_TRY(copy_whole(model_folder / file, folder / file));
   return {};
 }

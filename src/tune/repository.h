@@ -15,7 +15,7 @@ namespace ridge::tune {
 
 struct RepositoryEntry {
   std::string name;                         // a folder name
-  std::string model_file;                   // becomes model.onnx, as a hard link where the file system allows
+  std::string model_file;                   // copied to model.onnx
   std::vector<std::string> external_files;  // its external data, relative to its folder; copied under the same names
   std::string config_pbtxt;
   std::string tuning_json;

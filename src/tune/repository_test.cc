@@ -142,6 +142,7 @@ TEST_F(RepositoryTest, HoldsModelExternalDataConfigurationAndTuning) {
   ASSERT_TRUE(saved) << saved.error().message;
   EXPECT_EQ(*saved, repository_ + "/net/1");
   EXPECT_EQ(content("net/1/model.onnx"), "graph");
+  EXPECT_EQ(fs::hard_link_count(repository_ + "/net/1/model.onnx"), 1u) << "a new export must not change it";
   EXPECT_EQ(content("net/1/data/weights.bin"), "weights");
   EXPECT_EQ(fs::hard_link_count(repository_ + "/net/1/data/weights.bin"), 1u) << "readers refuse linked external data";
   EXPECT_EQ(content("net/config.pbtxt"), "name: \"net\"\n");

@@ -69,7 +69,8 @@ Result<Explored> explore(Search& search, Contest& contest, Store& store, const T
       }
       if (!measured) return measured.error();
       known = std::move(measured).value();
-      store.keep(probe->candidate, probe->ordinal, *known);
+      // What failed once may work when there is more memory; it is tried again next time.
+      if (known->failure.empty()) store.keep(probe->candidate, probe->ordinal, *known);
     }
     search.report(probe->candidate, outcome_of(*known, options.goal.objective));
     explored.trials.emplace_back(probe->candidate, std::move(*known));

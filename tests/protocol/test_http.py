@@ -228,6 +228,15 @@ def test_bodies_over_the_json_limit_are_refused_without_harm(server):
     assert server.get("/v2/health/live").status == 200
 
 
+def test_a_refused_body_never_becomes_that_of_the_next_request(server):
+    chunk = b"%x\r\n" % (1 << 20) + body(9) + b" " * ((1 << 20) - len(body(9))) + b"\r\n"
+    with server.connect(timeout=60) as connection:
+        connection.send(message("POST", PATH, chunk * 65 + b"0\r\n\r\n", {"Transfer-Encoding": "chunked"}))
+        assert connection.read().status == 413
+        connection.send(message("POST", PATH, b""))
+        assert connection.read().status == 400
+
+
 def test_large_json_bodies_under_the_limit_are_served(server):
     values = [0.5] * 1000000
     answer = server.infer("identity_fp32", {"inputs": [fp32("x", [1, len(values)], values)]})

@@ -130,6 +130,27 @@ def test_files_sent_with_a_load_replace_the_directory(explicit, tmp_path):
     assert factor(explicit, "sent") == 9.0
 
 
+@pytest.mark.parametrize("label", ["../../../../..", "/etc/passwd", "a/../../b"])
+def test_label_files_may_not_escape(explicit, label):
+    config = {"output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [4], "label_filename": label}]}
+    assert load(explicit, "m", {"config": json.dumps(config)}).status >= 400
+    assert factor(explicit) == 1.0
+
+
+def test_the_index_shows_a_load_while_it_goes_on(explicit):
+    """A load that is busy with many instances does not hold up other control calls."""
+    models.work(explicit.root / "slow" / "1" / "model.onnx")
+    (explicit.root / "slow" / "config.pbtxt").write_text("instance_group { count: 64 kind: KIND_CPU }\n")
+    thread = threading.Thread(target=load, args=(explicit, "slow"))
+    thread.start()
+    seen = set()
+    while thread.is_alive():
+        seen.add(index(explicit).get(("slow", "1"), {}).get("state"))
+    thread.join()
+    assert "LOADING" in seen
+    assert unload(explicit, "slow").status == 200
+
+
 def test_running_requests_finish_when_their_model_is_unloaded_or_reloaded(tmp_path):
     models.work(tmp_path / "work" / "1" / "model.onnx")
     with Server(tmp_path, "--model-control-mode=explicit", "--load-model=*") as server:

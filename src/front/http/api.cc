@@ -219,7 +219,8 @@ void Api::control(const Request& request, const Route& route, Responder responde
   Result<std::shared_ptr<const Body>> body = plain_body(request);
   if (!body) return responder.send(refusal_of_body(body.error()));
   auto held = std::make_shared<Responder>(std::move(responder));
-  bool accepted = control_.run([this, held, body = *body, endpoint = route.endpoint, model = route.model] {
+  ControlThread& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;
+  bool accepted = thread.run([this, held, body = *body, endpoint = route.endpoint, model = route.model] {
     if (endpoint == Endpoint::kIndex)
       held->send(run_index(service_, body->text()));
     else if (endpoint == Endpoint::kLoad)

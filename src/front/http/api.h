@@ -44,7 +44,8 @@ class Api final : public Handler {
   ApiOptions options_;
   std::function<std::string()> metrics_;
   std::vector<InferDecoder> decoders_;  // one per I/O thread
-  ControlThread control_;
+  ControlThread loads_;                 // load, which may take minutes
+  ControlThread control_;               // index and unload, which do not wait for it
 };
 
 // Answers GET /metrics alone: the handler of the metrics port.

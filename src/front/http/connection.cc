@@ -94,6 +94,7 @@ void Connection::on_input(const ErrorCode& ec, size_t count) {
   if (ec) return close();
   end_ += count;
   moved_ += count;
+  last_moved_ = Clock::now();
   if (phase_ == Phase::kLingering) {
     begin_ = end_ = 0;
     return read_input();
@@ -108,6 +109,7 @@ void Connection::on_body(const ErrorCode& ec, size_t count) {
   body_->commit(count);
   remaining_ -= count;
   moved_ += count;
+  last_moved_ = Clock::now();
   advance();
   thread_.run_completions();
 }
@@ -161,6 +163,7 @@ bool Connection::advance_head() {
 void Connection::begin_content() {
   const Head& head = parser_.head();
   keep_alive_ = head.keep_alive;
+  body_.reset();  // of a request that was refused
   if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
   phase_began_ = Clock::now();
   moved_ = 0;
@@ -216,6 +219,7 @@ bool Connection::advance_chunks() {
   } else if (step.event == RequestParser::Event::kNeedMore) {
     read_input();
   } else if (received > limit_) {
+    body_.reset();
     phase_ = Phase::kHandling;
     Responder(thread_.mailbox(), id_).send(error_response(413, too_long));
   } else {
@@ -300,6 +304,7 @@ void Connection::write() {
     }
     if (ec) return close();
     moved_ += count;
+    last_moved_ = Clock::now();
     while (count > 0) {
       size_t taken = std::min(count, pieces_[next_piece_].size());
       pieces_[next_piece_] += taken;
@@ -338,7 +343,9 @@ void Connection::linger() {
 TimePoint Connection::stall_deadline() const {
   const ServerOptions& options = thread_.options();
   double earned_s = static_cast<double>(moved_) / static_cast<double>(options.slowest_bytes_per_s);
-  return phase_began_ + options.stall_timeout + from_seconds(earned_s);
+  // Bytes that moved fast earn no right to be silent afterwards.
+  TimePoint silent = std::max(last_moved_, phase_began_) + options.stall_timeout;
+  return std::min(phase_began_ + options.stall_timeout + from_seconds(earned_s), silent);
 }
 
 void Connection::enforce_deadline(TimePoint now) {

@@ -68,6 +68,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint64_t id_;
   Phase phase_ = Phase::kHead;
   TimePoint phase_began_;
+  TimePoint last_moved_;
   uint64_t moved_ = 0;  // [bytes] in this phase
 
   std::string input_;  // bytes [begin_, end_) are not consumed yet

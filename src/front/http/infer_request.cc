@@ -233,8 +233,11 @@ Status read_request_parameters(const dom::element& value, DecodedRequest& decode
   if (binary) {
     RIDGE_ASSIGN(decoded.format.binary, read_bool(*binary, "parameter 'binary_data_output'"));
   }
-  if (priority) {  // checked, as Triton does; there is one priority
-    if (!priority->is_uint64()) RIDGE_TRY(read_unsigned(*priority, "parameter 'priority'"));
+  if (priority) {
+    if (priority->is_uint64())
+      decoded.request.priority = priority->get_uint64().value_unsafe();
+    else
+      RIDGE_TRY(read_unsigned(*priority, "parameter 'priority'"));
   }
   if (timeout) {
     RIDGE_ASSIGN(int64_t microseconds, read_unsigned(*timeout, "parameter 'timeout' [microseconds]"));

@@ -114,7 +114,7 @@ void IoThread::tick() {
   run_completions();
   ticker_.expires_after(tick_period(options_));
   ticker_.async_wait([this](const boost::system::error_code& ec) {
-    if (!ec) tick();
+    if (!ec && !closed_) tick();  // a wait that was over before it could be cancelled comes without an error
   });
 }
 
@@ -176,6 +176,7 @@ void IoThread::begin_drain() {
 
 void IoThread::close_all() {
   draining_ = true;
+  closed_ = true;
   for_each_connection([](Connection& connection) { connection.close(); });
   ticker_.cancel();
 }

@@ -100,6 +100,7 @@ class IoThread {
   std::shared_ptr<Mailbox> mailbox_;
   BodyPool bodies_;
   boost::asio::steady_timer ticker_;
+  bool closed_ = false;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
   bool draining_ = false;
