@@ -1,5 +1,6 @@
 // The reference models against counts that others published.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -14,7 +15,8 @@ namespace {
 class ReferenceModel {
  public:
   explicit ReferenceModel(const std::string& name)
-      : path_(std::filesystem::path(::testing::TempDir()) / ("published_" + name + ".onnx")) {
+      : path_(std::filesystem::path(::testing::TempDir()) /
+              ("published_" + name + "_" + std::to_string(getpid()) + ".onnx")) {
     auto made = model::make(name, {}, path_.string());
     if (!made) ADD_FAILURE() << made.error().message;
   }

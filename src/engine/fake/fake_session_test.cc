@@ -1,6 +1,7 @@
 #include "engine/fake/fake_session.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -92,7 +93,7 @@ TEST(FakeScript, LatencyFollowsRowsThreadsJitterAndStalls) {
 }
 
 TEST(FakeScript, IsReadFromAFileAndOptionsWin) {
-  std::string path = testing::TempDir() + "/script.fake.json";
+  std::string path = testing::TempDir() + "/script" + std::to_string(getpid()) + ".fake.json";
   ASSERT_TRUE(write_file_atomically(
                   path, R"({"inputs":[{"name":"ids","type":"INT64","shape":[-1]}],"latency_ms":3,"load_ms":1})")
                   .ok());

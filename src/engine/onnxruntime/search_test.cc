@@ -1,6 +1,7 @@
 #include "engine/onnxruntime/search.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,7 +14,8 @@ namespace fs = std::filesystem;
 class Search : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    root_ = fs::path(testing::TempDir()) /
+            (testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(getpid()));
     fs::remove_all(root_);
     fs::create_directories(root_ / "project" / "build");
     around_.executable_folder = (root_ / "project" / "build").string();

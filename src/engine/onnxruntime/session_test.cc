@@ -1,6 +1,7 @@
 #include "engine/onnxruntime/session.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -53,7 +54,8 @@ class OnnxRuntimeSession : public testing::Test {
   void SetUp() override {
     Result<const Library*> library = load("");
     if (!library) GTEST_SKIP() << library.error().message;
-    folder_ = testing::TempDir() + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = testing::TempDir() + "/" + testing::UnitTest::GetInstance()->current_test_info()->name() +
+              std::to_string(getpid());
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
