@@ -9,6 +9,7 @@
 
 #include "cli/bench_device.h"
 #include "cli/interruption.h"
+#include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
@@ -70,20 +71,13 @@ Result<Request> request_of(const Options& options) {
   Request request;
   request.binding.batch = options.batch.value_or(1);
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
-  for (const std::string& option : options.engine_options) {
-    size_t equals = option.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Error{Code::kInvalid, "--engine-option takes KEY=VALUE, given '" + option + "'"};
-    request.engine_options[option.substr(0, equals)] = option.substr(equals + 1);
-  }
+  RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   return request;
 }
 
 // What is still missing to measure the model: nothing if ok. Wrong usage too, but only the file can tell.
 Status check_bound(const Options& options, const model::Graph& graph) {
-  if (!graph.unbound.empty())
-    return Error{Code::kInvalid, fmt::format("{} leaves open: {}; give each a value, e.g. --shape {}=128",
-                                             options.model, fmt::join(graph.unbound, ", "), graph.unbound.front())};
+  RIDGE_TRY(check_symbols(options.model, graph));
   for (const model::GraphInput& input : graph.input_specs) {
     const Shape& shape = input.spec.shape;
     if (std::any_of(shape.begin(), shape.end(), [](int64_t d) { return d < 0; }))
@@ -100,17 +94,6 @@ Status check_bound(const Options& options, const model::Graph& graph) {
                              "an open first dimension",
                              options.model, shape_text(graph.input_specs.front().spec.shape), *options.batch)};
   return {};
-}
-
-std::map<std::string, Shape> input_shapes(const model::Graph& graph) {
-  std::map<std::string, Shape> shapes;
-  for (const model::GraphInput& input : graph.input_specs) shapes[input.spec.name] = input.spec.shape;
-  return shapes;
-}
-
-int64_t rows_of(const model::Graph& graph) {
-  bool known = !graph.input_specs.empty() && !graph.input_specs.front().spec.shape.empty();
-  return known ? graph.input_specs.front().spec.shape.front() : 1;
 }
 
 measure::BenchOptions bench_options(const Options& options, Progress& progress) {

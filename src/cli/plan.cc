@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
@@ -55,9 +56,8 @@ Result<Request> request_of(const Options& options) {
 
 Result<model::Graph> read_bound(const Options& options, const Request& request) {
   RIDGE_ASSIGN(model::Graph graph, model::read(options.model, request.binding));
-  if (graph.unbound.empty()) return graph;
-  return Error{Code::kInvalid, fmt::format("{} leaves open: {}; give each a value, e.g. --shape {}=128", options.model,
-                                           fmt::join(graph.unbound, ", "), graph.unbound.front())};
+  RIDGE_TRY(check_symbols(options.model, graph));
+  return graph;
 }
 
 std::map<std::string, Shape> input_shapes(const model::Graph& graph) {

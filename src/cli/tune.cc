@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/interruption.h"
+#include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
@@ -85,12 +86,7 @@ Result<Request> request_of(const Options& options) {
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   request.goal.objective = options.objective == "latency" ? tune::Objective::kLatency : tune::Objective::kThroughput;
   request.goal.p99_ms = options.p99_ms;
-  for (const std::string& option : options.engine_options) {
-    size_t equals = option.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Error{Code::kInvalid, "--engine-option " + option + ": expected KEY=VALUE"};
-    request.engine_options[option.substr(0, equals)] = option.substr(equals + 1);
-  }
+  RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   return request;
 }
 
@@ -107,11 +103,9 @@ Result<model::Graph> read(const Request& request, int64_t batch) {
   binding.batch = batch;
   for (auto& [name, shape] : binding.shapes)
     if (!shape.empty()) shape[0] *= batch;
-  const std::string& file = request.options.model;
-  RIDGE_ASSIGN(model::Graph graph, model::read(file, binding));
-  if (graph.unbound.empty()) return graph;
-  return Error{Code::kInvalid, fmt::format("{} leaves open: {}; give each a value, e.g. --shape {}=128", file,
-                                           fmt::join(graph.unbound, ", "), graph.unbound.front())};
+  RIDGE_ASSIGN(model::Graph graph, model::read(request.options.model, binding));
+  RIDGE_TRY(check_symbols(request.options.model, graph));
+  return graph;
 }
 
 // Costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
@@ -128,9 +122,8 @@ plan::Plan plan_of(const Request& request, const model::Graph& graph) {
   plan.engine = request.options.engine;
   plan.engine_library = request.options.engine_library;
   plan.options = request.engine_options;
-  for (const model::GraphInput& input : graph.input_specs) plan.shapes[input.spec.name] = input.spec.shape;
-  if (!graph.input_specs.empty() && !graph.input_specs.front().spec.shape.empty())
-    plan.batch = graph.input_specs.front().spec.shape.front();
+  plan.shapes = input_shapes(graph);
+  plan.batch = rows_of(graph);
   return plan;
 }
 
