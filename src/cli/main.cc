@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -30,22 +30,6 @@ const std::vector<Row> kVerbs = {
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
     {"serve", "serve a repository over the Open Inference Protocol (KServe v2), with Triton's extensions", serve},
 };
-
-// Levenshtein distance: least number of inserted, deleted or replaced characters.
-size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < from.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < to.size(); ++j) {
-      size_t above = row[j + 1];
-      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (from[i] == to[j] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
 
 void print_overview() {
   print(cli_help("ridge"));

@@ -1,0 +1,18 @@
+// What a person probably meant: the known names that are nearest to a mistyped one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridge {
+
+// Levenshtein distance: least number of inserted, deleted or replaced characters.
+size_t edit_distance(std::string_view from, std::string_view to);
+
+// Up to `most` of `names`, nearest first: those that contain `wanted`, and those that are a few typing errors away. Case,
+// blanks, '-' and '_' do not count. Empty when nothing is near.
+std::vector<std::string> nearest(std::string_view wanted, std::span<const std::string> names, size_t most = 3);
+
+}  // namespace ridge
