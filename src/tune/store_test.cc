@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -148,5 +149,24 @@ TEST_F(StoreTest, TwoRunsAtOnceKeepAllTheirResults) {
   for (int i = 0; i < 2 * kEach; ++i) EXPECT_TRUE(store.find(candidate_, i)) << i;
 }
 
+TEST_F(StoreTest, RunsThatBeginTogetherOnANewFileAllUseIt) {
+  constexpr int kRuns = 8;
+  for (int round = 0; round < 20; ++round) {
+    std::string file = file_ + std::to_string(round);
+    std::barrier together(kRuns);
+    std::atomic<int> usable = 0;
+    {
+      std::vector<std::jthread> runs;
+      for (int i = 0; i < kRuns; ++i)
+        runs.emplace_back([&] {
+          together.arrive_and_wait();
+          usable += Store(file, key_).usable() ? 1 : 0;
+        });
+    }
+    EXPECT_EQ(usable, kRuns);
+  }
+}
+
 }  // namespace
 }  // namespace ridge::tune
+
