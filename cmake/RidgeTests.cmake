@@ -22,7 +22,8 @@ function(ridge_script_test label name file)
     set_tests_properties("${label}.${name}" PROPERTIES RUN_SERIAL ON)
   endif()
   if(marks MATCHES "ctest: timeout ([0-9]+)")
-    set_tests_properties("${label}.${name}" PROPERTIES TIMEOUT "${CMAKE_MATCH_1}")
+    # What may take long begins first, beside the short ones.
+    set_tests_properties("${label}.${name}" PROPERTIES TIMEOUT "${CMAKE_MATCH_1}" COST "${CMAKE_MATCH_1}")
   endif()
   # A changed mark takes effect at the next build.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")

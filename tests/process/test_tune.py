@@ -83,7 +83,7 @@ def wait_for(condition, seconds=60):
 
 
 def test_finds_what_the_script_favours_and_writes_a_repository(environment, identity, tmp_path):
-    result = tuned(environment, identity, "-o", tmp_path / "repo", *FAKE, "--seconds", "20")
+    result = tuned(environment, identity, "-o", tmp_path / "repo", *FAKE, "--seconds", "10")
     assert result["choice"] == "tuned"
     assert result["speedup"] > 2
     assert result["best"]["batch"] == 4
@@ -118,11 +118,11 @@ def test_killed_run_resumes_without_measuring_again_what_it_had(environment, ide
 
 
 def test_repeated_run_measures_only_the_confirmation(environment, identity):
-    first = tuned(environment, identity, *FAKE, "--seconds", "20")
-    second = tuned(environment, identity, *FAKE, "--seconds", "20")
+    first = tuned(environment, identity, *FAKE, "--seconds", "10")
+    second = tuned(environment, identity, *FAKE, "--seconds", "10")
     assert second["reused"] == second["trials"] == first["trials"]
     assert second["candidate"] == first["candidate"]
-    third = tuned(environment, identity, *FAKE, "--seconds", "20", "--store", os.path.join(environment["XDG_CACHE_HOME"], "other"))
+    third = tuned(environment, identity, *FAKE, "--trials", "2", "--store", os.path.join(environment["XDG_CACHE_HOME"], "other"))
     assert third["reused"] == 0
 
 
