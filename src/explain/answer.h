@@ -34,8 +34,8 @@ struct Listed {
   std::string title;
 };
 
-// Everything of one subject, of "codes" (in the order of the catalogue), of "flags", or of all for an empty word. Empty when the
-// subject does not exist.
+// Everything of one subject, of "codes" (in the order of the catalogue), of "flags", or of all for an empty word; "terms" takes in
+// hardware, serving and distributed, "errors" the codes. Empty when the subject does not exist.
 std::vector<Listed> list(const Book& book, std::string_view subject, Language language);
 
 // The words that list() takes.
