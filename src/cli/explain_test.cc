@@ -1,4 +1,5 @@
-// What only this folder can see together: the metrics that the server exports, the options that the verbs document, and the book.
+// What only this folder can see together: the metrics that the server exports, the options that the verbs document, and
+// the book.
 #include <gtest/gtest.h>
 
 #include <algorithm>
