@@ -2,6 +2,7 @@
 
 #include "cli/model_options.h"
 #include "cli/terminal.h"
+#include "cost/live_activations.h"
 #include "hw/probe.h"
 #include "plan/first_plan.h"
 
@@ -74,6 +75,9 @@ Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
   study.plan = plan_of(study);
   RIDGE_ASSIGN(study.limits, limits_of(study.device, study.plan.threads));
   study.forecast = forecast_of(study, request.batch.first, study.costs);
+  std::vector<double> live = cost::live_activations(study.graph, request.precision);
+  for (size_t n = 0; n < live.size(); ++n)
+    if (study.forecast.layers[n].runs) study.forecast.layers[n].live_bytes = live[n];
   RIDGE_ASSIGN(study.curve, curve_of(study));
   return study;
 }
