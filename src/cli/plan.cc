@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/model_options.h"
+#include "cli/plan_estimate.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
@@ -26,11 +27,18 @@ struct Options {
   std::string precision = "fp32";
   int layers = 20;
   bool fresh = false;
+  bool calibrate = false;
+  int instances = 1;
   bool json = false;
 };
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("MODEL", options.model)->required();
+  auto* model = app.add_option("MODEL", options.model);
+  auto* calibrate = app.add_flag("--calibrate", options.calibrate);
+  app.callback([model, calibrate] {
+    if (model->count() + calibrate->count() == 0) throw CLI::RequiredError("MODEL");
+  });
+  app.add_option("--instances", options.instances)->check(CLI::PositiveNumber);
   app.add_option("--batch,-b", options.batch)->check(CLI::PositiveNumber);
   app.add_option("--shape", options.shapes);
   app.add_option("--threads,-t", options.threads)->check(CLI::PositiveNumber);
@@ -77,6 +85,7 @@ Result<hw::Machine> know_machine(const Options& options) {
 struct Answer {
   plan::Forecast forecast;
   plan::Plan plan;
+  std::optional<plan::Estimate> estimate;
 };
 
 // read → estimate → probe → plan → forecast
@@ -87,7 +96,11 @@ Result<Answer> answer(const Options& options, const Request& request) {
   plan::Wishes wishes{options.model, input_shapes(graph), options.batch, options.threads, request.precision};
   plan::Plan plan = plan::first_plan(machine, costs, wishes);
   RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(machine, plan.threads));
-  return Answer{plan::forecast(options.model, options.batch, request.precision, costs, limits), plan};
+  if (options.calibrate) RIDGE_TRY(calibrate_machine(machine, options.fresh));
+  const plan::EstimateOptions how{.threads = plan.threads, .instances = options.instances, .rows = rows_of(graph)};
+  RIDGE_ASSIGN(auto estimate, estimate_model(graph, machine, request.precision, how));
+  return Answer{plan::forecast(options.model, options.batch, request.precision, costs, limits), plan,
+                std::move(estimate)};
 }
 
 std::string limit_text(cost::Limiter limiter) { return std::string(cost::limiter_name(limiter)); }
@@ -107,34 +120,39 @@ std::string layer_table(const plan::Forecast& forecast, int most) {
   return table({"layer", "operator", "FLOPs", "bytes", "FLOP/byte", "bound", "limiter"}, rows, "llrrrrl");
 }
 
-std::string summary_table(const plan::Forecast& f) {
+std::string summary_table(const Answer& answer) {
+  const plan::Forecast& f = answer.forecast;
   std::string rate =
       f.bound.ms > 0 ? fmt::format("{:.4g} items/s", 1e3 * static_cast<double>(f.batch) / f.bound.ms) : "-";
-  return table(
-      {},
-      {{"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
-       {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
-       {"bytes", format_bytes(f.bytes),
-        "layer by layer, each operand once; at least " + format_bytes(f.compulsory_bytes) + " for the whole (derived)"},
-       {"memory", format_bytes(f.inference_bytes),
-        "weights and at most " + format_bytes(f.peak_activation_bytes) + " of activations (derived)"},
-       {"intensity", fmt::format("{:.1f} FLOP/byte", f.bytes > 0 ? f.flops / f.bytes : 0),
-        fmt::format("ridge point of the device: {:.1f} FLOP/byte (measured)", f.ridge_point)},
-       {"bound", format_ms(f.bound.ms),
-        fmt::format("limited by {}: compute {}, memory {} (derived from measured limits)", limit_text(f.bound.limiter),
-                    format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms))},
-       {"at most", rate, "what no engine on this device can beat"}},
-      "lrl");
+  std::vector<std::vector<std::string>> rows = {
+      {"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
+      {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
+      {"bytes", format_bytes(f.bytes),
+       "layer by layer, each operand once; at least " + format_bytes(f.compulsory_bytes) + " for the whole (derived)"},
+      {"memory", format_bytes(f.inference_bytes),
+       "weights and at most " + format_bytes(f.peak_activation_bytes) + " of activations (derived)"},
+      {"intensity", fmt::format("{:.1f} FLOP/byte", f.bytes > 0 ? f.flops / f.bytes : 0),
+       fmt::format("ridge point of the device: {:.1f} FLOP/byte (measured)", f.ridge_point)},
+      {"bound", format_ms(f.bound.ms),
+       fmt::format("limited by {}: compute {}, memory {} (derived from measured limits)", limit_text(f.bound.limiter),
+                   format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms))},
+      {"at most", rate, "what no engine on this device can beat"}};
+  if (answer.estimate)
+    for (std::vector<std::string>& row : estimate_rows(*answer.estimate, f.bound.ms)) rows.push_back(std::move(row));
+  return table({}, rows, "lrl");
 }
 
 void render(const Answer& answer, int layers) {
   const plan::Forecast& f = answer.forecast;
   print(fmt::format("{} · batch {} · {} · {}, {} thread{}\n", f.model, f.batch, precision_name(f.precision), f.device,
                     f.threads, f.threads == 1 ? "" : "s"));
-  print(summary_table(f));
+  print(summary_table(answer));
   for (const std::string& reason : answer.plan.reasons) print("plan: " + reason);
   for (const std::string& note : f.notes) print("note: " + note);
+  if (answer.estimate)
+    for (const std::string& note : answer.estimate->notes) print("note: " + note);
   if (layers > 0) print("\n" + layer_table(f, layers));
+  if (layers > 0 && answer.estimate) print("\n" + estimate_table(*answer.estimate, layers));
 }
 
 }  // namespace
@@ -149,11 +167,19 @@ int plan(std::span<const std::string> arguments) {
     fail("plan", request.error());
     return kUsage;
   }
+  if (options.model.empty()) {
+    Result<hw::Machine> machine = know_machine(options);
+    if (!machine) return fail("plan", machine.error());
+    Status calibrated = calibrate_machine(*machine, options.fresh);
+    return calibrated ? kDone : fail("plan", calibrated.error());
+  }
   Result<Answer> result = answer(options, *request);
   if (!result) return fail("plan", result.error());
-  if (options.json)
-    print_json(plan::to_json(result->forecast));
-  else
+  if (options.json) {
+    Json json = plan::to_json(result->forecast);
+    if (result->estimate) add_estimate(json, *result->estimate);
+    print_json(json);
+  } else
     render(*result, options.layers);
   return kDone;
 }
