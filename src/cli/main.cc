@@ -25,10 +25,12 @@ struct Row {
 // In the order in which a user meets them. One row per verb.
 const std::vector<Row> kVerbs = {
     {"make", "write a reference model with random weights", make},
+    {"gpus", "the catalogue of GPUs: peaks and where they come from, comparison, which one for a model", gpus},
     {"plan", "what a model costs and the least time this machine needs for it", plan},
     {"bench", "measure a model, or the device itself, beside the limit of this machine", bench},
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
     {"serve", "serve a repository over the Open Inference Protocol (KServe v2), with Triton's extensions", serve},
+    {"explain", "what a term, an option, an error code or a pasted message means, and what to do", explain},
 };
 
 void print_overview() {

@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/interruption.h"
+#include "cli/plan_study.h"
 #include "cli/terminal.h"
 #include "measure/calibrate.h"
 #include "measure/calibration_store.h"
 
 namespace ridge::cli {
+namespace {
 
 Status calibrate_machine(const hw::Machine& machine, bool fresh) {
   const std::string folder = measure::default_calibration_folder();
@@ -39,16 +41,26 @@ Status calibrate_machine(const hw::Machine& machine, bool fresh) {
   return {};
 }
 
-Result<std::optional<plan::Estimate>> estimate_model(const model::Graph& graph, const hw::Machine& machine,
-                                                     Precision precision, const plan::EstimateOptions& options) {
-  if (precision != Precision::kFp32) return std::optional<plan::Estimate>();
-  auto efficiency = measure::recall_calibration(measure::default_calibration_folder(), machine.id);
-  if (!efficiency) {
-    say("no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes");
-    return std::optional<plan::Estimate>();
-  }
-  RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *efficiency, machine, options));
-  return std::optional<plan::Estimate>(std::move(estimate));
+}  // namespace
+
+Status calibrate_this_machine(const PlanRequest& request) {
+  RIDGE_ASSIGN(PlanDevice device, know_device(request));
+  if (!device.machine)
+    return Error{Code::kInvalid, "--calibrate measures this machine; a device of the catalogue is not here"};
+  return calibrate_machine(*device.machine, request.options.fresh);
+}
+
+Result<std::optional<plan::Efficiency>> known_efficiency(const hw::Machine& machine, const PlanOptions& options) {
+  if (options.calibrate) RIDGE_TRY(calibrate_machine(machine, options.fresh));
+  return measure::recall_calibration(measure::default_calibration_folder(), machine.id);
+}
+
+std::vector<std::string> estimate_notes(const Study& study) {
+  if (study.estimate) return study.estimate->notes;
+  if (!study.device.machine) return {};
+  if (study.request.precision != Precision::kFp32)
+    return {"no estimate: what was calibrated is FP32, as ONNX Runtime's CPU provider computes"};
+  return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
 }
 
 std::vector<std::vector<std::string>> estimate_rows(const plan::Estimate& e, double bound_ms) {

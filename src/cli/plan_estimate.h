@@ -14,13 +14,19 @@
 
 namespace ridge::cli {
 
-// Measures (1 to 4 minutes, with progress) and keeps the calibration of `machine`; says where on stderr. Unless `fresh`, a
-// machine that is calibrated stays so.
-Status calibrate_machine(const hw::Machine& machine, bool fresh);
+struct Study;
+struct PlanOptions;
+struct PlanRequest;
 
-// The estimate, or nothing if the machine is not calibrated: then a hint is printed on stderr, once.
-Result<std::optional<plan::Estimate>> estimate_model(const model::Graph& graph, const hw::Machine& machine,
-                                                     Precision precision, const plan::EstimateOptions& options);
+// `ridge plan --calibrate` without a model: reads this machine and calibrates it.
+Status calibrate_this_machine(const PlanRequest& request);
+
+// What is known of `machine`; with --calibrate it is measured first (two to four minutes, with progress; kept; where is said
+// on stderr), unless it is known and --fresh was not given.
+Result<std::optional<plan::Efficiency>> known_efficiency(const hw::Machine& machine, const PlanOptions& options);
+
+// On what the estimate had to assume, or how to get one.
+std::vector<std::string> estimate_notes(const Study& study);
 
 // Rows for the summary: what, figure, explanation.
 std::vector<std::vector<std::string>> estimate_rows(const plan::Estimate& estimate, double bound_ms);

@@ -1,0 +1,96 @@
+#include "cli/plan_study.h"
+
+#include "cli/model_options.h"
+#include "cli/plan_estimate.h"
+#include "cli/terminal.h"
+#include "hw/probe.h"
+#include "plan/first_plan.h"
+
+namespace ridge::cli {
+namespace {
+
+Result<hw::Machine> know_machine(bool fresh) {
+  Progress progress("measure this machine");
+  hw::LimitOptions how;
+  how.fresh = fresh;
+  how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
+  return hw::know(how);
+}
+
+plan::Plan plan_of(const Study& study) {
+  const PlanOptions& options = study.request.options;
+  if (!study.device.machine) return {};
+  plan::Wishes wishes{options.model, input_shapes(study.graph), study.request.batch.first, options.threads,
+                      study.request.precision};
+  return plan::first_plan(*study.device.machine, study.costs, wishes);
+}
+
+plan::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs& costs) {
+  plan::Forecast forecast =
+      plan::forecast(study.request.options.model, batch, study.request.precision, costs, study.limits);
+  if (study.device.card) forecast.device_kind = "gpu";
+  forecast.device_memory_bytes = study.device.memory_bytes;
+  return forecast;
+}
+
+// None for a device of the catalogue, another precision than was calibrated, or a machine that was not.
+Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
+  std::optional<plan::Estimate> none;
+  if (!study.efficiency || study.request.precision != Precision::kFp32) return none;
+  const plan::EstimateOptions how{
+      .threads = study.plan.threads, .instances = study.request.options.instances, .rows = rows_of(graph)};
+  RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *study.efficiency, *study.device.machine, how));
+  return std::optional<plan::Estimate>(std::move(estimate));
+}
+
+Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
+  std::vector<plan::CurvePoint> curve;
+  if (!study.request.batch.is_curve()) return curve;
+  for (int64_t batch : plan::batches_of(study.request.batch)) {
+    model::Binding binding = study.request.binding;
+    binding.batch = batch;
+    RIDGE_ASSIGN(model::Graph graph, model::read(study.request.options.model, binding));
+    cost::Costs costs = cost::count(graph, study.request.precision);
+    curve.push_back(plan::curve_point(forecast_of(study, batch, costs)));
+    RIDGE_ASSIGN(std::optional<plan::Estimate> estimate, estimate_of(study, graph));
+    if (estimate) curve.back().estimate_ms = estimate->ms;
+  }
+  return curve;
+}
+
+}  // namespace
+
+Result<PlanDevice> know_device(const PlanRequest& request) {
+  PlanDevice device;
+  if (request.device) {
+    device.card = request.device;
+    device.memory_bytes = request.device->memory_bytes.value_or(0);
+    return device;
+  }
+  RIDGE_ASSIGN(device.machine, know_machine(request.options.fresh));
+  const hw::Memory& memory = device.machine->memory;
+  device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
+  return device;
+}
+
+Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads) {
+  if (device.card) return cost::limits_of(*device.card);
+  return cost::limits_of(*device.machine, threads);
+}
+
+Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
+  Study study;
+  study.request = request;
+  study.graph = std::move(graph);
+  study.costs = cost::count(study.graph, request.precision);
+  RIDGE_ASSIGN(study.device, know_device(request));
+  study.plan = plan_of(study);
+  RIDGE_ASSIGN(study.limits, limits_of(study.device, study.plan.threads));
+  study.forecast = forecast_of(study, request.batch.first, study.costs);
+  if (study.device.machine) RIDGE_ASSIGN(study.efficiency, known_efficiency(*study.device.machine, request.options));
+  RIDGE_ASSIGN(study.estimate, estimate_of(study, study.graph));
+  RIDGE_ASSIGN(study.curve, curve_of(study));
+  return study;
+}
+
+}  // namespace ridge::cli
