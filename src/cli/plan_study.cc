@@ -87,7 +87,9 @@ Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
   study.plan = plan_of(study);
   RIDGE_ASSIGN(study.limits, limits_of(study.device, study.plan.threads));
   study.forecast = forecast_of(study, request.batch.first, study.costs);
-  if (study.device.machine) RIDGE_ASSIGN(study.efficiency, known_efficiency(*study.device.machine, request.options));
+  if (study.device.machine) {
+    RIDGE_ASSIGN(study.efficiency, known_efficiency(*study.device.machine, request.options));
+  }
   RIDGE_ASSIGN(study.estimate, estimate_of(study, study.graph));
   RIDGE_ASSIGN(study.curve, curve_of(study));
   return study;
