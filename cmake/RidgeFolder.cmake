@@ -85,8 +85,11 @@ endfunction()
 
 # ridge_embed(TARGET HEADER FUNCTION GLOB) puts the files that match GLOB into TARGET as text. HEADER declares
 #   std::string_view FUNCTION(std::string_view name);
-# which returns the text of the file NAME.*, or nothing when there is none.
+# which returns the text of the file NAME.*, or nothing when there is none. Does nothing without TARGET (the fuzz preset).
 function(ridge_embed target header function glob)
+  if(NOT TARGET ${target})
+    return()
+  endif()
   string(REPLACE "::" "_" stem "${function}")
   set(output "${PROJECT_BINARY_DIR}/embedded/${stem}.cc")
   file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${glob}")

@@ -3,6 +3,7 @@
 
 #include "cli/model_options.h"
 #include "cli/plan_cost.h"
+#include "cli/plan_estimate.h"
 #include "cli/plan_llm.h"
 #include "cli/plan_load.h"
 #include "cli/plan_section.h"
@@ -41,6 +42,7 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
     for (const plan::CurvePoint& point : study.curve) points.push_back(plan::to_json(point));
     json["curve"] = points;
   }
+  if (study.estimate) add_estimate(json, *study.estimate);
   for (const Section& section : sections)
     for (const auto& [name, value] : section.members) json[name] = value;
   return json;
@@ -83,6 +85,10 @@ int plan(std::span<const std::string> arguments) {
   if (Parsed parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
   Result<PlanRequest> request = request_of(options);
   if (!request) return ask(request.error());
+  if (options.calibrate && options.model.empty()) {
+    Status calibrated = calibrate_this_machine(*request);
+    return calibrated ? kDone : fail("plan", calibrated.error());
+  }
   return is_llm(options) ? plan_llm(*request) : plan_model(*request);
 }
 

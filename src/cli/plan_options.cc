@@ -9,7 +9,7 @@ namespace {
 
 Status check_model(const PlanOptions& options) {
   bool flags = !options.llm.flags.empty();
-  if (options.model.empty() == flags) return ok_status();
+  if (options.model.empty() == flags || (options.calibrate && options.model.empty())) return ok_status();
   return Error{Code::kInvalid,
                flags ? "MODEL and --llm both describe a model; give one of them"
                      : "MODEL is missing: an ONNX file, a language model's config.json, or its dimensions "
@@ -26,6 +26,8 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_option("--precision", options.precision);
   app.add_option("--device,-d", options.device);
   app.add_option("--layers", options.layers)->check(CLI::NonNegativeNumber);
+  app.add_option("--instances", options.instances)->check(CLI::PositiveNumber);
+  app.add_flag("--calibrate", options.calibrate);
   app.add_flag("--fresh", options.fresh);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);

@@ -27,6 +27,8 @@ struct PlanOptions {
   std::string precision;  // empty: fp32; of a language model fp16
   std::string device;     // a name of the catalogue; empty: this machine
   int layers = 20;
+  bool calibrate = false;
+  int instances = 1;  // of the estimate
   bool fresh = false;
   bool json = false;
   bool csv = false;

@@ -89,7 +89,8 @@ bool deepens(const Entry& entry, const ErrorCode& code) {
   return std::find(entry.codes.begin(), entry.codes.end(), name) != entry.codes.end();
 }
 
-// Everything inside a message: telling codes, then texts (but those that a code already brings along), then generic codes.
+// Everything inside a message: telling codes, then texts (but those that a code already brings along), then generic
+// codes.
 std::vector<Hit> inside_message(const Book& book, std::string_view query) {
   const std::string text = message_text(query);
   const std::string lower = lower_case(text);
@@ -159,7 +160,8 @@ std::vector<Hit> inside_question(const Book& book, std::string_view query) {
   return hits;
 }
 
-// Chinese has no blanks between words: names with characters beyond ASCII are looked for as they are, the longest first.
+// Chinese has no blanks between words: names with characters beyond ASCII are looked for as they are, the longest
+// first.
 std::vector<Hit> inside_chinese(const Book& book, std::string_view query) {
   std::vector<Hit> hits;
   if (query.size() > kLongestQuestion || !is_wide(query)) return hits;

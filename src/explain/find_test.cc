@@ -191,6 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Find, AnOptionWithEveryVerbThatHasIt) {
   EXPECT_THAT(ids("--batch"), ElementsAre("ridge plan --batch", "ridge bench --batch", "option-batch"));
   EXPECT_THAT(ids("--max-batch"), Contains("ridge tune --max-batch"));
+  EXPECT_THAT(ids("ridge plan --batch"), ElementsAre("ridge plan --batch"));
   EXPECT_THAT(ids("max-batch"), Contains("ridge tune --max-batch"));
 }
 

@@ -57,7 +57,8 @@ std::optional<std::string_view> family_of(std::string_view word) {
   return std::nullopt;
 }
 
-// The end of a PCI address in parentheses that begins at or shortly after `at`, as the driver prints between Xid and number.
+// The end of a PCI address in parentheses that begins at or shortly after `at`, as the driver prints between Xid and
+// number.
 size_t after_pci_address(std::string_view text, size_t at) {
   constexpr size_t kLongest = 40;
   const size_t open = text.find('(', at);
