@@ -1,6 +1,7 @@
 // ridge plan: what a model costs and the least time a device needs for it, before anything runs.
 #include <CLI/CLI.hpp>
 
+#include "base/file.h"
 #include "cli/model_options.h"
 #include "cli/plan_cost.h"
 #include "cli/plan_estimate.h"
@@ -48,6 +49,14 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
   return json;
 }
 
+Status write_page(const Study& study, const std::vector<Section>& sections) {
+  const std::string& path = study.request.options.html;
+  if (path.empty()) return ok_status();
+  RIDGE_TRY(write_file_atomically(path, report::plan_page(json_of(study, sections), study.request.language)));
+  say("ridge plan: wrote " + path);
+  return ok_status();
+}
+
 int show(const Study& study, const std::vector<Section>& sections) {
   const PlanOptions& options = study.request.options;
   if (options.json) {
@@ -64,7 +73,7 @@ int show(const Study& study, const std::vector<Section>& sections) {
   return exit;
 }
 
-// read → ask → study (device, costs, forecast, curve) → sections → show
+// read → ask → study (device, costs, forecast, curve) → sections → page → show
 int plan_model(const PlanRequest& request) {
   Result<model::Graph> graph = model::read(request.options.model, request.binding);
   if (!graph) return fail("plan", graph.error());
@@ -73,6 +82,7 @@ int plan_model(const PlanRequest& request) {
   if (!study) return fail("plan", study.error());
   Result<std::vector<Section>> sections = sections_of(*study);
   if (!sections) return fail("plan", sections.error());
+  if (Status written = write_page(*study, *sections); !written) return fail("plan", written.error());
   return show(*study, *sections);
 }
 

@@ -12,6 +12,7 @@
 #include "hw/catalogue.h"
 #include "model/reader.h"
 #include "plan/batch_curve.h"
+#include "report/plan_page.h"
 
 namespace CLI {
 class App;
@@ -32,6 +33,8 @@ struct PlanOptions {
   bool fresh = false;
   bool json = false;
   bool csv = false;
+  std::string html;  // file to write the page to; empty: none
+  std::string language = "en";
   LlmOptions llm;
   LoadOptions load;
   CostOptions cost;
@@ -46,6 +49,7 @@ struct PlanRequest {
   plan::BatchRange batch;
   Precision precision = Precision::kFp32;
   std::optional<hw::CatalogueDevice> device;  // absent: this machine
+  report::Language language = report::Language::kEnglish;
 };
 Result<PlanRequest> request_of(const PlanOptions& options);
 
