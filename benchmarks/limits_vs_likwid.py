@@ -7,11 +7,13 @@
   limit of reading, each level   ÷  best of load_avx, load_avx512                           goal at least 0.95
 
 for 1 thread and for all. Every round runs `ridge bench device --fresh` and each likwid kernel several times for about 0.02 s, in a
-shuffled order; of a round's likwid runs the best counts, as ridge's best burst does. The goal is for the best of all rounds on
-either side, since a limit is the best that was seen; the median and range of the ratios per round stand beside it.
+shuffled order. Peaks and limits are the best that was seen: of likwid's runs the best counts, of a round and of all. Plain read and triad
+are typical rates: ridge's are medians of its bursts, and so the median counts of likwid's runs. The median and range of the
+ratios per round stand beside the ratio of all.
 Bytes, on both sides: those the program loads and stores, each once; the triads store past the caches, so that nothing is read
 which the program did not ask for. The limit may lie above likwid's figure: likwid's loads are one stream over ordinary pages, the
-limit is the best of several loops in huge pages, because no program may come out above it. A kernel that the processor lacks is
+limit is the best of several loops in huge pages, because no program may come out above it. The plain loop addresses by base and index,
+as likwid's does: from L2 of some processors this is a fifth slower than a moving pointer. A kernel that the processor lacks is
 left out. As root, both run with real-time priority, so that what else runs on the machine disturbs neither.
 
   benchmarks/limits_vs_likwid.py [--rounds 5] [--repeats 3] [--out FILE]     RIDGE names the program (default build/release/ridge)
@@ -82,7 +84,11 @@ class Row:
 
     def __init__(self, name, threads, pick, rivals, goal):
         self.name, self.threads, self.pick, self.rivals, self.goal = name, threads, pick, rivals, goal
+        self.typical = name.endswith(("plain read", "triad"))
         self.ours, self.theirs, self.winners = [], [], []
+
+    def total(self, rates):
+        return statistics.median(rates) if self.typical else max(rates)
 
     def ratios(self):
         return [a / b for a, b in zip(self.ours, self.theirs)]
@@ -121,19 +127,19 @@ def measure_round(rows, repeats):
     """One value of either side per row, measured in a shuffled order."""
     parties = [(row, rival) for row in rows for rival in row.rivals for _ in range(repeats)] + [None]
     random.shuffle(parties)
-    best, report = {}, None
+    seen, report = {}, None
     for party in parties:
         if party is None:
             report = ridge_limits()
             continue
         row, rival = party
-        rate = rival.run()
-        if rate > best.get(id(row), (0, ""))[0]:
-            best[id(row)] = rate, rival.kernel
+        seen.setdefault(id(row), []).append((rival.run(), rival.kernel))
     for row in rows:
+        rates = sorted(seen[id(row)])
+        rate, winner = rates[len(rates) // 2] if row.typical else rates[-1]
         row.ours.append(row.pick(report))
-        row.theirs.append(best[id(row)][0])
-        row.winners.append(best[id(row)][1])
+        row.theirs.append(rate)
+        row.winners.append(winner)
 
 
 def render(rows, first, arguments):
@@ -146,18 +152,18 @@ def render(rows, first, arguments):
         f"- command: benchmarks/limits_vs_likwid.py --rounds {arguments.rounds} --repeats {arguments.repeats}",
         f"- priority: {'real-time, both' if UNDISTURBED else 'ordinary, both'}",
         f"- {first_line(['likwid-bench', '-v'])}",
-        "- bytes: loaded and stored by the program, each once; rates: best of all rounds; per round: median [range] of the ratio",
+        "- bytes: loaded and stored by the program, each once; rates: best of all rounds (plain read, triad: median); per round: median [range] of the ratio",
         "",
         "| figure | threads | ridge | likwid | best likwid kernel | ratio | per round | goal | met |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        ratios, best = row.ratios(), max(row.ours) / max(row.theirs)
+        ratios, ours, theirs = row.ratios(), row.total(row.ours), row.total(row.theirs)
         unit = "GFLOP/s" if "peak" in row.name else "GB/s"
         winner = row.winners[row.theirs.index(max(row.theirs))]
-        met = "yes" if row.goal[0] <= best <= row.goal[1] else "no"
+        met = "yes" if row.goal[0] <= ours / theirs <= row.goal[1] else "no"
         lines.append(
-            f"| {row.name} | {row.threads} | {max(row.ours) / 1e9:.1f} {unit} | {max(row.theirs) / 1e9:.1f} {unit} | {winner} | {best:.3f} "
+            f"| {row.name} | {row.threads} | {ours / 1e9:.1f} {unit} | {theirs / 1e9:.1f} {unit} | {winner} | {ours / theirs:.3f} "
             f"| {statistics.median(ratios):.3f} [{min(ratios):.3f} … {max(ratios):.3f}] | {goal_text(row.goal)} | {met} |")
     return "\n".join(lines) + "\n"
 

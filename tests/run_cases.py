@@ -178,6 +178,9 @@ def run_case(path, ridge):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        return
     ridge = pathlib.Path(os.environ["RIDGE"]).resolve()
     failed = [path for path in map(pathlib.Path, sys.argv[1:]) if not run_case(path, ridge)]
     sys.exit(1 if failed else 0)

@@ -76,6 +76,21 @@ struct Request {
   std::map<std::string, std::string> engine_options;
 };
 
+// Whether --shape gives an input several rows.
+bool gives_rows(const model::Binding& binding) {
+  return std::any_of(binding.shapes.begin(), binding.shapes.end(),
+                     [](const auto& given) { return !given.second.empty() && given.second[0] > 1; });
+}
+
+// Batches are searched: rows given by --shape would be searched on top.
+Status check_rows(const Request& request) {
+  if (request.options.max_batch == 1 || !gives_rows(request.binding)) return {};
+  return Error{
+      Code::kInvalid,
+      "--shape gives an input several rows, but its first dimension is the batch, which tune searches itself: give 1 "
+      "there, or --max-batch 1 if it is not a batch"};
+}
+
 Result<Request> request_of(const Options& options) {
   Request request;
   request.options = options;
@@ -84,6 +99,7 @@ Result<Request> request_of(const Options& options) {
   else
     RIDGE_TRY(tune::check_entry_name(options.name));
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
+  RIDGE_TRY(check_rows(request));
   request.goal.objective = options.objective == "latency" ? tune::Objective::kLatency : tune::Objective::kThroughput;
   request.goal.p99_ms = options.p99_ms;
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
@@ -100,7 +116,7 @@ Result<hw::Machine> probe(const Request& request, Progress& progress) {
 // The graph at `batch`, everything bound.
 Result<model::Graph> read(const Request& request, int64_t batch) {
   model::Binding binding = request.binding;
-  binding.batch = batch;
+  if (!gives_rows(binding)) binding.batch = batch;
   for (auto& [name, shape] : binding.shapes)
     if (!shape.empty()) shape[0] *= batch;
   RIDGE_ASSIGN(model::Graph graph, model::read(request.options.model, binding));

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "hw/catalogue.h"
 #include "hw/machine.h"
 #include "model/graph.h"
 
@@ -64,9 +65,23 @@ struct DeviceLimits {
   std::vector<std::pair<Precision, double>> flops_per_s;
   std::vector<Level> levels;  // nearest first
   Origin origin = Origin::kMeasured;
+  struct Remark {
+    Precision precision;  // to be said when arithmetic at this precision is bounded
+    std::string text;
+  };
+  std::vector<Remark> remarks;
 };
 // The measured limits for `threads` threads; an error if the machine was not measured.
 Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads);
+
+// Which peak bounds FP16 and FP8 where a device multiplies faster when it also accumulates in FP16 (GeForce RTX 20 to 50).
+enum class Accumulate {
+  kAny,   // the faster: what no engine can beat, so what a bound must take
+  kFp32,  // with FP32 accumulators, as ONNX Runtime, cuBLAS and PyTorch compute by default: what a prediction takes
+};
+// The limits of a device of the catalogue, from its datasheet: peaks at boost clock, the last cache on the die by its
+// capacity, and DRAM. Errors: no bandwidth or no peak has a source, so that nothing would bound it.
+Result<DeviceLimits> limits_of(const hw::CatalogueDevice& device, Accumulate accumulate = Accumulate::kAny);
 
 // The rate that bounds arithmetic at `precision`. Where the device has no units for it: the rate of what an engine uses
 // instead, never below it, and `note` says so. Empty note: measured. Rate 0: nothing is known.

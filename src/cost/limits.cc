@@ -112,10 +112,16 @@ Rate rate_of(const DeviceLimits& limits, Precision precision) {
   if (double rate = measured_rate(limits, precision); rate > 0) return {rate, ""};
   double fp32 = measured_rate(limits, Precision::kFp32);
   if (fp32 <= 0) return {0, fmt::format("no arithmetic peak is known for {}", precision_name(precision))};
-  std::string missing = fmt::format("no {} peak was measured on {}", precision_name(precision), limits.device);
+  std::string missing =
+      fmt::format("no {} peak {} {}", precision_name(precision),
+                  limits.origin == Origin::kMeasured ? "was measured on" : "has a source for", limits.device);
   switch (precision) {
-    case Precision::kInt8:  // four times as many lanes; without a dot-product instruction nothing reaches this
+    case Precision::kInt8: {  // four times as many lanes; without a dot-product instruction nothing reaches this
+      double fp16 = measured_rate(limits, Precision::kFp16);
+      if (limits.origin != Origin::kMeasured && 2 * fp16 > 4 * fp32)  // matrix units multiply FP16 twice as wide
+        return {2 * fp16, missing + "; twice the FP16 peak is used as its ceiling"};
       return {4 * fp32, missing + "; four times the FP32 peak is used as its ceiling"};
+    }
     case Precision::kFp8: {
       double wider = std::max({fp32, measured_rate(limits, Precision::kFp16), measured_rate(limits, Precision::kBf16)});
       return {wider, missing + "; such data are computed in the fastest wider type"};
@@ -145,6 +151,8 @@ std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits) {
   std::vector<std::string> sentences;
   for (Precision precision : used)
     if (std::string note = rate_of(limits, precision).note; !note.empty()) sentences.push_back(note);
+  for (const DeviceLimits::Remark& remark : limits.remarks)
+    if (used.contains(remark.precision)) sentences.push_back(remark.text);
   for (const std::string& op : costs.without_rule)
     sentences.push_back(fmt::format("no rule for {}: counted by its bytes, its FLOPs are not known", op));
   if (!costs.unknown_shapes.empty())

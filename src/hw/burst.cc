@@ -81,6 +81,14 @@ double Candidate::best_rate() const {
   return best;
 }
 
+double Candidate::typical_rate() const {
+  if (rates.empty()) return 0;
+  std::vector<double> sorted = rates;
+  auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
 double Candidate::clock_hz() const {
   double best = best_rate(), highest = 0;
   for (size_t i = 0; i < rates.size(); ++i)

@@ -34,6 +34,7 @@ struct Candidate {
   // Of the best burst; if sustained, the mean of the better half of the bursts of the best visit: memory is shared with
   // everything else on the machine, and a single burst may profit from a moment of which no program can make use.
   double best_rate() const;
+  double typical_rate() const;  // median of all bursts
   // The highest clock among bursts within 3 % of that rate or above: a disturbed observation only ever reads low.
   double clock_hz() const;
   // Half of the interquartile range of the bursts over their median: bursts that lost the processor do not count.

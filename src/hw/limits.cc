@@ -163,8 +163,8 @@ Bandwidth answer_bandwidth(const Question& question) {
   bandwidth.level = question.level;
   bandwidth.threads = question.threads;
   bandwidth.bytes_per_s = read.best_rate();
-  bandwidth.plain_bytes_per_s = plain.best_rate();
-  bandwidth.triad_bytes_per_s = best_of(question, Figure::kTriad).best_rate();
+  bandwidth.plain_bytes_per_s = plain.typical_rate();
+  bandwidth.triad_bytes_per_s = best_of(question, Figure::kTriad).typical_rate();
   bandwidth.kernel = read.kernel;
   bandwidth.spread_percent = read.spread_percent();
   bandwidth.working_set_bytes = read.working_set;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -29,7 +30,7 @@ class MeasuringLock {
     descriptor_ = open((cache_file + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
     waited_ = true;
-    flock(descriptor_, LOCK_EX);
+    while (flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) continue;
   }
   ~MeasuringLock() {
     if (descriptor_ >= 0) close(descriptor_);

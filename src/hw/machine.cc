@@ -45,6 +45,13 @@ int usable_threads(const Machine& machine) {
   return threads;
 }
 
+double duty(const Machine& machine, int busy) {
+  if (!machine.cpu.quota) return 1;
+  const double threads = std::min(busy, std::max(1, machine.cpu.allowed_cores));
+  const double whole = std::min(busy, usable_threads(machine));
+  return std::min(threads, *machine.cpu.quota) / whole;
+}
+
 std::optional<Peak> peak(const Machine& machine, Precision precision, int threads) {
   return at_threads(machine.peaks, threads, [&](const Peak& entry) { return entry.precision == precision; });
 }

@@ -67,8 +67,8 @@ struct Bandwidth {
   std::string level;  // "L1", "L2", "L3", "DRAM"
   int threads = 1;
   double bytes_per_s = 0;        // by the best kernel, in huge pages where there are any: the limit
-  double plain_bytes_per_s = 0;  // by a loop of four loads over ordinary pages: what simple code gets
-  double triad_bytes_per_s = 0;  // of a = b · s + c over ordinary pages: two loads and a store
+  double plain_bytes_per_s = 0;  // by a loop of four loads over ordinary pages, median: what simple code gets
+  double triad_bytes_per_s = 0;  // of a = b · s + c over ordinary pages, median: two loads and a store
   std::string kernel;            // of bytes_per_s: "avx512 load"
   Origin origin = Origin::kMeasured;
   double spread_percent = 0;  // of bytes_per_s, as of Peak
@@ -87,6 +87,9 @@ struct Machine {
 
 // Threads that a computation may keep busy: allowed cores, capped by the quota (rounded down, at least 1).
 int usable_threads(const Machine& machine);
+// How much longer than usable_threads() can `busy` threads compute on average: 1 without a quota or with a whole one. Limits are
+// measured on whole processors; a quota of 1.5 lets two threads do 1.5 times what one does, a quota of 0.5 half of it.
+double duty(const Machine& machine, int busy);
 
 // The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin
 // kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. Not a straight line

@@ -45,6 +45,21 @@ TEST(UsableThreads, AreAllowedCoresCappedByWholeQuota) {
   EXPECT_EQ(usable_threads(machine), 1);
 }
 
+TEST(Duty, IsWhatAFractionOfAProcessorAddsOrTakes) {
+  Machine machine = example();
+  machine.cpu.quota = 1.5;
+  EXPECT_EQ(duty(machine, 1), 1);
+  EXPECT_EQ(duty(machine, 2), 1.5);
+  machine.cpu.quota = 0.5;
+  EXPECT_EQ(duty(machine, 1), 0.5);
+  EXPECT_EQ(duty(machine, 4), 0.5);
+  machine.cpu.quota = 64;
+  EXPECT_EQ(duty(machine, 4), 1);
+  EXPECT_EQ(duty(machine, 16), 1) << "there are 8 cores";
+  machine.cpu.quota.reset();
+  EXPECT_EQ(duty(machine, 4), 1);
+}
+
 TEST(Peak, MeasuredThreadCountIsReturnedAsMeasured) {
   std::optional<Peak> found = peak(example(), Precision::kFp32, 8);
   ASSERT_TRUE(found);

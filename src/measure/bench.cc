@@ -62,15 +62,16 @@ Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& l
   return m;
 }
 
-// The share compares rates: runs per second reached, against runs per second that all threads together could do at best.
+// The share compares rates: runs per second reached, against runs per second that all threads together could do at best;
+// `duty` as hw::duty.
 void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
-                      const cost::DeviceLimits& all, double runs_per_s) {
+                      const cost::DeviceLimits& all, double duty, double runs_per_s) {
   cost::Bound bound = cost::bound(costs, one);
   m.bound_ms = bound.ms;
   m.limiter = bound.limiter;
   m.flops = costs.flops;
   m.without_rule = costs.without_rule;
-  m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, all).ms / 1e3;
+  m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, all).ms / 1e3 / duty;
   if (m.percent_of_limit > 100)
     log::warning(
         "{:.1f} % of the limit is impossible: the limits in the cache are too low for what this machine does now; "
@@ -102,7 +103,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     // Each caller computes itself, beside the other threads of its session.
     const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
     RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
-    set_beside_limit(m, cost::count(*graph), *limits, all,
+    set_beside_limit(m, cost::count(*graph), *limits, all, hw::duty(*machine, busy),
                      m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1)));
   }
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
@@ -111,6 +112,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known,
                                           std::min<Nanoseconds>(options.max_time / 4, std::chrono::seconds(3)),
                                           options.interrupted));
+    m.interrupted = options.interrupted && options.interrupted();
   }
   m.advice = advise(m, known);
   return m;

@@ -62,6 +62,20 @@ TEST(Bench, InterruptedItReportsWhatItHas) {
   EXPECT_GT(m->samples, 0);
 }
 
+// The first look ends the profiling that begins after the measurement: before any run that would count.
+TEST(Bench, InterruptedWhileProfilingItKeepsTheMeasurementWithoutLayers) {
+  BenchOptions options = short_one();
+  options.layers = true;
+  bool profiling = false;
+  options.progress = [&](const std::string& step, double) { profiling = step == "profile"; };
+  options.interrupted = [&] { return profiling; };
+  Result<Measurement> m = bench(scripted({{"latency_ms", "1"}}), nullptr, nullptr, options);
+  ASSERT_TRUE(m.ok()) << m.error().message;
+  EXPECT_TRUE(m->interrupted);
+  EXPECT_GT(m->samples, 0);
+  EXPECT_TRUE(m->layers.empty());
+}
+
 TEST(Bench, LayersComeFromTheProfile) {
   BenchOptions options = short_one();
   options.layers = true;

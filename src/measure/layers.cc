@@ -113,9 +113,11 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
   profiled.optimised_model = folder.path() + "/optimised.onnx";
   RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1));  // runs once
   const TimePoint end = Clock::now() + time;
-  engine::RunTimes ignored;
-  for (int runs = 1; runs < kWarmUpRuns + kLeastRuns || (Clock::now() < end && !(interrupted && interrupted())); ++runs)
-    RIDGE_TRY(runner.run(0, ignored));
+  constexpr int kLeast = kWarmUpRuns + kLeastRuns;
+  int runs = 1;
+  for (; (runs < kLeast || Clock::now() < end) && !(interrupted && interrupted()); ++runs)
+    RIDGE_TRY(runner.run(0, nullptr));
+  if (runs < kLeast) return std::vector<Layer>();
   RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));
   if (plan.engine != "onnxruntime") return layers_of(times, nullptr, limits);
   Result<model::Graph> optimised = model::read_optimised(profiled.optimised_model);

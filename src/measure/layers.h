@@ -14,7 +14,8 @@
 
 namespace ridge::measure {
 
-// Runs `plan` in a session of its own with profiling, for about `time` and at least three runs. Slowest layer first.
+// Runs `plan` in a session of its own with profiling, for about `time` and at least three runs. Slowest layer first;
+// none if interrupted before that.
 Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
                                           const cost::DeviceLimits* limits, Nanoseconds time,
                                           const std::function<bool()>& interrupted);

@@ -17,8 +17,9 @@
 
 namespace ridge::measure {
 
-// One request by caller `caller` (0 … concurrency − 1), from its thread. May fill in `times`. An error ends the load.
-using Target = std::function<Status(int caller, engine::RunTimes& times)>;
+// One request by caller `caller` (0 … concurrency − 1), from its thread. Fills in `times` if it is given: where runs take
+// microseconds, only some are asked for it, since reading the clock would be a part of what is measured. An error ends the load.
+using Target = std::function<Status(int caller, engine::RunTimes* times)>;
 
 struct LoadOptions {
   int concurrency = 1;
@@ -37,7 +38,7 @@ struct LoadResult {
   Verdict verdict = Verdict::kTimeOut;
   bool interrupted = false;
   double rate_per_s = 0;        // of requests; in a closed loop the sum of the callers' own rates over whole runs
-  engine::RunTimes mean_times;  // of the requests that count
+  engine::RunTimes mean_times;  // of the requests that count and were asked for it
 };
 
 Result<LoadResult> run_load(const Target& target, const LoadOptions& options);

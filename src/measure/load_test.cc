@@ -20,7 +20,7 @@ TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
   std::atomic<int> under_way = 0, most = 0;
   std::set<int> callers;
   std::mutex mutex;
-  Target target = [&](int caller, engine::RunTimes& times) -> Status {
+  Target target = [&](int caller, engine::RunTimes* times) -> Status {
     int now = ++under_way;
     for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
     }
@@ -30,7 +30,7 @@ TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
     }
     std::this_thread::sleep_for(milliseconds(5));
     --under_way;
-    times.compute = milliseconds(4);
+    if (times) times->compute = milliseconds(4);
     return {};
   };
   LoadOptions options;
@@ -50,7 +50,7 @@ TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
 // request; forty should have been sent meanwhile, and each of them was late.
 TEST(Load, AnOpenLoopShowsTheQueueBehindAStall) {
   std::atomic<int> count = 0;
-  Target target = [&](int, engine::RunTimes&) -> Status {
+  Target target = [&](int, engine::RunTimes*) -> Status {
     if (++count == 20) std::this_thread::sleep_for(milliseconds(200));
     return {};
   };
@@ -74,7 +74,7 @@ TEST(Load, AnOpenLoopShowsTheQueueBehindAStall) {
 }
 
 TEST(Load, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
-  Target target = [](int, engine::RunTimes&) -> Status {
+  Target target = [](int, engine::RunTimes*) -> Status {
     std::this_thread::sleep_for(milliseconds(10));
     return {};
   };
@@ -89,7 +89,7 @@ TEST(Load, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
 
 TEST(Load, WhatComesBeforeItIsWarmDoesNotCount) {
   std::atomic<int> count = 0;
-  Target target = [&](int, engine::RunTimes&) -> Status {
+  Target target = [&](int, engine::RunTimes*) -> Status {
     std::this_thread::sleep_for(++count <= 5 ? milliseconds(40) : milliseconds(2));
     return {};
   };
@@ -104,7 +104,7 @@ TEST(Load, WhatComesBeforeItIsWarmDoesNotCount) {
 
 TEST(Load, AnErrorEndsIt) {
   std::atomic<int> count = 0;
-  Target target = [&](int, engine::RunTimes&) -> Status {
+  Target target = [&](int, engine::RunTimes*) -> Status {
     if (++count >= 3) return Error{Code::kFailed, "no more"};
     return {};
   };
@@ -115,7 +115,7 @@ TEST(Load, AnErrorEndsIt) {
 
 TEST(Load, AnInterruptedOneKeepsWhatItHas) {
   std::atomic<int> count = 0;
-  Target target = [&](int, engine::RunTimes&) -> Status {
+  Target target = [&](int, engine::RunTimes*) -> Status {
     ++count;
     std::this_thread::sleep_for(milliseconds(1));
     return {};
@@ -128,8 +128,26 @@ TEST(Load, AnInterruptedOneKeepsWhatItHas) {
   EXPECT_GE(result->latencies_ms.size(), 5u);
 }
 
+TEST(Load, ShortRunsAreSeldomAskedForTheirStages) {
+  std::atomic<int64_t> runs = 0, asked = 0;
+  Target target = [&](int, engine::RunTimes* times) -> Status {
+    ++runs;
+    if (!times) return {};
+    ++asked;
+    times->compute = std::chrono::nanoseconds(700);
+    return {};
+  };
+  LoadOptions options;
+  options.stop = for_about(milliseconds(100));
+  Result<LoadResult> result = run_load(target, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_GT(asked, 1);
+  EXPECT_LT(asked, runs / 4);
+  EXPECT_EQ(result->mean_times.compute, std::chrono::nanoseconds(700)) << "the mean is over those that were asked";
+}
+
 TEST(Load, NonsenseIsRefused) {
-  Target target = [](int, engine::RunTimes&) -> Status { return {}; };
+  Target target = [](int, engine::RunTimes*) -> Status { return {}; };
   LoadOptions none;
   none.concurrency = 0;
   EXPECT_FALSE(run_load(target, none).ok());

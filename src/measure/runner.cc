@@ -46,11 +46,11 @@ Status Runner::run_first(int callers) {
   return {};
 }
 
-Status Runner::run(int caller, engine::RunTimes& times) {
+Status Runner::run(int caller, engine::RunTimes* times) {
   Slot& slot = slots_[static_cast<size_t>(caller)];
   for (size_t i = 0; i < slot.outputs.size(); ++i)
     if (!slot.in_place[i]) slot.outputs[i] = {};
-  return sessions_[static_cast<size_t>(caller) % sessions_.size()]->run(views_, wanted_, slot.outputs, &times);
+  return sessions_[static_cast<size_t>(caller) % sessions_.size()]->run(views_, wanted_, slot.outputs, times);
 }
 
 }  // namespace ridge::measure

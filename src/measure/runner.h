@@ -20,9 +20,9 @@ class Runner {
   static Result<Runner> open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed = 1);
 
   // One run by `caller` (0 … callers − 1), on the session caller mod instances.
-  Status run(int caller, engine::RunTimes& times);
+  Status run(int caller, engine::RunTimes* times);
   Target target() {
-    return [this](int caller, engine::RunTimes& times) { return run(caller, times); };
+    return [this](int caller, engine::RunTimes* times) { return run(caller, times); };
   }
 
   engine::Session& session(size_t index) { return *sessions_[index]; }

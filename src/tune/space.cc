@@ -85,7 +85,8 @@ Entry bounded(const Candidate& candidate, const hw::Machine& machine, const cost
   if (!own || !shared) return entry;
   entry.bound_ms = std::max(cost::bound(costs, *own).ms, cost::bound(scaled(costs, candidate.instances), *shared).ms);
   if (entry.bound_ms > 0)
-    entry.max_rows_per_s = 1e3 * static_cast<double>(candidate.batch * candidate.instances) / entry.bound_ms;
+    entry.max_rows_per_s = 1e3 * static_cast<double>(candidate.batch * candidate.instances) / entry.bound_ms *
+                           hw::duty(machine, threads * candidate.instances);
   return entry;
 }
 

@@ -90,13 +90,14 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   m.without_rule = costs.without_rule;
   const int usable = hw::usable_threads(machine);
   Result<cost::DeviceLimits> own = cost::limits_of(machine, std::min(side.threads, usable));
-  Result<cost::DeviceLimits> all = cost::limits_of(machine, std::min(side.threads * plan.instances, usable));
+  const int busy = side.threads * plan.instances;
+  Result<cost::DeviceLimits> all = cost::limits_of(machine, std::min(busy, usable));
   if (own && all) {
     cost::Bound bound = cost::bound(costs, *own);
     m.bound_ms = bound.ms;
     m.limiter = bound.limiter;
     double runs_per_s = side.rows_per_s / static_cast<double>(std::max<int64_t>(plan.batch, 1));
-    m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, *all).ms / 1e3;
+    m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, *all).ms / 1e3 / hw::duty(machine, busy);
   }
   m.advice = measure::advise(m, own ? &*own : nullptr);
   return m;

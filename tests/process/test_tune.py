@@ -182,6 +182,13 @@ def test_wrong_usage_is_status_2(environment, identity, arguments):
     assert tune(environment, identity, *arguments).returncode == 2
 
 
+def test_a_shape_of_several_rows_is_refused_where_the_batch_is_searched(environment, identity):
+    done = tune(environment, identity, *FAKE, "--shape", "x=4x16", "--trials", "1")
+    assert done.returncode == 2
+    assert "--max-batch 1" in done.stderr
+    assert tuned(environment, identity, *FAKE[:-2], "--max-batch", "1", "--shape", "x=4x16", "--trials", "1")["best"]["batch"] == 4
+
+
 def test_missing_model_is_status_3_and_named(environment, tmp_path):
     done = tune(environment, tmp_path / "absent.onnx")
     assert done.returncode == 3
