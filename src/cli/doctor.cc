@@ -129,7 +129,7 @@ void render_area(const std::vector<const hw::doctor::Finding*>& findings, bool v
   std::string hidden;
   if (good > 0) hidden = fmt::format("{} ok", good);
   if (absent > 0) hidden += fmt::format("{}{} not applicable", hidden.empty() ? "" : ", ", absent);
-  print(fmt::format("{:<9} {}", findings.front()->area, hidden));
+  print(hidden.empty() ? findings.front()->area : fmt::format("{:<9} {}", findings.front()->area, hidden));
   for (const hw::doctor::Finding* finding : findings) {
     if (!verbose && !is_bad(*finding)) continue;
     print(fmt::format("  {:<4}  {}: {}", sign(finding->verdict), finding->title, finding->evidence));

@@ -17,9 +17,10 @@ namespace {
 using hw::doctor::EngineFacts;
 using hw::doctor::ProviderFacts;
 
-constexpr int64_t kSmall = 64;   // rows of the model that providers are tried with
-constexpr int64_t kLarge = 768;  // of the timed one: 2 · 768³ = 0.9 GFLOP, and three matrices of 2.25 MiB
-constexpr int kTimedRuns = 5;
+constexpr int64_t kSmall = 64;  // rows of the model that providers are tried with
+// Rows of the timed one: 2 · 384³ = 0.11 GFLOP, about a millisecond, so that some runs fall between two interruptions.
+constexpr int64_t kLarge = 384;
+constexpr int kTimedRuns = 60;
 
 Result<std::string> ask(const std::string& what, Nanoseconds limit, const std::function<Result<std::string>()>& work) {
   return hw::doctor::text_of_child(what, limit, [&](int output) { return hw::doctor::answer(output, work()); });

@@ -1,5 +1,5 @@
-// A model that is one matrix product of its two inputs, in FP32: what the doctor runs on engines. It needs no weights, so
-// it is a file of some hundred bytes.
+// A model that is one matrix product of its two inputs, in FP32: what the doctor runs on engines. It needs no weights,
+// so it is a file of some hundred bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Execution providers: which are compiled into an engine's library, and whether one really runs a model here. Asking may
-// load drivers and crash with them: do it in a process that may end.
+// Execution providers: which are compiled into an engine's library, and whether one really runs a model here. Asking
+// may load drivers and crash with them: do it in a process that may end.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// An NVIDIA card as its management library tells it: identity, state and limits at one moment. A plain value, printable as
-// JSON and readable back; each field is a value or the reason why there is none (too old a driver, no permission, not
-// supported by this card, card lost). Units are in the names.
+// An NVIDIA card as its management library tells it: identity, state and limits at one moment. A plain value,
+// printable as JSON and readable back; each field is a value or the reason why there is none (too old a driver, no
+// permission, not supported by this card, card lost). Units are in the names.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ struct Card {
   std::vector<CardProcess> processes;  // that compute
 };
 
-// Calls visit(name, field) for every Reading of a card, in the order above: the one list that JSON, the tests' stand-in and
-// tables share.
+// Calls visit(name, field) for every Reading of a card, in the order above: the one list that JSON, the tests'
+// stand-in and tables share.
 template <typename CardLike, typename Visit>
 void visit_readings(CardLike& card, Visit&& visit) {
   visit("name", card.name);

@@ -1,7 +1,7 @@
-// NVIDIA's management library (NVML), opened at run time: what cards there are and how they fare. Absent, too old, without
-// permission and lost cards are values with a reason.
-// Not for changing anything on a card. Thread-safe, as the library itself is; a call into a broken driver may hang, so ask
-// from a child process (hw/doctor/bounded.h) where that must not matter.
+// NVIDIA's management library (NVML), opened at run time: what cards there are and how they fare. Absent, too old,
+// without permission and lost cards are values with a reason.
+// Not for changing anything on a card. Thread-safe, as the library itself is; a call into a broken driver may hang, so
+// ask from a child process (hw/doctor/bounded.h) where that must not matter.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ struct NvmlLibrary;  // the typed table of functions, nvml.cc
 // Move-only owner of the open and initialised library.
 class Nvml {
  public:
-  // `library`: a path; empty: the environment variable RIDGE_NVML, else libnvidia-ml.so.1 by the loader's search. The error
-  // says whether there is no library (kNotFound: no NVIDIA driver here, or not visible in this container), it is too old
-  // (kUnsupported), or it refuses to start (kUnavailable: module not loaded, versions differ).
+  // `library`: a path; empty: the environment variable RIDGE_NVML, else libnvidia-ml.so.1 by the loader's search. The
+  // error says whether there is no library (kNotFound: no NVIDIA driver here, or not visible in this container), it is
+  // too old (kUnsupported), or it refuses to start (kUnavailable: module not loaded, versions differ).
   static Result<Nvml> open(const std::string& library = "");
 
   Nvml(Nvml&& other) noexcept;

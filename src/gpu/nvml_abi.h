@@ -1,5 +1,5 @@
-// The binary interface of NVIDIA's management library, as far as ridge calls it: our own declarations, so that no vendor
-// header is needed to build. Shared with the stand-in library of the tests (tests/support/fake_nvml.cc).
+// The binary interface of NVIDIA's management library, as far as ridge calls it: our own declarations, so that no
+// vendor header is needed to build. Shared with the stand-in library of the tests (tests/support/fake_nvml.cc).
 // Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/ (names, argument order, layout of structures).
 //
 // The library promises binary compatibility: a structure or signature changes only together with the _vN of a name.

@@ -1,6 +1,6 @@
-// A stand-in for NVIDIA's management library (libnvidia-ml.so.1) that plays the cards of a script, so that everything that
-// asks the library is tested on machines without a card. Loaded by RIDGE_NVML=<this file>; the script is the text file
-// that RIDGE_FAKE_NVML names:
+// A stand-in for NVIDIA's management library (libnvidia-ml.so.1) that plays the cards of a script, so that everything
+// that asks the library is tested on machines without a card. Loaded by RIDGE_NVML=<this file>; the script is the text
+// file that RIDGE_FAKE_NVML names:
 //
 //   # comment
 //   driver_version 580.95.05        of the system, before the first card
@@ -13,8 +13,8 @@
 //   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does
 //   process 4711 1073741824         pid and bytes
 //
-// What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver 535
-// and 510 are missing, as in an older library.
+// What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
+// 535 and 510 are missing, as in an older library.
 #include <cctype>
 #include <chrono>
 #include <cstdlib>

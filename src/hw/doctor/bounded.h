@@ -20,8 +20,8 @@ struct ChildRun {
   int signal = 0;       // that ended it, e.g. 11: it crashed
 };
 
-// `body` writes to the descriptor it is given; its return value is the exit status. It must not touch the parent's locks
-// and never returns to the caller's code.
+// `body` writes to the descriptor it is given; its return value is the exit status. It must not touch the parent's
+// locks and never returns to the caller's code.
 Result<ChildRun> run_child(Nanoseconds limit, const std::function<int(int output)>& body);
 
 // Exit status of a body that could not do its work: its output is the reason, in words for people.
@@ -31,7 +31,8 @@ constexpr int kReasonGiven = 100;
 Result<std::string> text_of_child(const std::string& what, Nanoseconds limit,
                                   const std::function<int(int output)>& body);
 
-// A command of PATH, its output and errors together. Errors: kNotFound (not on PATH), kTimeout, kFailed (with its output).
+// A command of PATH, its output and errors together. Errors: kNotFound (not on PATH), kTimeout, kFailed (with its
+// output).
 Result<std::string> run_tool(const std::vector<std::string>& command, Nanoseconds limit);
 
 // For bodies: writes all of `text`; gives a result or its error to the parent and returns the exit status.

@@ -16,6 +16,8 @@ namespace {
 
 constexpr size_t kMostBytes = 1 << 20;
 constexpr int kMostHangs = 3;
+constexpr std::string_view kAsked = "asked/";
+constexpr std::string_view kAskedHeader = "=== asked/";
 
 // Reads with a small buffer: files of /sys give their text only to a read from the start.
 bool read_some(const std::string& file, std::string& text, std::string& reason) {
@@ -51,7 +53,7 @@ int read_files(const std::string& root, const std::vector<std::string>& patterns
     std::vector<std::string> paths = is_pattern(pattern) ? expand(root, pattern) : std::vector<std::string>{pattern};
     for (const std::string& path : paths) {
       if (skip.contains(path)) continue;
-      if (!write_all(output, "=== asked/" + path + "\n")) return 1;
+      if (!write_all(output, std::string(kAskedHeader) + path + "\n")) return 1;
       std::string text, reason;
       std::string entry;
       if (read_some(root + "/" + path, text, reason))
@@ -66,6 +68,26 @@ int read_files(const std::string& root, const std::vector<std::string>& patterns
 
 }  // namespace
 
+std::string take_captured(Tree& tree, std::string output, bool timed_out, std::set<std::string>& done) {
+  std::string hung;
+  size_t last_asked = output.rfind(kAskedHeader);
+  if (timed_out && last_asked != std::string::npos) {
+    size_t begin = last_asked + kAskedHeader.size();
+    hung = output.substr(begin, output.find('\n', begin) - begin);
+    output.erase(last_asked);
+    done.insert(hung);
+  }
+  Tree read = parse_tree(output);
+  for (auto& [path, text] : read.files) {
+    if (path.starts_with(kAsked))
+      done.insert(path.substr(kAsked.size()));
+    else
+      tree.files[path] = std::move(text);
+  }
+  tree.missing.merge(read.missing);
+  return hung;
+}
+
 void capture(Tree& tree, const std::string& root, const std::vector<std::string>& patterns, Nanoseconds limit) {
   std::set<std::string> done;
   for (int hangs = 0; hangs < kMostHangs; ++hangs) {
@@ -74,26 +96,10 @@ void capture(Tree& tree, const std::string& root, const std::vector<std::string>
       for (const std::string& pattern : patterns) tree.missing[pattern] = run.error().message;
       return;
     }
-    size_t last_asked = run->output.rfind("=== asked/");
-    std::string hung;
-    if (run->timed_out && last_asked != std::string::npos) {
-      size_t begin = last_asked + std::strlen("=== asked/");
-      hung = run->output.substr(begin, run->output.find('\n', begin) - begin);
-      run->output.erase(last_asked);
-    }
-    Tree read = parse_tree(run->output);
-    for (auto& [path, text] : read.files) {
-      if (path.starts_with("asked/"))
-        done.insert(path.substr(std::strlen("asked/")));
-      else
-        tree.files[path] = std::move(text);
-    }
-    tree.missing.merge(read.missing);
-    if (!run->timed_out) return;
-    if (!hung.empty()) {
+    std::string hung = take_captured(tree, std::move(run->output), run->timed_out, done);
+    if (!hung.empty())
       tree.missing[hung] = fmt::format("reading /{} did not end within {:.3g} s", hung, to_seconds(limit));
-      done.insert(hung);
-    }
+    if (!run->timed_out) return;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/units.h"
 #include "hw/doctor/areas.h"
 
 namespace ridge::hw::doctor {
@@ -52,9 +53,8 @@ Finding judge_source(const Tree& tree) {
 Finding judge_network_time(const ClockFacts& facts) {
   Finding finding = about(kArea, "network_time", "clock set by network time", "adjtimex");
   if (!facts.synchronisation_known) return not_applicable(finding, "the kernel does not tell in this container");
-  std::string evidence =
-      fmt::format("{}, may be off by {:.3g} ms", facts.synchronised ? "synchronised" : "not synchronised",
-                  static_cast<double>(facts.largest_error_us) / 1000);
+  std::string evidence = fmt::format("{}, may be off by {}", facts.synchronised ? "synchronised" : "not synchronised",
+                                     format_ms(static_cast<double>(facts.largest_error_us) / 1000));
   if (!facts.synchronised)
     return warn(finding, evidence,
                 "start chrony or systemd-timesyncd (on a virtual machine's host): logs and metrics of several machines "

@@ -1,4 +1,5 @@
-// The system's clocks: whether they are set by the network's time, what reading them costs, and whether they ever step back.
+// The system's clocks: whether they are set by the network's time, what reading them costs, and whether they ever step
+// back.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,8 @@
 namespace ridge::hw::doctor {
 namespace {
 
-// One of the embedded tables, by column name. An embedded table that does not parse is a bug that data's own test finds.
+// One of the embedded tables, by column name. An embedded table that does not parse is a bug that data's own test
+// finds.
 class Table {
  public:
   explicit Table(std::string_view name) {

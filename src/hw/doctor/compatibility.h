@@ -1,5 +1,6 @@
-// The version matrix: what NVIDIA's driver, CUDA, cuDNN, TensorRT and ONNX Runtime ask of each other. Pure questions to the
-// tables of data/ (cuda_compat, cudnn_compat, tensorrt_compat, onnxruntime_compat), each answer with the row behind it.
+// The version matrix: what NVIDIA's driver, CUDA, cuDNN, TensorRT and ONNX Runtime ask of each other. Pure questions
+// to the tables of data/ (cuda_compat, cudnn_compat, tensorrt_compat, onnxruntime_compat), each answer with the row
+// behind it.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// The doctor in two steps: gather (gather.h), then judge. This header is the second step: pure, facts in, diagnosis out.
+// The doctor in two steps: gather (gather.h), then judge. This header is the second step: pure, facts in, diagnosis
+// out.
 #pragma once
 
 #include <string>

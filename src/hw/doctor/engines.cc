@@ -47,8 +47,8 @@ Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider,
   return not_applicable(finding, "compiled in, does not run here: " + provider.reason);
 }
 
-// The rates that this machine's units give decide which of them the engine used: more than the narrower units can do proves
-// the wider ones.
+// The rates that this machine's units give decide which of them the engine used: more than the narrower units can do
+// proves the wider ones.
 Finding judge_instructions(const EngineFacts& engine, const Facts& facts) {
   Finding finding = about(kArea, engine.name + ".isa", "vector units that " + engine.name + " uses",
                           "measured: FP32 matrix product, one thread");

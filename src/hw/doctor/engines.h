@@ -1,5 +1,5 @@
-// What was found out about the engines: which load, and which of their execution providers really ran a small model. Plain
-// values that the command line gathers (the engines are none of this folder's business) and this folder judges.
+// What was found out about the engines: which load, and which of their execution providers really ran a small model.
+// Plain values that the command line gathers (the engines are none of this folder's business) and this folder judges.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Everything the doctor knows of a machine when it judges: what was read and measured, with the reason for what is missing.
-// A plain value; judging it reads nothing else.
+// Everything the doctor knows of a machine when it judges: what was read and measured, with the reason for what is
+// missing. A plain value; judging it reads nothing else.
 #pragma once
 
 #include <optional>

@@ -14,11 +14,12 @@ size_t rank(const std::vector<std::string_view>& areas, const std::string& area)
   return static_cast<size_t>(std::find(areas.begin(), areas.end(), area) - areas.begin());
 }
 
-// "clock governor (cpu), swap in use (memory) and 3 more"
+// "clock governor (cpu), swap in use (memory) and 3 more"; titles about a card name it themselves.
 std::string names(const Diagnosis& diagnosis, Verdict verdict) {
   std::vector<std::string> all;
   for (const Finding& finding : diagnosis.findings)
-    if (finding.verdict == verdict) all.push_back(fmt::format("{} ({})", finding.title, finding.area));
+    if (finding.verdict == verdict)
+      all.push_back(finding.area == "gpu" ? finding.title : fmt::format("{} ({})", finding.title, finding.area));
   size_t shown = std::min(all.size(), kNamedInSummary);
   std::string text = fmt::format("{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   return all.size() > shown ? fmt::format("{} and {} more", text, all.size() - shown) : text;

@@ -1,5 +1,5 @@
-// Reads and measures what the areas need, on the running system. Everything that may hang runs in a child with a time limit;
-// what cannot be had is a reason in the facts, never an error.
+// Reads and measures what the areas need, on the running system. Everything that may hang runs in a child with a time
+// limit; what cannot be had is a reason in the facts, never an error.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// GPUs: those on the PCI bus, whether a driver has them and how wide their link is; then, for each maker, what its library
-// or driver tells.
+// GPUs: those on the PCI bus, whether a driver has them and how wide their link is; then, for each maker, what its
+// library or driver tells.
 #include <fmt/format.h>
 
 #include <algorithm>

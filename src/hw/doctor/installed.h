@@ -1,4 +1,5 @@
-// What of NVIDIA's stack is installed, by the names of files and python packages. Pure; the names are gathered elsewhere.
+// What of NVIDIA's stack is installed, by the names of files and python packages. Pure; the names are gathered
+// elsewhere.
 #pragma once
 
 #include <optional>

@@ -79,6 +79,7 @@ Finding judge_locked_memory(const Tree& tree) {
 
 Finding judge_shared_memory(const Tree& tree) {
   Finding finding = about(kArea, "shared_memory", "/dev/shm", "statvfs");
+  if (!tree.files.contains(entry::kFileSystems)) return not_applicable(finding, reason_at(tree, entry::kFileSystems));
   std::istringstream lines(text_at(tree, entry::kFileSystems).value_or(""));
   std::string path;
   double total = 0, free = 0;
@@ -87,9 +88,7 @@ Finding judge_shared_memory(const Tree& tree) {
     if (words >> path >> total >> free && path == "/dev/shm") break;
     path.clear();
   }
-  if (path.empty())
-    return warn(finding, "there is no /dev/shm: " + reason_at(tree, entry::kFileSystems),
-                "mount a tmpfs there (mount -t tmpfs tmpfs /dev/shm)");
+  if (path.empty()) return warn(finding, "there is none", "mount a tmpfs there (mount -t tmpfs tmpfs /dev/shm)");
   std::string evidence = fmt::format("{}, {} free", format_bytes(total), format_bytes(free));
   constexpr double kEnough = 256.0 * (1 << 20);
   if (free < kEnough)

@@ -1,11 +1,11 @@
 // The network between two machines, measured by two ridge processes over TCP: round-trip time of a small message, and
 // bandwidth in both directions.
 //
-// Protocol, all integers little-endian: the client sends a request of 16 bytes {"RIDGELNK", uint32 kind, uint32 amount}.
-// kEcho: `amount` messages of 64 bytes, each sent back at once. kSend: the client sends until it has sent for `amount` ms,
-// then a final byte 1 (all others are 0), and gets as uint64 the number of bytes received, the number of slices of 100 ms and
-// the rate of each [bytes/s]. kReceive: the server sends and gets the number of bytes received. One client at a time; a
-// request of more than 20 s, or anything else, ends the connection.
+// Protocol, all integers little-endian: the client sends a request of 16 bytes {"RIDGELNK", uint32 kind, uint32
+// amount}. kEcho: `amount` messages of 64 bytes, each sent back at once. kSend: the client sends until it has sent for
+// `amount` ms, then a final byte 1 (all others are 0), and gets as uint64 the number of bytes received, the number of
+// slices of 100 ms and the rate of each [bytes/s]. kReceive: the server sends and gets the number of bytes received.
+// One client at a time; a request of more than 20 s, or anything else, ends the connection.
 // Nothing is authenticated and nothing but zeros is told; the listener runs only while somebody wants it.
 #pragma once
 
@@ -45,7 +45,8 @@ Result<LinkOptions> parse_peer(const std::string& text);
 // Every step has a time limit; a peer that falls silent is an error after 5 s.
 Result<LinkSpeed> measure_link(const LinkOptions& options);
 
-// Serves requests until `stop` returns true (asked about ten times a second). `port` 0: a free one; `ready` gets the port.
+// Serves requests until `stop` returns true (asked about ten times a second). `port` 0: a free one; `ready` gets the
+// port.
 Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, const std::function<bool()>& stop);
 
 Json to_json(const LinkSpeed& speed);

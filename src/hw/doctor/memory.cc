@@ -1,5 +1,5 @@
-// Memory: how much of it is free for us, whether it is being swapped or failing, and how fast it is beside what its modules
-// should give.
+// Memory: how much of it is free for us, whether it is being swapped or failing, and how fast it is beside what its
+// modules should give.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,7 +107,8 @@ Result<MemoryPlatform> known_platform(const Tree& tree) {
   return platform_of(modules);
 }
 
-// A well-filled platform reads with 70 to 90 % of what its channels could transfer; half of it means that something is wrong.
+// A well-filled platform reads with 70 to 90 % of what its channels could transfer; half of it means that something is
+// wrong.
 Finding judge_bandwidth(const Facts& facts) {
   Finding finding = about(kArea, "bandwidth", "memory bandwidth", "measured: reads of all usable threads; SMBIOS");
   if (!facts.machine) return not_applicable(finding, facts.machine_reason);

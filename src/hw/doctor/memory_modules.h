@@ -22,7 +22,8 @@ struct MemoryModule {
   int data_bits = 0;                // without error correction bits
 };
 
-// One structure: formatted part and strings, as /sys/firmware/dmi/entries/17-*/raw has it. Absent: not of type 17, too short.
+// One structure: formatted part and strings, as /sys/firmware/dmi/entries/17-*/raw has it. Absent: not of type 17, too
+// short.
 std::optional<MemoryModule> parse_memory_module(std::string_view raw);
 
 // The memory channel that a slot belongs to: the letter or number that its names give, nullopt when they give none.

@@ -131,7 +131,8 @@ Findings judge_network(const Facts& facts) {
   int down = 0;
   for (const std::string& name : children(tree, "sys/class/net")) {
     Link link = link_of(tree, name);
-    // Links of hardware, or of a container's own (no device, but Ethernet and up); not lo, bridges that nobody uses, tunnels.
+    // Links of hardware, or of a container's own (no device, but Ethernet and up); not lo, bridges that nobody uses,
+    // tunnels.
     bool shown =
         link.hardware || (number_at(tree, "sys/class/net/" + name + "/type") == kEthernet && link.state == "up");
     if (shown)

@@ -1,4 +1,5 @@
-// GPUs and other accelerators on the PCI bus, whatever their maker and whether or not a driver has them, from /sys alone.
+// GPUs and other accelerators on the PCI bus, whatever their maker and whether or not a driver has them, from /sys
+// alone.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct PciGpu {
 
 std::vector<PciGpu> pci_gpus(const Tree& tree);
 
-// One direction of a link [bytes/s]: lanes × transfers × coding (8b/10b up to 5 GT/s, 128b/130b above; PCIe Base Specification
-// 6.0, 1.2). PCIe 4.0 x16: 16 × 16 GT/s × 128/130 / 8 = 31.5 GB/s.
+// One direction of a link [bytes/s]: lanes × transfers × coding (8b/10b up to 5 GT/s, 128b/130b above; PCIe Base
+// Specification 6.0, 1.2). PCIe 4.0 x16: 16 × 16 GT/s × 128/130 / 8 = 31.5 GB/s.
 double link_bytes_per_s(int64_t lanes, double gigatransfers_per_s);
 
 }  // namespace ridge::hw::doctor

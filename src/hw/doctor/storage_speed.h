@@ -1,8 +1,8 @@
 // How fast files of a folder can be read: sequentially in large blocks (loading a model) and at random in small ones
 // (loading weights on demand, data sets). Around the page cache where the file system lets us (O_DIRECT).
 //
-// Writes one temporary file of a stated size and removes its name at once, so that nothing stays behind however it ends.
-// Blocks while the disk does: call it in a child (bounded.h).
+// Writes one temporary file of a stated size and removes its name at once, so that nothing stays behind however it
+// ends. Blocks while the disk does: call it in a child (bounded.h).
 #pragma once
 
 #include <cstdint>

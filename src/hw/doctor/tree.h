@@ -1,9 +1,9 @@
-// What was read from a machine, as paths and texts: files of /proc, /sys and /etc, and the output of tools and probes under
-// tools/. It is all that the doctor's judgement sees, so a machine can be recorded as one text file, looked through, sent,
-// and judged elsewhere.
+// What was read from a machine, as paths and texts: files of /proc, /sys and /etc, and the output of tools and probes
+// under tools/. It is all that the doctor's judgement sees, so a machine can be recorded as one text file, looked
+// through, sent, and judged elsewhere.
 //
-// The text form (also that of tests/machines/*.tree): `=== PATH: LINE` is a file of one line, `=== PATH` one with the lines
-// that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or output is not there.
+// The text form (also that of tests/machines/*.tree): `=== PATH: LINE` is a file of one line, `=== PATH` one with the
+// lines that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or output is not there.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,8 @@ struct Version {
 std::optional<Version> parse_version(std::string_view text);
 std::string version_text(const Version& version);
 
-// Whether `version` is one that `pattern` lists: "12.0-12.9", "11.8", "12.x", "12, 13", "11.8, 10.2". A listed version covers
-// all with the same leading numbers; a range includes both ends so.
+// Whether `version` is one that `pattern` lists: "12.0-12.9", "11.8", "12.x", "12, 13", "11.8, 10.2". A listed version
+// covers all with the same leading numbers; a range includes both ends so.
 bool fits(const Version& version, std::string_view pattern);
 
 }  // namespace ridge::hw::doctor
