@@ -1,161 +1,89 @@
-// ridge plan: what a model costs and the least time this machine needs for it, before anything runs.
-#include <fmt/format.h>
-
+// ridge plan: what a model costs and the least time a device needs for it, before anything runs.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <optional>
 
 #include "cli/model_options.h"
+#include "cli/plan_cost.h"
+#include "cli/plan_llm.h"
+#include "cli/plan_load.h"
+#include "cli/plan_section.h"
+#include "cli/plan_study.h"
+#include "cli/plan_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "cost/costs.h"
-#include "hw/probe.h"
-#include "model/reader.h"
-#include "plan/first_plan.h"
-#include "plan/forecast.h"
 
 namespace ridge::cli {
 namespace {
 
-struct Options {
-  std::string model;
-  int64_t batch = 1;
-  std::vector<std::string> shapes;
-  std::optional<int> threads;
-  std::string precision = "fp32";
-  int layers = 20;
-  bool fresh = false;
-  bool json = false;
-};
-
-void declare(CLI::App& app, Options& options) {
-  app.add_option("MODEL", options.model)->required();
-  app.add_option("--batch,-b", options.batch)->check(CLI::PositiveNumber);
-  app.add_option("--shape", options.shapes);
-  app.add_option("--threads,-t", options.threads)->check(CLI::PositiveNumber);
-  app.add_option("--precision", options.precision);
-  app.add_option("--layers", options.layers)->check(CLI::NonNegativeNumber);
-  app.add_flag("--fresh", options.fresh);
-  app.add_flag("--json", options.json);
+// Wrong usage, or a question back: what is missing can be given as an option.
+int ask(const Error& error) {
+  fail("plan", error);
+  return kUsage;
 }
 
-// What the options mean; an error here is wrong usage.
-struct Request {
-  model::Binding binding;
-  Precision precision = Precision::kFp32;
-};
-
-Result<Request> request_of(const Options& options) {
-  Request request;
-  request.binding.batch = options.batch;
-  for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
-  RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
-  return request;
+// The parts of the answer that were asked for, in the order in which they are shown.
+Result<std::vector<Section>> sections_of(const Study& study) {
+  std::vector<Section> sections;
+  auto add = [&](bool wanted, Result<Section> (*section_of)(const Study&)) -> Status {
+    if (!wanted) return ok_status();
+    RIDGE_ASSIGN(Section section, section_of(study));
+    sections.push_back(std::move(section));
+    return ok_status();
+  };
+  RIDGE_TRY(add(wanted(study.request.options.load), load_section));
+  RIDGE_TRY(add(wanted(study.request.options.cost), cost_section));
+  return sections;
 }
 
-Result<model::Graph> read_bound(const Options& options, const Request& request) {
-  RIDGE_ASSIGN(model::Graph graph, model::read(options.model, request.binding));
-  RIDGE_TRY(check_symbols(options.model, graph));
-  return graph;
+Json json_of(const Study& study, const std::vector<Section>& sections) {
+  Json json = plan::to_json(study.forecast);
+  if (!study.curve.empty()) {
+    Json points = Json::array();
+    for (const plan::CurvePoint& point : study.curve) points.push_back(plan::to_json(point));
+    json["curve"] = points;
+  }
+  for (const Section& section : sections)
+    for (const auto& [name, value] : section.members) json[name] = value;
+  return json;
 }
 
-std::map<std::string, Shape> input_shapes(const model::Graph& graph) {
-  std::map<std::string, Shape> shapes;
-  for (const model::GraphInput& input : graph.input_specs) shapes[input.spec.name] = input.spec.shape;
-  return shapes;
+int show(const Study& study, const std::vector<Section>& sections) {
+  const PlanOptions& options = study.request.options;
+  if (options.json) {
+    print_json(json_of(study, sections));
+  } else if (options.csv) {
+    print(csv_text(study));
+  } else {
+    print(summary_text(study));
+    for (const Section& section : sections) print("\n" + section.text);
+    if (std::string layers = layers_text(study); !layers.empty()) print(layers);
+  }
+  int exit = kDone;
+  for (const Section& section : sections) exit = std::max(exit, section.exit);
+  return exit;
 }
 
-Result<hw::Machine> know_machine(const Options& options) {
-  Progress progress("measure this machine");
-  hw::LimitOptions how;
-  how.fresh = options.fresh;
-  how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  return hw::know(how);
-}
-
-struct Answer {
-  plan::Forecast forecast;
-  plan::Plan plan;
-};
-
-// read → estimate → probe → plan → forecast
-Result<Answer> answer(const Options& options, const Request& request) {
-  RIDGE_ASSIGN(model::Graph graph, read_bound(options, request));
-  cost::Costs costs = cost::count(graph, request.precision);
-  RIDGE_ASSIGN(hw::Machine machine, know_machine(options));
-  plan::Wishes wishes{options.model, input_shapes(graph), options.batch, options.threads, request.precision};
-  plan::Plan plan = plan::first_plan(machine, costs, wishes);
-  RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(machine, plan.threads));
-  return Answer{plan::forecast(options.model, options.batch, request.precision, costs, limits), plan};
-}
-
-std::string limit_text(cost::Limiter limiter) { return std::string(cost::limiter_name(limiter)); }
-
-std::string layer_table(const plan::Forecast& forecast, int most) {
-  std::vector<const plan::Forecast::Layer*> layers;
-  for (const auto& layer : forecast.layers)
-    if (layer.runs) layers.push_back(&layer);
-  std::stable_sort(layers.begin(), layers.end(),
-                   [](const auto* a, const auto* b) { return a->bound_ms > b->bound_ms; });
-  if (layers.size() > static_cast<size_t>(most)) layers.resize(static_cast<size_t>(most));
-  std::vector<std::vector<std::string>> rows;
-  for (const auto* layer : layers)
-    rows.push_back({layer->name, layer->op, layer->has_rule ? format_flops(layer->flops) : "no rule",
-                    format_bytes(layer->bytes), fmt::format("{:.1f}", layer->intensity), format_ms(layer->bound_ms),
-                    limit_text(layer->limiter)});
-  return table({"layer", "operator", "FLOPs", "bytes", "FLOP/byte", "bound", "limiter"}, rows, "llrrrrl");
-}
-
-std::string summary_table(const plan::Forecast& f) {
-  std::string rate =
-      f.bound.ms > 0 ? fmt::format("{:.4g} items/s", 1e3 * static_cast<double>(f.batch) / f.bound.ms) : "-";
-  return table(
-      {},
-      {{"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
-       {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
-       {"bytes", format_bytes(f.bytes),
-        "layer by layer, each operand once; at least " + format_bytes(f.compulsory_bytes) + " for the whole (derived)"},
-       {"memory", format_bytes(f.inference_bytes),
-        "weights and at most " + format_bytes(f.peak_activation_bytes) + " of activations (derived)"},
-       {"intensity", fmt::format("{:.1f} FLOP/byte", f.bytes > 0 ? f.flops / f.bytes : 0),
-        fmt::format("ridge point of the device: {:.1f} FLOP/byte (measured)", f.ridge_point)},
-       {"bound", format_ms(f.bound.ms),
-        fmt::format("limited by {}: compute {}, memory {} (derived from measured limits)", limit_text(f.bound.limiter),
-                    format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms))},
-       {"at most", rate, "what no engine on this device can beat"}},
-      "lrl");
-}
-
-void render(const Answer& answer, int layers) {
-  const plan::Forecast& f = answer.forecast;
-  print(fmt::format("{} · batch {} · {} · {}, {} thread{}\n", f.model, f.batch, precision_name(f.precision), f.device,
-                    f.threads, f.threads == 1 ? "" : "s"));
-  print(summary_table(f));
-  for (const std::string& reason : answer.plan.reasons) print("plan: " + reason);
-  for (const std::string& note : f.notes) print("note: " + note);
-  if (layers > 0) print("\n" + layer_table(f, layers));
+// read → ask → study (device, costs, forecast, curve) → sections → show
+int plan_model(const PlanRequest& request) {
+  Result<model::Graph> graph = model::read(request.options.model, request.binding);
+  if (!graph) return fail("plan", graph.error());
+  if (Status known = check_symbols(request.options.model, *graph); !known) return ask(known.error());
+  Result<Study> study = study_of(request, std::move(*graph));
+  if (!study) return fail("plan", study.error());
+  Result<std::vector<Section>> sections = sections_of(*study);
+  if (!sections) return fail("plan", sections.error());
+  return show(*study, *sections);
 }
 
 }  // namespace
 
 int plan(std::span<const std::string> arguments) {
-  Options options;
+  PlanOptions options;
   CLI::App app;
   declare(app, options);
   if (Parsed parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
-  Result<Request> request = request_of(options);
-  if (!request) {
-    fail("plan", request.error());
-    return kUsage;
-  }
-  Result<Answer> result = answer(options, *request);
-  if (!result) return fail("plan", result.error());
-  if (options.json)
-    print_json(plan::to_json(result->forecast));
-  else
-    render(*result, options.layers);
-  return kDone;
+  Result<PlanRequest> request = request_of(options);
+  if (!request) return ask(request.error());
+  return is_llm(options) ? plan_llm(*request) : plan_model(*request);
 }
 
 }  // namespace ridge::cli

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/terminal.h"
@@ -27,6 +28,7 @@ namespace {
 namespace http = front::http;
 
 constexpr const char* kVerb = "serve";
+constexpr std::chrono::hours kLongest{24 * 365};  // that anything is waited for
 
 // Names and defaults as Triton's; where they differ, docs/cli/serve.md says so.
 struct Options {
@@ -205,23 +207,23 @@ sigset_t hold_signals() {
   return signals;
 }
 
-// The next signal, or 0 when `until` has become true.
-int wait_for_signal(const sigset_t& signals, const std::atomic<bool>& until) {
+// The next signal, or 0 when `until` has become true or the deadline has passed.
+int wait_for_signal(const sigset_t& signals, const std::atomic<bool>& until, TimePoint deadline = TimePoint::max()) {
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 20'000'000};
-  while (!until) {
+  while (!until && Clock::now() < deadline) {
     int signal = sigtimedwait(&signals, nullptr, &kLook);
     if (signal > 0) return signal;
   }
   return 0;
 }
 
-// Names of models that should be served and could not be loaded.
+// Models that should be served and could not be loaded, each with its reason: "a (…), b (…)".
 std::string failed_models(const serve::Server& server) {
-  std::string names;
+  std::string text;
   for (const serve::IndexEntry& entry : server.index(false))
     if (entry.state == serve::ModelState::kUnavailable && !entry.reason.empty() && entry.reason != "unloaded")
-      names += (names.empty() ? "" : ", ") + entry.name;
-  return names;
+      text += (text.empty() ? "'" : ", '") + entry.name + "' (" + entry.reason + ")";
+  return text;
 }
 
 // The models that the repository holds, for the log.
@@ -236,45 +238,72 @@ std::string model_names(const serve::Server& server) {
   return text.empty() ? "none" : text;
 }
 
-// Answers what is in progress, refuses the rest. False: patience ran out.
-bool shut_down(serve::Server& server, Front& front, std::chrono::seconds patience) {
+// Loads at start, on a thread of its own, so that a signal is heard meanwhile.
+class Loading {
+ public:
+  Loading(serve::Server& server, bool exit_on_error)
+      : thread_([this, &server, exit_on_error] { run(server, exit_on_error); }) {}
+  void join() { thread_.join(); }
+  // A model could not be loaded, and that is to end the server.
+  const std::atomic<bool>& failed() const { return failed_; }
+
+ private:
+  void run(serve::Server& server, bool exit_on_error) {
+    server.load_all();
+    if (server.draining()) return;
+    std::string reasons = failed_models(server);
+    if (reasons.empty()) return log::info("all models are loaded");
+    if (!exit_on_error) return log::error("not all models could be loaded: {}", reasons);
+    fail(kVerb, {Code::kFailed, "--exit-on-error: not all models could be loaded: " + reasons});
+    failed_ = true;
+  }
+
+  std::atomic<bool> failed_ = false;
+  std::jthread thread_;  // last: starts when the rest is there
+};
+
+// How far the end has come.
+struct Stopping {
+  std::atomic<bool> answered = false;  // every request that was accepted
+  std::atomic<bool> ended = false;     // and every thread
+};
+
+// Answers what is in progress, refuses the rest, ends everything but the caller's own thread.
+void shut_down(serve::Server& server, Front& front, Loading& loading, Stopping& state) {
   server.begin_drain();
-  bool complete = true;
-  if (front.http) complete = front.http->drain(patience);
+  if (front.http) front.http->drain(kLongest);  // wait_for_end() looks at the clock
+  state.answered = true;
   if (front.metrics) front.metrics->drain(std::chrono::seconds(1));
-  if (complete)
-    server.drain();
-  else
-    log::error("some requests were not answered within --exit-timeout-secs");
-  return complete;
+  front = {};  // ends repository calls whose clients have gone
+  loading.join();
+  server.drain();
+  state.ended = true;
+}
+
+// Waits for shut_down() until its time is over: then what is left is cut off, and the process ends here. An engine that
+// opens a model or runs it cannot be interrupted; nobody is waiting for that.
+void wait_for_end(const sigset_t& signals, const Stopping& state, std::chrono::seconds patience) {
+  constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when nothing has to be waited for
+  if (wait_for_signal(signals, state.ended, Clock::now() + patience + kToClose) != 0) _exit(kFailed);
+  if (state.ended) return;
+  if (state.answered) {
+    log::warning("a model was still being loaded or run at the end of --exit-timeout-secs; it is cut off");
+    _exit(kDone);
+  }
+  log::error("some requests were not answered within --exit-timeout-secs");
+  _exit(kFailed);
 }
 
 // Loads, serves, stops. Both the loading and the shutting down leave this thread free to hear a signal.
 int serve_until_signal(const Options& options, serve::Server& server, Front& front, const sigset_t& signals) {
-  std::atomic<bool> loaded = false, stopped = false;
-  std::atomic<bool> give_up = false;
-  std::jthread loader([&] {
-    server.load_all();
-    loaded = true;
-    std::string failed = failed_models(server);
-    if (failed.empty())
-      log::info("all models are loaded");
-    else
-      log::error("not all models could be loaded: {}; GET /v2/repository/index gives the reasons", failed);
-    if (!failed.empty() && options.exit_on_error) give_up = true;
-  });
-  if (int signal = wait_for_signal(signals, give_up); signal != 0)
+  Loading loading(server, options.exit_on_error);
+  if (int signal = wait_for_signal(signals, loading.failed()); signal != 0)
     log::info("{}: finishing the requests in progress; a second signal exits at once", strsignal(signal));
-  bool complete = false;
-  std::jthread stopper([&] {
-    complete = shut_down(server, front, std::chrono::seconds(options.exit_timeout_seconds));
-    stopped = true;
-  });
-  if (wait_for_signal(signals, stopped) != 0) _exit(kFailed);
-  // Neither an engine that does not come back nor a load, which cannot be interrupted, has anyone waiting for it now.
-  if (!complete) _exit(kFailed);
-  if (!loaded) _exit(kDone);
-  return give_up ? kFailed : kDone;
+  Stopping state;
+  std::jthread stopper([&] { shut_down(server, front, loading, state); });
+  wait_for_end(signals, state,
+               std::min<std::chrono::seconds>(kLongest, std::chrono::seconds(options.exit_timeout_seconds)));
+  return loading.failed() ? kFailed : kDone;
 }
 
 }  // namespace

@@ -35,6 +35,11 @@ void say(std::string_view text);    // to stderr, with a newline
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
                   std::string_view alignment);
 
+// Columns of the terminal that stdout is; else of $COLUMNS, else 80.
+int terminal_columns();
+// Whether text may hold more than ASCII: by LC_ALL, LC_CTYPE or LANG, the first that is set.
+bool terminal_is_utf8();
+
 // Progress on stderr: one bar that is redrawn on a terminal, a line per step otherwise. One thread.
 class Progress {
  public:

@@ -39,6 +39,7 @@ Forecast forecast(const std::string& model, int64_t batch, Precision precision, 
   Forecast result;
   result.model = model;
   result.device = limits.device;
+  result.origin = limits.origin;
   result.precision = precision;
   result.batch = batch;
   result.threads = limits.threads;
@@ -51,8 +52,11 @@ Forecast forecast(const std::string& model, int64_t batch, Precision precision, 
   result.peak_activation_bytes = costs.peak_activation_bytes;
   result.inference_bytes = costs.weight_bytes + costs.peak_activation_bytes;
   result.bound = cost::bound(costs, limits);
+  result.peak_flops_per_s = cost::rate_of(limits, precision).flops_per_s;
+  for (const cost::DeviceLimits::Level& level : limits.levels)
+    if (level.bytes_per_s > 0) result.roofs.emplace_back(level.name, level.bytes_per_s);
   if (!limits.levels.empty() && limits.levels.back().bytes_per_s > 0)
-    result.ridge_point = cost::rate_of(limits, precision).flops_per_s / limits.levels.back().bytes_per_s;
+    result.ridge_point = result.peak_flops_per_s / limits.levels.back().bytes_per_s;
   for (const cost::NodeCost& node : costs.nodes) result.layers.push_back(layer_of(node, limits));
   result.without_rule = costs.without_rule;
   result.notes = cost::notes(costs, limits);
@@ -60,10 +64,16 @@ Forecast forecast(const std::string& model, int64_t batch, Precision precision, 
 }
 
 Json to_json(const Forecast& forecast) {
+  Json roofs = Json::array();
+  for (const auto& [level, rate] : forecast.roofs) roofs.push_back({{"level", level}, {"bytes_per_s", rate}});
   Json layers = Json::array();
   for (const Forecast::Layer& layer : forecast.layers) layers.push_back(to_json(layer));
   return Json{{"model", forecast.model},
-              {"device", {{"name", forecast.device}, {"kind", forecast.device_kind}}},
+              {"device",
+               {{"name", forecast.device},
+                {"kind", forecast.device_kind},
+                {"origin", origin_name(forecast.origin)},
+                {"memory_bytes", forecast.device_memory_bytes > 0 ? Json(forecast.device_memory_bytes) : Json()}}},
               {"precision", precision_name(forecast.precision)},
               {"batch", forecast.batch},
               {"threads", forecast.threads},
@@ -80,6 +90,8 @@ Json to_json(const Forecast& forecast) {
               {"memory_bound_ms", forecast.bound.memory_ms},
               {"limiter", cost::limiter_name(forecast.bound.limiter)},
               {"ridge_point", forecast.ridge_point},
+              {"peak_flops_per_s", forecast.peak_flops_per_s},
+              {"roofs", roofs},
               {"without_rule", forecast.without_rule},
               {"notes", forecast.notes},
               {"layers", layers}};

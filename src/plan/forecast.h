@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -24,6 +25,8 @@ struct Forecast {
   };
   std::string model;
   std::string device, device_kind = "cpu";
+  Origin origin = Origin::kMeasured;  // of the device's limits: measured here, or from a datasheet
+  double device_memory_bytes = 0;     // what a model may take there; 0: not known
   Precision precision = Precision::kFp32;
   int64_t batch = 1;
   int threads = 1;
@@ -36,6 +39,8 @@ struct Forecast {
   double inference_bytes = 0;  // weights and live activations: what one instance needs at least
   cost::Bound bound;
   double ridge_point = 0;  // [FLOP/byte] of the device at this precision, against DRAM
+  double peak_flops_per_s = 0;
+  std::vector<std::pair<std::string, double>> roofs;  // level of memory, [bytes/s]; nearest first, as far as measured
   std::vector<Layer> layers;
   std::vector<std::string> without_rule;
   std::vector<std::string> notes;

@@ -19,6 +19,8 @@ VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprin
   return nullptr;
 }
 
+Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
+
 }  // namespace
 
 LifeCycle::LifeCycle(const ServerOptions& options)
@@ -37,8 +39,13 @@ std::shared_ptr<std::mutex> LifeCycle::turn_of(const std::string& model) {
 Status LifeCycle::load(const std::string& model, const LoadRequest& request) {
   auto turn = turn_of(model);
   std::lock_guard lock(*turn);
+  if (loading_.stop_requested()) return shutting_down();
   Status loaded = load_steps(model, request);
   if (loaded) return {};
+  if (loading_.stop_requested()) {
+    log::info("the load of model '{}' was broken off", model);
+    return shutting_down();
+  }
   Error error = std::move(loaded).error();
   error.message = fmt::format("failed to load '{}', {}", model.substr(0, 300), error.message);
   log::error("{}", error.message);
@@ -85,7 +92,7 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
       versions.push_back(std::move(unchanged));
       continue;
     }
-    Result<LoadedModel> loaded = load_version(options_, source, version);
+    Result<LoadedModel> loaded = load_version(options_, source, version, loading_.get_token());
     if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
     const engine::Info& engine = loaded->sessions.front()->info();
     log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {} instance(s)", source.name, version,
@@ -99,7 +106,7 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
 void LifeCycle::load_many(const std::vector<std::string>& models, int at_once) {
   std::atomic<size_t> next{0};
   auto work = [&] {
-    for (size_t i = next++; i < models.size(); i = next++) (void)load(models[i], {}).ok();
+    for (size_t i = next++; i < models.size() && !loading_.stop_requested(); i = next++) (void)load(models[i], {}).ok();
   };
   std::vector<std::jthread> threads;
   int wanted = std::min<int>(at_once, static_cast<int>(models.size()));
@@ -113,7 +120,13 @@ void LifeCycle::unload(const std::string& model) {
   reaper_.take(table_.withdraw(model));
 }
 
+void LifeCycle::miss(const std::string& model, const std::string& reason) {
+  log::error("failed to load '{}', {}", model.substr(0, 300), reason);
+  table_.miss(model, reason);
+}
+
 void LifeCycle::close() {
+  stop_loading();
   reaper_.take(table_.close());
   reaper_.wait();
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ class LifeCycle {
   void load_many(const std::vector<std::string>& models, int at_once);
   // Nothing of the model serves any more when it returns; accepted requests are still answered.
   void unload(const std::string& model);
+  // Says that a model which is to serve from the start is nowhere to be found, and why that is known.
+  void miss(const std::string& model, const std::string& reason);
+  // No load begins any more, and those under way end after the step that they are in. Does not wait.
+  void stop_loading() { loading_.request_stop(); }
   // Unloads everything, refuses loads, and waits until all accepted requests are answered.
   void close();
 
@@ -45,6 +50,7 @@ class LifeCycle {
   ModelTable table_;
   DeadlineTimer timer_;  // before the versions that use it
   Reaper reaper_;
+  std::stop_source loading_;
   std::mutex turns_mutex_;
   std::map<std::string, std::shared_ptr<std::mutex>> turns_;  // guarded by turns_mutex_; one per model in work
 };

@@ -59,18 +59,21 @@ std::string label_fingerprints(const ModelSource& source) {
   return text;
 }
 
+Error broken_off() { return {Code::kCancelled, "the load was broken off"}; }
+
 // A session per instance, opened and warmed up at the same time as the others: each on its own thread.
 Status open_sessions(const OpenFunction& open, const plan::Plan& plan, const ModelSettings& settings,
-                     Sessions& sessions) {
+                     const std::stop_token& stop, Sessions& sessions) {
   sessions.resize(static_cast<size_t>(settings.instances));
   std::vector<Status> results(sessions.size());
   auto open_one = [&](size_t i) -> Status {
+    if (stop.stop_requested()) return broken_off();
     try {
       if (!sessions[i]) {
         RIDGE_ASSIGN(sessions[i], open(plan));
       }
       BatchRunner runner(settings, *sessions[i]);
-      return warm_up(settings, runner);
+      return warm_up(settings, runner, stop);
     } catch (const std::bad_alloc&) {
       return Error{Code::kExhausted, "not enough memory to open and warm up the model; use fewer instances"};
     }
@@ -104,7 +107,9 @@ std::string source_fingerprint(const ModelSource& source, int64_t version) {
          fingerprint(source.directory + "/" + std::to_string(version));
 }
 
-Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version) {
+Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
+                                 const std::stop_token& stop) {
+  if (stop.stop_requested()) return broken_off();
   TimePoint start = Clock::now();
   LoadedModel loaded;
   loaded.fingerprint = source_fingerprint(source, version);
@@ -118,7 +123,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(ConfigPtr config, complete_config(*source.config, source.name, signature));
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
-  RIDGE_TRY(open_sessions(open, plan, loaded.settings, loaded.sessions));
+  RIDGE_TRY(open_sessions(open, plan, loaded.settings, stop, loaded.sessions));
   loaded.load_time = Clock::now() - start;
   return loaded;
 }

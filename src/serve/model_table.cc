@@ -68,14 +68,20 @@ std::vector<std::string> ModelTable::unready() const {
   std::lock_guard lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, entry] : models_)
-    if (entry.wanted && !entry.highest) names.push_back(name);
+    if (entry.wanted && !entry.missed && !entry.highest) names.push_back(name);
   return names;
+}
+
+bool ModelTable::misses_any() const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(models_.begin(), models_.end(), [](const auto& entry) { return entry.second.missed; });
 }
 
 void ModelTable::begin_load(const std::string& model, const std::vector<int64_t>& versions) {
   std::lock_guard lock(mutex_);
   Model& entry = models_[model];
   entry.wanted = true;
+  entry.missed = false;
   for (int64_t number : versions) {
     Version& version = entry.versions[number];
     if (version.served) continue;
@@ -115,6 +121,7 @@ void ModelTable::fail_load(const std::string& model, const std::vector<int64_t>&
   std::lock_guard lock(mutex_);
   Model& entry = models_[model];
   entry.wanted = true;
+  entry.missed = false;
   entry.failure = reason;
   for (int64_t number : versions) {
     Version& version = entry.versions[number];
@@ -127,9 +134,16 @@ void ModelTable::fail_load(const std::string& model, const std::vector<int64_t>&
 void ModelTable::fail_unknown(const std::string& model) {
   std::lock_guard lock(mutex_);
   auto found = models_.find(model);
-  if (found == models_.end() || found->second.highest) return;
+  if (found == models_.end() || found->second.highest || found->second.missed) return;
   found->second.wanted = false;
   if (found->second.versions.empty()) models_.erase(found);
+}
+
+void ModelTable::miss(const std::string& model, const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  Model& entry = models_[model];
+  entry.wanted = entry.missed = true;
+  entry.failure = reason;
 }
 
 Versions ModelTable::withdraw(const std::string& model) {
@@ -137,6 +151,10 @@ Versions ModelTable::withdraw(const std::string& model) {
   auto found = models_.find(model);
   if (found == models_.end()) return {};
   found->second.wanted = false;
+  if (found->second.missed) {
+    models_.erase(found);
+    return {};
+  }
   return replace(found->second, {});
 }
 

@@ -27,8 +27,10 @@ class ModelTable {
   // One entry per known version; of a model whose load failed before its versions were known, one with version 0 and
   // the reason.
   std::vector<IndexEntry> index() const;
-  // Models that should be served and are not READY.
+  // Models that should be served and are not READY, without those that miss() named.
   std::vector<std::string> unready() const;
+  // Whether a model that miss() named has been neither loaded nor withdrawn since.
+  bool misses_any() const;
 
   // A load has begun of these versions.
   void begin_load(const std::string& model, const std::vector<int64_t>& versions);
@@ -39,6 +41,8 @@ class ModelTable {
   void fail_load(const std::string& model, const std::vector<int64_t>& versions, const std::string& reason);
   // The load failed because there is no such model: it need not be served unless it still is.
   void fail_unknown(const std::string& model);
+  // There is no such model although the server was started to serve it.
+  void miss(const std::string& model, const std::string& reason);
   // Nothing of it serves from now on. Returns what did.
   Versions withdraw(const std::string& model);
   void end_unload(const ServedVersion& version);
@@ -55,6 +59,7 @@ class ModelTable {
     std::map<int64_t, Version> versions;
     VersionPtr highest;   // that serves
     bool wanted = false;  // should be served
+    bool missed = false;  // wanted from the start, and never there
     std::string failure;  // of the last load, if it failed before versions were known
   };
   static Versions replace(Model& model, const Versions& versions);

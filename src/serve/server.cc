@@ -1,6 +1,7 @@
 #include "serve/server.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "serve/life_cycle.h"
 #include "serve/repository.h"
 #include "serve/repository_watch.h"
@@ -27,7 +29,8 @@ class ModelServer final : public Server {
   ~ModelServer() override { drain(); }
 
   void load_all() override;
-  void begin_drain() override { draining_ = true; }
+  void begin_drain() override;
+  bool draining() const override { return draining_; }
   void drain() override;
 
   void infer(InferRequest request, InferDone done) override;
@@ -42,7 +45,7 @@ class ModelServer final : public Server {
   Status unload(const std::string& model, bool dependents) override;
 
  private:
-  std::vector<std::string> startup_models() const;
+  std::vector<std::string> startup_models();
   int loads_at_once() const;
   RepositoryView look_at_repositories() const;
   void poll(const std::stop_token& stop);
@@ -65,16 +68,35 @@ int ModelServer::loads_at_once() const {
   return std::clamp(cores, 1, 4);
 }
 
-std::vector<std::string> ModelServer::startup_models() const {
-  const auto& named = options_.startup_models;
-  bool all = options_.control != ControlMode::kExplicit || std::find(named.begin(), named.end(), "*") != named.end();
-  if (!all) return named;
-  std::vector<std::string> names;
+// Why a name cannot be loaded, with what is there instead.
+std::string nowhere(const std::string& wanted, const std::vector<std::string>& there) {
+  constexpr size_t kMost = 10;
+  std::string text = "no repository has a folder of that name";
+  if (there.empty()) return text + "; the repositories hold no models";
+  std::vector<std::string> near = nearest(wanted, there);
+  if (!near.empty()) text += fmt::format("; did you mean '{}'?", fmt::join(near, "' or '"));
+  auto end = there.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, there.size()));
+  return text + fmt::format("{} there is '{}'{}", near.empty() ? ";" : "", fmt::join(there.begin(), end, "', '"),
+                            there.size() > kMost ? ", …" : "");
+}
+
+// The names to load at start. Those that are nowhere are reported and left out.
+std::vector<std::string> ModelServer::startup_models() {
+  std::vector<std::string> there, named;
   auto found = scan_repositories(options_.repositories);
   if (!found) log::error("{}", found.error().message);
   if (found)
-    for (const ModelDirectory& model : *found) names.push_back(model.name);
-  return names;
+    for (const ModelDirectory& model : *found) there.push_back(model.name);
+  bool all = options_.control != ControlMode::kExplicit;
+  for (const std::string& name : options_.startup_models) {
+    if (name == "*")
+      all = true;
+    else if (find_model(options_.repositories, name))
+      named.push_back(name);
+    else
+      models_.miss(name, nowhere(name, there));
+  }
+  return all ? there : named;
 }
 
 void ModelServer::load_all() {
@@ -110,6 +132,11 @@ void ModelServer::poll(const std::stop_token& stop) {
   }
 }
 
+void ModelServer::begin_drain() {
+  draining_ = true;
+  models_.stop_loading();
+}
+
 void ModelServer::drain() {
   begin_drain();
   {
@@ -129,6 +156,7 @@ void ModelServer::infer(InferRequest request, InferDone done) {
 bool ModelServer::ready() const {
   if (!loaded_ || draining_) return false;
   if (!options_.strict_readiness) return true;
+  if (models_.table().misses_any()) return false;
   std::vector<std::string> unready = models_.table().unready();
   return std::none_of(unready.begin(), unready.end(), [this](const std::string& model) {
     return find_model(options_.repositories, model).has_value();  // one whose folder is gone need not be served

@@ -44,13 +44,17 @@ class Server : public Service {
   // Checks the options and that the repositories can be read; loads nothing. Not ready, refuses requests.
   static Result<std::unique_ptr<Server>> create(ServerOptions options);
 
-  // Loads what the control mode says; returns when all of it is ready or has failed. A model that fails is logged,
-  // stands in index() with its reason and keeps ready() false; it is not an error of the server.
+  // Loads what the control mode says; returns when all of it is ready or has failed, or soon after begin_drain(). A
+  // model that fails, or a name to load that is nowhere, is logged, stands in index() with its reason and keeps ready()
+  // false; it is not an error of the server.
   virtual void load_all() = 0;
 
-  // Not ready from now on; new requests, loads and unloads are refused with kUnavailable. Does not wait.
+  // Not ready from now on; new requests, loads and unloads are refused with kUnavailable, and loads under way end after
+  // the step that they are in (opening a session, one run of the warm-up). Does not wait.
   virtual void begin_drain() = 0;
-  // begin_drain(), then waits until every accepted request was answered and the workers have ended.
+  virtual bool draining() const = 0;
+  // begin_drain(), then waits until every accepted request was answered and the workers have ended. Whoever called
+  // load_all() or load() has to see it return before the server is destroyed.
   virtual void drain() = 0;
 };
 

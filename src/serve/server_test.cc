@@ -137,6 +137,28 @@ TEST_F(ServerTest, IsNotReadyBeforeEverythingIsLoaded) {
   EXPECT_TRUE((*server)->ready());
 }
 
+TEST_F(ServerTest, ANameToLoadThatIsNowhereKeepsItUnreadyUntilItIsLoadedOrUnloaded) {
+  add_model("resnet");
+  ServerOptions mistyped = options(ControlMode::kExplicit);
+  mistyped.startup_models = {"resnt", "resnet", "later"};
+  auto server = *start(mistyped);
+  EXPECT_FALSE(server->ready());
+  EXPECT_TRUE(server->model_ready("resnet", 0));
+  std::string state = state_of(*server, "resnt", 0);
+  EXPECT_EQ(state, "UNAVAILABLE no repository has a folder of that name; did you mean 'resnet'? there is 'resnet'");
+  auto answer = infer(*server, pair_request("resnt", {1, 2})).get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kUnavailable);
+  EXPECT_FALSE(server->load("resnt", {}));
+  EXPECT_FALSE(server->ready()) << "asking again changes nothing";
+  EXPECT_TRUE(server->unload("resnt", false).ok());
+  EXPECT_EQ(state_of(*server, "resnt", 0), "absent");
+  EXPECT_FALSE(server->ready()) << "the other one is still missing";
+  add_model("later");
+  EXPECT_TRUE(server->load("later", {}).ok());
+  EXPECT_TRUE(server->ready());
+}
+
 TEST_F(ServerTest, LoadsAndUnloadsOnlyInExplicitMode) {
   add_model("m");
   add_model("n");
@@ -271,6 +293,64 @@ TEST_F(ServerTest, DrainAnswersWhatWasAcceptedAndRefusesTheRest) {
   ASSERT_EQ(waiting.wait_for(0s), std::future_status::ready);
   EXPECT_TRUE(running.get());
   EXPECT_TRUE(waiting.get());
+}
+
+// begin_drain() while the first model is being opened: that step ends, and nothing begins after it.
+TEST_F(ServerTest, DrainBreaksOffTheLoading) {
+  for (const char* name : {"a", "b", "c"}) add_model(name);
+  folder_.write("a/config.pbtxt", "max_batch_size: 4 instance_group { count: 3 kind: KIND_CPU }");
+  Gate gate;
+  std::atomic<int> opened{0}, runs{0};
+  ServerOptions gated = options();
+  gated.load_threads = 1;
+  gated.open = [&](const plan::Plan&) -> Result<std::unique_ptr<engine::Session>> {
+    ++opened;
+    gate.pass();
+    return std::unique_ptr<engine::Session>(
+        std::make_unique<TestSession>(pair_signature(), [&](auto inputs, auto wanted, auto outputs) {
+          ++runs;
+          return TestSession::echo(inputs, wanted, outputs);
+        }));
+  };
+  auto server = *Server::create(gated);
+  std::jthread loader([&] { server->load_all(); });
+  gate.await(1);
+  server->begin_drain();
+  gate.open();
+  loader.join();
+  server->drain();
+  EXPECT_EQ(opened, 1);
+  EXPECT_EQ(runs, 0) << "no warm-up of what will not serve";
+  EXPECT_EQ(state_of(*server, "a", 1), "UNAVAILABLE version 1: the load was broken off");
+  EXPECT_EQ(state_of(*server, "b", 0), "UNAVAILABLE");
+}
+
+TEST_F(ServerTest, DrainBreaksOffTheWarmUpOfAPolledModel) {
+  add_model("m");
+  ServerOptions polled = options(ControlMode::kPoll);
+  polled.poll_period = 5ms;
+  Gate gate;
+  std::atomic<bool> hold{false};
+  std::atomic<int> held{0};
+  polled.open = [&](const plan::Plan&) -> Result<std::unique_ptr<engine::Session>> {
+    return std::unique_ptr<engine::Session>(
+        std::make_unique<TestSession>(pair_signature(), [&](auto inputs, auto wanted, auto outputs) {
+          if (hold) {
+            ++held;
+            gate.pass();
+          }
+          return TestSession::echo(inputs, wanted, outputs);
+        }));
+  };
+  auto server = *start(polled);
+  hold = true;
+  add_model("n");
+  gate.await(1);
+  server->begin_drain();
+  gate.open();
+  server->drain();
+  EXPECT_EQ(held, 1) << "of the batch sizes 1 to 4";
+  EXPECT_FALSE(server->model_ready("n", 0));
 }
 
 TEST_F(ServerTest, ReloadsAndUnloadsUnderTrafficLoseNothingAccepted) {

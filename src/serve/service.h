@@ -73,7 +73,7 @@ std::string_view model_state_name(ModelState state);  // "READY", …
 
 struct IndexEntry {
   std::string name;
-  int64_t version = 0;  // 0 = a directory that was never loaded: printed without version and state
+  int64_t version = 0;  // 0 = not known: a directory never loaded (without reason), or whose load failed before it was
   ModelState state = ModelState::kUnavailable;
   std::string reason;
 };

@@ -105,8 +105,9 @@ WarmupSample zero_sample(const ModelSettings& settings, int64_t batch) {
   return sample;
 }
 
-void warm_up_batches(const ModelSettings& settings, BatchRunner& runner) {
+void warm_up_batches(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {
   for (int64_t batch : warmup_batches(settings.max_batch_size, settings.queue.batch.preferred)) {
+    if (stop.stop_requested()) return;
     Status ran = run_sample(settings, zero_sample(settings, batch), runner);
     if (ran) continue;
     log::warning("model '{}' version {}: warm-up with zeros, batch size {}, failed; the model is served without it: {}",
@@ -126,13 +127,14 @@ std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<in
   return {sizes.begin(), sizes.end()};
 }
 
-Status warm_up(const ModelSettings& settings, BatchRunner& runner) {
-  if (settings.warmup_batches) warm_up_batches(settings, runner);
+Status warm_up(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {
+  if (settings.warmup_batches) warm_up_batches(settings, runner, stop);
   for (const WarmupSample& sample : settings.warmup_samples)
-    for (int i = 0; i < sample.count; ++i) {
+    for (int i = 0; i < sample.count && !stop.stop_requested(); ++i) {
       Status ran = run_sample(settings, sample, runner);
       if (!ran) return wrap(std::move(ran).error(), fmt::format("warm-up sample '{}'", sample.name));
     }
+  if (stop.stop_requested()) return Error{Code::kCancelled, "the warm-up was broken off"};
   return {};
 }
 

@@ -2,6 +2,7 @@
 // the configuration's own model_warmup samples.
 #pragma once
 
+#include <stop_token>
 #include <vector>
 
 #include "serve/batch_runner.h"
@@ -13,7 +14,7 @@ namespace ridge::serve {
 std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<int64_t>& preferred);
 
 // Inputs of zeros (open dimensions are 1: a guess, so that a failure of these runs is only logged), then the samples,
-// whose failure is an error.
-Status warm_up(const ModelSettings& settings, BatchRunner& runner);
+// whose failure is an error. kCancelled: `stop` came between two runs.
+Status warm_up(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop = {});
 
 }  // namespace ridge::serve

@@ -1,5 +1,6 @@
 """The server as a process: start, kill, drain, crowds, and what is wrong around it."""
 
+import gzip
 import json
 import os
 import pathlib
@@ -150,6 +151,107 @@ def test_with_exit_on_error_a_model_that_fails_to_load_ends_the_start(repository
     (repository / "identity" / "config.pbtxt").write_text("oops")
     done = run(repository, "--http-port", 0, "--metrics-port", 0, "--exit-on-error=true")
     assert done.returncode == 3 and "identity" in done.stderr and "config.pbtxt" in done.stderr
+
+
+def slow_to_load(folder, load_ms):
+    """A model whose engine takes that long to open it, which nothing can interrupt."""
+    models.fake(folder, load_ms=load_ms)
+
+
+def slow_to_warm_up(folder):
+    """A model that runs ten thousand samples of 100 ms each before it is ready."""
+    models.fake(folder, 'max_batch_size: 4\nmodel_warmup [{ name: "long" batch_size: 1 count: 10000 inputs { key: "x" value { data_type: TYPE_FP32 '
+                'dims: [16] zero_data: true } } }]\n', latency_ms=100)
+
+
+def await_loading(server, model):
+    for _ in range(600):
+        if any(e["name"] == model and e.get("state") == "LOADING" for e in server.post("/v2/repository/index").json()):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{model} was never LOADING:\n{server.read_log()}")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("mode", ["none", "explicit", "poll"])
+def test_a_stop_breaks_off_the_loading_and_exits_0(repository, mode, stop):
+    """Under the thread sanitizer a loading thread that is left behind changes the exit status."""
+    slow_to_warm_up(repository / "slow")
+    arguments = [f"--model-control-mode={mode}"] + ["--load-model=*"] * (mode == "explicit")
+    with Server(repository, *arguments, "--exit-timeout-secs=600", wait_ready=False) as server:
+        await_loading(server, "slow")
+        assert server.stop(stop, seconds=60) == 0
+        assert "the load of model 'slow' was broken off" in server.read_log()
+        assert "could not be loaded" not in server.read_log()
+
+
+def test_a_stop_breaks_off_a_load_that_was_asked_for(repository):
+    slow_to_warm_up(repository / "slow")
+    with Server(repository, "--model-control-mode=explicit", "--exit-timeout-secs=600") as server, server.connect(timeout=60) as caller:
+        caller.send(message("POST", "/v2/repository/models/slow/load", b"{}"))
+        await_loading(server, "slow")
+        server.process.send_signal(signal.SIGTERM)
+        answer = caller.read()
+        assert answer.status == 503 and "shutting down" in answer.json()["error"]
+        assert server.process.wait(60) == 0
+
+
+@pytest.mark.parametrize("mode", ["none", "poll"])
+def test_a_load_that_cannot_be_broken_off_delays_the_exit_no_longer_than_the_patience(repository, mode):
+    # The thread that is cut off with the process is what the test is about, so the thread sanitizer does not report it.
+    environment = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":report_thread_leaks=0"}
+    arguments = [f"--model-control-mode={mode}", "--repository-poll-secs=0.1", "--exit-timeout-secs=1"]
+    if mode == "none":
+        slow_to_load(repository / "slow", 3600_000)
+    with Server(repository, *arguments, wait_ready=mode == "poll", environment=environment) as server:
+        if mode == "poll":
+            slow_to_load(repository.parent / "new", 3600_000)
+            (repository.parent / "new").rename(repository / "slow")
+        await_loading(server, "slow")
+        assert server.stop(seconds=60) == 0
+        assert "--exit-timeout-secs" in server.read_log()
+
+
+def test_a_name_to_load_that_is_nowhere_ends_the_start_with_exit_on_error(repository):
+    done = run(repository, "--http-port", 0, "--metrics-port", 0, "--model-control-mode=explicit", "--load-model=identiy", "--exit-on-error=true")
+    assert done.returncode == 3 and "'identiy'" in done.stderr and "did you mean 'identity'" in done.stderr and "'work'" in done.stderr
+
+
+def test_a_name_to_load_that_is_nowhere_is_shown_and_keeps_the_server_unready(repository):
+    arguments = ["--model-control-mode=explicit", "--load-model=identity", "--load-model=typo"]
+    with Server(repository, *arguments, wait_ready=False) as server:
+        for _ in range(600):
+            if server.get("/v2/models/identity/ready").status == 200:
+                break
+            time.sleep(0.05)
+        assert server.post(INFER, ONE).status == 200
+        index = {e["name"]: e for e in server.post("/v2/repository/index").json()}
+        assert index["typo"]["state"] == "UNAVAILABLE" and "'identity'" in index["typo"]["reason"]
+        assert server.get("/v2/health/ready").status == 503 and server.get("/v2/models/typo/ready").status == 503
+        assert server.post("/v2/repository/models/typo/unload", b"{}").status == 200
+        for _ in range(600):
+            if server.get("/v2/health/ready").status == 200:
+                break
+            time.sleep(0.05)
+        assert server.get("/v2/health/ready").status == 200, "an operator has taken it back"
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_a_small_request_overtakes_a_large_body_that_is_being_read(repository, coding):
+    """With one I/O thread. 48 MiB of JSON take about a hundred times as long to read as the small request takes."""
+    body = ('{"inputs":[%s],"ignored":[%s]}' % (json.dumps(fp32("x", [1, 16], [1.0] * 16)), ",".join(["1.5"] * (12 << 20)))).encode()
+    body = gzip.compress(body, 1) if coding == "gzip" else body
+    with Server(repository, "--http-thread-count=1") as server, server.connect() as large, server.connect() as small:
+        request = message("POST", INFER, body, {"Content-Encoding": coding})
+        large.send(request[:-1])
+        for _ in range(100):  # until the server has taken in what was sent
+            small.send(message("GET", "/v2/health/live"))
+            assert small.read().status == 200
+        large.send(request[-1:])
+        small.send(message("POST", INFER, ONE))
+        assert small.read().status == 200
+        assert large.silent(), "the small request was answered first"
+        assert large.read().status == 200
 
 
 def test_a_missing_repository_is_an_error_that_names_it(tmp_path):

@@ -1,5 +1,7 @@
 """Small ONNX models for tests of the server, made here so that nothing is downloaded. One function per model."""
 
+import json
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
@@ -28,6 +30,13 @@ def save(path, nodes, inputs, outputs, initializers=()):
 
 def identity(path, datatype="FP32", dims=("batch", 16)):
     save(path, [helper.make_node("Identity", ["x"], ["y"])], [("x", datatype, list(dims))], [("y", datatype, list(dims))])
+
+
+def fake(folder, config="", **script):
+    """A model of the fake engine in `folder`: x → y, FP32 [-1,16]; the members of its script are in docs/formats.md."""
+    (folder / "1").mkdir(parents=True)
+    (folder / "1" / "model.fake.json").write_text(json.dumps(script))
+    (folder / "config.pbtxt").write_text('backend: "fake"\ndefault_model_filename: "model.fake.json"\n' + config)
 
 
 def scaled(path, factor, dims=("batch", 4)):

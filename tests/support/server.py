@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import select
 import signal
 import socket
 import subprocess
@@ -72,6 +73,10 @@ class Connection:
             assert "content-length" in headers, f"neither Content-Length nor chunked: {lines}"
             body = self._exactly(int(headers["content-length"]))
         return Answer(status, headers, body, reason)
+
+    def silent(self):
+        """True if no byte of an answer is there yet."""
+        return not self.buffer and not select.select([self.socket], [], [], 0)[0]
 
     def closed_by_server(self, within=5):
         """True if the server ends the connection within that many seconds without sending more."""
@@ -197,6 +202,18 @@ class Server:
                 self.process.wait()
             self.log.close()
             self.folder.cleanup()
+
+
+def in_order_of_arrival(connections):
+    """One answer of each connection, as (index, answer), in the order in which they come."""
+    waiting = {connection.socket: index for index, connection in enumerate(connections)}
+    arrived = []
+    while waiting:
+        for ready in select.select(list(waiting), [], [], 60)[0] or [None]:
+            assert ready, f"no answer within a minute on {list(waiting.values())}"
+            index = waiting.pop(ready)
+            arrived.append((index, connections[index].read()))
+    return arrived
 
 
 def fp32(name, shape, values):

@@ -4,20 +4,12 @@
 
 #include "front/http/content_coding.h"
 #include "front/http/describe.h"
-#include "front/http/infer_response.h"
 #include "front/http/repository_request.h"
 
 namespace ridge::front::http {
 namespace {
 
-Response error_of(const Error& error) { return error_response(http_status(error.code), error.message); }
-
-// Of a body that cannot be decoded: HTTP has words of its own for what it refuses.
-Response refusal_of_body(const Error& error) {
-  if (error.code == Code::kUnsupported) return error_response(415, error.message);
-  if (error.code == Code::kExhausted) return error_response(413, error.message);
-  return error_of(error);
-}
+constexpr size_t kMostCallsWaiting = 64;  // an operator's, not traffic
 
 Response json_response(const Json& json) {
   Response response;
@@ -33,7 +25,7 @@ Response text_response(std::string text) {
 
 template <typename T, typename Show>
 Response show(const Result<T>& result, Show shown_as) {
-  return result ? json_response(shown_as(*result)) : error_of(result.error());
+  return result ? json_response(shown_as(*result)) : error_response(result.error());
 }
 
 Response refusal(const Route& route) {
@@ -48,22 +40,6 @@ Response metrics_response(const std::function<std::string()>& metrics) {
   return response;
 }
 
-// A request on its way through the service.
-struct Call {
-  Responder responder;
-  AnswerFormat format;
-  Coding coding;
-  Result<serve::InferResponse> answer{Error{}};
-
-  Response respond() {
-    if (!answer) return error_of(answer.error());
-    Result<Response> response = encode_infer_response(std::move(*answer), format);
-    if (!response) return error_of(response.error());
-    apply_coding(*response, coding);
-    return std::move(*response);
-  }
-};
-
 bool has_tensors_behind_json(const Request& request) {
   return request.inference_length && *request.inference_length != "0";
 }
@@ -71,7 +47,7 @@ bool has_tensors_behind_json(const Request& request) {
 Response model_readiness(const serve::Service& service, const Route& route) {
   if (service.model_ready(route.model, route.version)) return json_response({{"name", route.model}, {"ready", true}});
   Result<serve::ModelMetadata> known = service.metadata(route.model, route.version);
-  if (!known) return error_of(known.error());
+  if (!known) return error_response(known.error());
   return error_response(503, "model '" + route.model + "' is not ready");
 }
 
@@ -84,41 +60,35 @@ Error load_error(Error error, const std::string& model) {
 
 Response run_index(const serve::Service& service, std::string_view body) {
   Result<bool> only_ready = read_index_request(body);
-  return only_ready ? json_response(repository_index(service.index(*only_ready))) : error_of(only_ready.error());
+  return only_ready ? json_response(repository_index(service.index(*only_ready))) : error_response(only_ready.error());
 }
 
 Response run_load(serve::Service& service, const std::string& model, std::string_view body) {
   Result<serve::LoadRequest> request = read_load_request(body);
-  if (!request) return error_of(load_error(request.error(), model));
+  if (!request) return error_response(load_error(request.error(), model));
   Status loaded = service.load(model, *request);
-  return loaded ? text_response("{}") : error_of(load_error(loaded.error(), model));
+  return loaded ? text_response("{}") : error_response(load_error(loaded.error(), model));
 }
 
 Response run_unload(serve::Service& service, const std::string& model, std::string_view body) {
   Result<bool> dependents = read_unload_request(body);
-  if (!dependents) return error_of(dependents.error());
+  if (!dependents) return error_response(dependents.error());
   Status unloaded = service.unload(model, *dependents);
-  return unloaded ? text_response("{}") : error_of(unloaded.error());
+  return unloaded ? text_response("{}") : error_response(unloaded.error());
 }
 
 }  // namespace
 
-int http_status(Code code) {
-  switch (code) {
-    case Code::kInvalid: return 400;
-    case Code::kNotFound: return 404;
-    case Code::kUnsupported: return 501;
-    case Code::kUnavailable:
-    case Code::kTimeout:
-    case Code::kCancelled:
-    case Code::kExhausted: return 503;
-    case Code::kFailed: return 500;
-  }
-  return 500;
-}
-
 Api::Api(serve::Service& service, ApiOptions options, std::function<std::string()> metrics)
-    : service_(service), options_(std::move(options)), metrics_(std::move(metrics)), decoders_(options_.io_threads) {}
+    : service_(service),
+      options_(std::move(options)),
+      metrics_(std::move(metrics)),
+      infer_(service, {.max_input_bytes = options_.max_input_bytes,
+                       .io_threads = options_.io_threads,
+                       .conversion_threads = options_.conversion_threads,
+                       .conversions_waiting = options_.conversions_waiting}),
+      loads_("load", 1, kMostCallsWaiting),
+      control_("control", 1, kMostCallsWaiting) {}
 
 uint64_t Api::body_limit(const Request& head) {
   return has_tensors_behind_json(head) ? options_.max_body_bytes : options_.max_input_bytes;
@@ -128,7 +98,7 @@ void Api::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);
   if (route.status != 200) return responder.send(refusal(route));
   switch (route.endpoint) {
-    case Endpoint::kInfer: return infer(request, route, std::move(responder));
+    case Endpoint::kInfer: return infer_.handle(request, std::move(route), std::move(responder));
     case Endpoint::kIndex:
     case Endpoint::kLoad:
     case Endpoint::kUnload: return control(request, route, std::move(responder));
@@ -154,80 +124,22 @@ Response Api::describe(const Route& route) const {
   }
 }
 
-Result<std::shared_ptr<const Body>> Api::plain_body(const Request& request) const {
-  static const std::shared_ptr<const Body> kEmpty = [] {
-    auto body = std::make_shared<Body>();
-    body->start(0);
-    return body;
-  }();
-  if (!request.body) return kEmpty;
-  if (!request.content_encoding) return std::shared_ptr<const Body>(request.body);
-  std::optional<Coding> coding = coding_from_field(*request.content_encoding);
-  if (!coding)
-    return Error{Code::kUnsupported, "Content-Encoding '" + std::string(*request.content_encoding) +
-                                         "' is not supported; use gzip, deflate or none"};
-  if (*coding == Coding::kIdentity) return std::shared_ptr<const Body>(request.body);
-  auto decoded = std::make_shared<Body>();
-  size_t header = 0;
-  if (request.inference_length) {
-    if (Result<size_t> length = parse_header_length(*request.inference_length, options_.max_input_bytes); length)
-      header = *length;
-  }
-  decoded->start(header);
-  RIDGE_TRY(http::decode(*coding, request.body->bytes(), options_.max_input_bytes, *decoded));
-  return std::shared_ptr<const Body>(std::move(decoded));
-}
-
-Result<DecodedRequest> Api::decode_raw_body(std::shared_ptr<const Body> body, const Route& route) const {
-  RIDGE_ASSIGN(serve::ModelMetadata model, service_.metadata(route.model, route.version));
-  RIDGE_ASSIGN(Json config, service_.config(route.model, route.version));
-  RIDGE_ASSIGN(int64_t max_batch_size, json_member_or<int64_t>(config, "max_batch_size", 0));
-  return decode_raw(std::move(body), model, max_batch_size > 0);
-}
-
-Result<DecodedRequest> Api::decode(const Request& request, const Route& route) {
-  RIDGE_ASSIGN(std::shared_ptr<const Body> body, plain_body(request));
-  if (!request.inference_length) {
-    if (body->size() == 0) return Error{Code::kInvalid, "the request has no body; send a JSON object with 'inputs'"};
-    return decoders_[request.io_thread].decode(std::move(body), std::nullopt);
-  }
-  RIDGE_ASSIGN(size_t header_length, parse_header_length(*request.inference_length, body->size()));
-  if (header_length == 0) return decode_raw_body(std::move(body), route);
-  if (header_length > options_.max_input_bytes)
-    return Error{Code::kInvalid, "the JSON part has " + std::to_string(header_length) + " bytes; this server accepts " +
-                                     std::to_string(options_.max_input_bytes) + " (--http-max-input-size)"};
-  return decoders_[request.io_thread].decode(std::move(body), header_length);
-}
-
-void Api::infer(const Request& request, const Route& route, Responder responder) {
-  Result<DecodedRequest> decoded = decode(request, route);
-  if (!decoded) return responder.send(refusal_of_body(decoded.error()));
-  Coding coding = request.accept_encoding ? preferred_coding(*request.accept_encoding) : Coding::kIdentity;
-  auto call = std::make_shared<Call>(Call{std::move(responder), std::move(decoded->format), coding});
-  serve::InferRequest& native = decoded->request;
-  native.model = route.model;
-  native.version = route.version;
-  native.arrived = request.arrived;
-  service_.infer(std::move(native), [call](Result<serve::InferResponse> answer) {
-    call->answer = std::move(answer);
-    Responder back = std::move(call->responder);
-    back.send_later([call] { return call->respond(); });
-  });
-}
-
 void Api::control(const Request& request, const Route& route, Responder responder) {
-  Result<std::shared_ptr<const Body>> body = plain_body(request);
-  if (!body) return responder.send(refusal_of_body(body.error()));
   auto held = std::make_shared<Responder>(std::move(responder));
-  ControlThread& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;
-  bool accepted = thread.run([this, held, body = *body, endpoint = route.endpoint, model = route.model] {
-    if (endpoint == Endpoint::kIndex)
-      held->send(run_index(service_, body->text()));
-    else if (endpoint == Endpoint::kLoad)
-      held->send(run_load(service_, model, body->text()));
-    else
-      held->send(run_unload(service_, model, body->text()));
-  });
+  std::string coding(request.content_encoding.value_or(""));
+  JobThreads& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;
+  bool accepted = thread.run(
+      [this, held, body = request.body, coding = std::move(coding), endpoint = route.endpoint, model = route.model] {
+        Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, options_.max_input_bytes, 0);
+        if (!plain)
+          held->send(refusal_of_body(plain.error()));
+        else if (endpoint == Endpoint::kIndex)
+          held->send(run_index(service_, (*plain)->text()));
+        else if (endpoint == Endpoint::kLoad)
+          held->send(run_load(service_, model, (*plain)->text()));
+        else
+          held->send(run_unload(service_, model, (*plain)->text()));
+      });
   if (!accepted) held->send(error_response(503, "too many repository calls are waiting; try again later"));
 }
 

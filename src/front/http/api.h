@@ -7,10 +7,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "front/http/control_thread.h"
-#include "front/http/infer_request.h"
+#include "front/http/infer_endpoint.h"
+#include "front/http/job_threads.h"
 #include "front/http/message.h"
 #include "front/http/route.h"
 #include "serve/service.h"
@@ -22,6 +21,8 @@ struct ApiOptions {
   uint64_t max_input_bytes = uint64_t{64} << 20;  // [bytes] of JSON, of raw bodies and of decoded bodies
   uint64_t max_body_bytes = uint64_t{8} << 30;    // [bytes] of bodies with binary tensors
   size_t io_threads = 1;                          // of the server that calls it
+  size_t conversion_threads = 2;                  // that read large bodies and write large answers
+  size_t conversions_waiting = 64;                // at most; one more large body is refused with 503
 };
 
 class Api final : public Handler {
@@ -34,18 +35,14 @@ class Api final : public Handler {
 
  private:
   Response describe(const Route& route) const;
-  void infer(const Request& request, const Route& route, Responder responder);
   void control(const Request& request, const Route& route, Responder responder);
-  Result<std::shared_ptr<const Body>> plain_body(const Request& request) const;
-  Result<DecodedRequest> decode(const Request& request, const Route& route);
-  Result<DecodedRequest> decode_raw_body(std::shared_ptr<const Body> body, const Route& route) const;
 
   serve::Service& service_;
   ApiOptions options_;
   std::function<std::string()> metrics_;
-  std::vector<InferDecoder> decoders_;  // one per I/O thread
-  ControlThread loads_;                 // load, which may take minutes
-  ControlThread control_;               // index and unload, which do not wait for it
+  InferEndpoint infer_;
+  JobThreads loads_;    // load, which may take minutes
+  JobThreads control_;  // index and unload, which do not wait for it
 };
 
 // Answers GET /metrics alone: the handler of the metrics port.
@@ -58,8 +55,4 @@ class MetricsApi final : public Handler {
  private:
   std::function<std::string()> metrics_;
 };
-
-// The protocol's status for an error.
-int http_status(Code code);
-
 }  // namespace ridge::front::http

@@ -145,6 +145,25 @@ Status decode(Coding coding, std::span<const std::byte> coded, uint64_t limit, B
   return {};
 }
 
+Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, std::string_view field, uint64_t limit,
+                                             size_t align_at) {
+  static const std::shared_ptr<const Body> kEmpty = [] {
+    auto empty = std::make_shared<Body>();
+    empty->start(0);
+    return empty;
+  }();
+  if (!body) return kEmpty;
+  std::optional<Coding> coding = coding_from_field(field);
+  if (!coding)
+    return Error{Code::kUnsupported,
+                 "Content-Encoding '" + std::string(field) + "' is not supported; use gzip, deflate or none"};
+  if (*coding == Coding::kIdentity) return body;
+  auto plain = std::make_shared<Body>();
+  plain->start(align_at);
+  RIDGE_TRY(decode(*coding, body->bytes(), limit, *plain));
+  return std::shared_ptr<const Body>(std::move(plain));
+}
+
 std::string encode(Coding coding, std::span<const std::span<const std::byte>> pieces) {
   Deflater deflater(coding);
   z_stream& stream = deflater.stream;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,12 @@ Coding preferred_coding(std::string_view accept);
 // Appends the decoded bytes to `into`. kInvalid: truncated, corrupt, wrong check sum, bytes behind the end.
 // kExhausted: more than `limit` bytes.
 Status decode(Coding coding, std::span<const std::byte> coded, uint64_t limit, Body& into);
+
+// A request's body without the coding that its Content-Encoding field names (empty = none); null = an empty body. The
+// byte at `align_at` of what is decoded is aligned as Body has it. kUnsupported: a coding that is not known; the rest as
+// decode().
+Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, std::string_view field, uint64_t limit,
+                                             size_t align_at);
 
 // The pieces, as one coded text.
 std::string encode(Coding coding, std::span<const std::span<const std::byte>> pieces);

@@ -73,11 +73,9 @@ Json repository_index(std::span<const serve::IndexEntry> entries) {
   Json list = Json::array();
   for (const serve::IndexEntry& entry : entries) {
     Json row = {{"name", entry.name}};
-    if (entry.version > 0) {
-      row["version"] = std::to_string(entry.version);
-      row["state"] = std::string(serve::model_state_name(entry.state));
-      if (!entry.reason.empty()) row["reason"] = entry.reason;
-    }
+    if (entry.version > 0) row["version"] = std::to_string(entry.version);
+    if (entry.version > 0 || !entry.reason.empty()) row["state"] = std::string(serve::model_state_name(entry.state));
+    if (!entry.reason.empty()) row["reason"] = entry.reason;
     list.push_back(std::move(row));
   }
   return list;

@@ -2,6 +2,23 @@
 #include "front/http/message.h"
 
 namespace ridge::front::http {
+namespace {
+
+int http_status(Code code) {
+  switch (code) {
+    case Code::kInvalid: return 400;
+    case Code::kNotFound: return 404;
+    case Code::kUnsupported: return 501;
+    case Code::kUnavailable:
+    case Code::kTimeout:
+    case Code::kCancelled:
+    case Code::kExhausted: return 503;
+    case Code::kFailed: return 500;
+  }
+  return 500;
+}
+
+}  // namespace
 
 Response error_response(int status, std::string_view message) {
   Response response;
@@ -10,6 +27,14 @@ Response error_response(int status, std::string_view message) {
   append_json_string(response.text, message.empty() ? std::string_view("unknown error") : message);
   response.text += '}';
   return response;
+}
+
+Response error_response(const Error& error) { return error_response(http_status(error.code), error.message); }
+
+Response refusal_of_body(const Error& error) {
+  if (error.code == Code::kUnsupported) return error_response(415, error.message);
+  if (error.code == Code::kExhausted) return error_response(413, error.message);
+  return error_response(error);
 }
 
 }  // namespace ridge::front::http

@@ -4,11 +4,12 @@
 #include "front/http/tensor_values.h"
 
 namespace ridge::front::http {
-namespace {
 
 bool is_binary(const AnswerFormat& format, size_t output) {
   return output < format.binary_outputs.size() ? format.binary_outputs[output] : format.binary;
 }
+
+namespace {
 
 void append_shape(std::string& text, const Shape& shape) {
   text += '[';

@@ -9,6 +9,9 @@
 
 namespace ridge::front::http {
 
+// Whether that output of the answer is asked for in binary form.
+bool is_binary(const AnswerFormat& format, size_t output);
+
 // Tensors in binary form are not copied: the response points at them and holds their owners. An error names the
 // output that has no JSON form.
 Result<Response> encode_infer_response(serve::InferResponse answer, const AnswerFormat& format);

@@ -155,7 +155,8 @@ void IoThread::run_completions() {
     for (Mailbox::Item& item : items) {
       Connection* connection = find(item.connection);
       if (connection == nullptr) continue;  // the client has gone
-      connection->complete(item.response ? std::move(*item.response) : item.finish());
+      if (!item.response) item.response = item.finish({mailbox_, item.connection});
+      if (item.response) connection->complete(std::move(*item.response));
     }
     items.clear();
     if (mailbox_->local.empty()) return;

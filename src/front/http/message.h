@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/result.h"
 #include "front/http/body.h"
 
 namespace ridge::front::http {
@@ -44,15 +45,23 @@ struct Response {
   bool close = false;                               // close the connection after this answer
 };
 
-// An answer in the making. Runs on the connection's thread, so that the calling (worker) thread is free at once.
-using Finish = std::function<Response()>;
-
 // Where finished answers go: the I/O thread that owns the connection.
 class Mailbox;
+
+// The place of a request that waits for its answer.
+struct ReplyTo {
+  const std::shared_ptr<Mailbox>& mailbox;
+  uint64_t connection = 0;
+};
+
+// An answer in the making. Runs on the connection's thread, so that the calling (worker) thread is free at once. If the
+// answer would take that thread too long: nullopt, and a Responder made from the argument answers when it is done.
+using Finish = std::function<std::optional<Response>(const ReplyTo&)>;
 
 class Responder {
  public:
   Responder(std::shared_ptr<Mailbox> mailbox, uint64_t connection);
+  explicit Responder(const ReplyTo& to) : Responder(to.mailbox, to.connection) {}
   Responder(Responder&& other) noexcept;
   Responder& operator=(Responder&& other) noexcept;
   ~Responder();  // unanswered: the client gets a 500, not silence
@@ -76,5 +85,9 @@ class Handler {
 
 // {"error": message} with that status.
 Response error_response(int status, std::string_view message);
+// With the protocol's status for the error.
+Response error_response(const Error& error);
+// Of a body that cannot be decoded: HTTP has words of its own for what it refuses.
+Response refusal_of_body(const Error& error);
 
 }  // namespace ridge::front::http

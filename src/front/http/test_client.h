@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -74,6 +75,12 @@ class TestClient {
   std::optional<ClientResponse> ask(std::string_view bytes) {
     send(bytes);
     return read();
+  }
+
+  // Something can be read at once: bytes, or the end.
+  bool readable() const {
+    pollfd look{.fd = socket_, .events = POLLIN, .revents = 0};
+    return !unread_.empty() || poll(&look, 1, 0) > 0;
   }
 
   // Nothing more comes, and the server has closed its side.

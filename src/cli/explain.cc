@@ -1,0 +1,215 @@
+// ridge explain TERM-OR-ERROR: what a term, an option, an error code or a pasted message means, and what to do.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/help.h"
+#include "cli/paragraph.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "explain/answer.h"
+
+namespace ridge::cli {
+namespace {
+
+using explain::Answer;
+using explain::Language;
+
+constexpr const char* kVerb = "explain";
+constexpr size_t kWidth = 100;  // [columns]
+
+struct Options {
+  std::vector<std::string> query;
+  std::string language;
+  std::optional<std::string> list;
+  bool json = false;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("TERM-OR-ERROR", options.query);
+  app.add_option("--lang", options.language)->check(CLI::IsMember({"en", "zh"}));
+  app.add_option("--list", options.list)->expected(0, 1);
+  app.add_flag("--json", options.json);
+}
+
+// Own options go first and everything else behind "--", because people ask about options: ridge explain --max-batch.
+std::vector<std::string> arranged(std::span<const std::string> arguments) {
+  std::vector<std::string> own;
+  std::vector<std::string> query = {"--"};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--") {
+      query.insert(query.end(), arguments.begin() + static_cast<long>(i) + 1, arguments.end());
+      break;
+    }
+    const bool is_list = argument == "--list";
+    if (argument == "--json" || argument == "--help" || argument == "-h" || argument.starts_with("--lang=") ||
+        argument.starts_with("--list=")) {
+      own.push_back(argument);
+    } else if (argument == "--lang" || is_list) {
+      own.push_back(argument);
+      if (i + 1 < arguments.size() && !arguments[i + 1].starts_with("-")) own.push_back(arguments[++i]);
+    } else {
+      query.push_back(argument);
+    }
+  }
+  own.insert(own.end(), query.begin(), query.end());
+  return own;
+}
+
+// --lang, or what the system is set to: the first of LC_ALL, LC_MESSAGES and LANG that is not empty decides (POSIX).
+Language language_of(const Options& options) {
+  std::string name = options.language;
+  for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
+    if (!name.empty()) break;
+    if (const char* value = std::getenv(variable)) name = value;
+  }
+  return name.starts_with("zh") ? Language::kChinese : Language::kEnglish;
+}
+
+// Standard input, of which the last kMostText bytes are kept: the newest lines of a log.
+std::string read_input() {
+  std::string text;
+  std::array<char, 65536> block;
+  while (const size_t count = std::fread(block.data(), 1, block.size(), stdin)) {
+    text.append(block.data(), count);
+    if (text.size() > 2 * explain::kMostText) text.erase(0, text.size() - explain::kMostText);
+  }
+  return text;
+}
+
+std::string query_of(const Options& options) {
+  if (options.query.size() == 1 && options.query.front() == "-") return read_input();
+  return fmt::format("{}", fmt::join(options.query, " "));
+}
+
+// Every verb that has a help text; a verb that this build does not have is passed over.
+std::vector<explain::Flag> all_flags() {
+  std::vector<explain::Flag> flags;
+  for (const char* verb :
+       {"doctor", "gpus", "make", "plan", "bench", "bench-device", "tune", "serve", "top", "lab", "power", "explain"}) {
+    std::vector<explain::Flag> some = explain::flags_in(verb, cli_help(verb));
+    flags.insert(flags.end(), some.begin(), some.end());
+  }
+  return flags;
+}
+
+struct Labels {
+  std::string_view where, what, why, first, deeper, hurts, wrong, ridge, see, source;
+};
+
+const Labels& labels(Language language) {
+  static constexpr Labels kEnglish = {"lies in",    "what",   "why",      "first", "then",
+                                      "hurts when", "not so", "in ridge", "see",   "source"};
+  static constexpr Labels kChinese = {"症结",     "说明", "原因",     "先做", "再查",
+                                      "何时有害", "辨误", "在 ridge", "参见", "出处"};
+  return language == Language::kChinese ? kChinese : kEnglish;
+}
+
+void show_answer(const Answer& answer, const std::string& query, Language language) {
+  constexpr size_t kIndent = 13;
+  const Labels& names = labels(language);
+  print(answer.title);
+  auto show = [&](std::string_view label, const std::string& text) {
+    if (!text.empty()) print(paragraph("  " + std::string(label), text, kIndent, kWidth));
+  };
+  if (!answer.matched.empty() && answer.matched != query && answer.matched.size() < 200)
+    show(language == Language::kChinese ? "依据" : "read", "\"" + answer.matched + "\"");
+  show(names.where, answer.where);
+  show(names.what, answer.what);
+  show(names.why, answer.why);
+  show(names.first, answer.first);
+  show(names.deeper, answer.deeper);
+  show(names.hurts, answer.hurts);
+  show(names.wrong, answer.wrong);
+  show(names.ridge, answer.ridge);
+  show(names.see, fmt::format("{}", fmt::join(answer.see, ", ")));
+  show(names.source, answer.source);
+}
+
+void show(const std::vector<Answer>& answers, const explain::Found& found, const std::string& query,
+          Language language) {
+  const bool chinese = language == Language::kChinese;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (i > 0) print("");
+    show_answer(answers[i], query, language);
+  }
+  if (found.left_out > 0)
+    say(chinese
+            ? fmt::format("ridge explain：另有 {} 条未列出，请只粘贴关键的几行", found.left_out)
+            : fmt::format("ridge explain: {} more were left out; paste only the lines that matter", found.left_out));
+  if (found.unread > 0)
+    say(chinese ? fmt::format("ridge explain：文本过长，开头 {} 字节未读", found.unread)
+                : fmt::format("ridge explain: the text is long; its first {} bytes were not read", found.unread));
+}
+
+int not_found(const std::string& query, const explain::Found& found, Language language) {
+  const bool chinese = language == Language::kChinese;
+  constexpr size_t kShown = 80;
+  const std::string shown = query.size() > kShown ? "" : " '" + query + "'";
+  std::string message =
+      chinese ? fmt::format("ridge explain：没有找到{}", shown)
+              : fmt::format("ridge explain: nothing is known about{}", shown.empty() ? " this text" : shown);
+  if (!found.near.empty())
+    message += fmt::format("{}{}{}", chinese ? "；您要找的是不是：" : "; did you mean: ",
+                           fmt::join(found.near, chinese ? "、" : ", "), chinese ? "？" : "?");
+  say(message);
+  say(chinese ? "ridge explain --list 列出全部条目。" : "ridge explain --list shows everything that is.");
+  return kNo;
+}
+
+int show_list(const explain::Book& book, const Options& options, Language language) {
+  const std::vector<std::string> subjects = explain::list_subjects();
+  const std::string& subject = *options.list;
+  if (!subject.empty() && std::find(subjects.begin(), subjects.end(), subject) == subjects.end()) {
+    say(fmt::format("ridge explain: there is no list '{}'; the lists are: {}", subject, fmt::join(subjects, ", ")));
+    return kUsage;
+  }
+  const std::vector<explain::Listed> rows = explain::list(book, subject, language);
+  if (options.json) {
+    Json json = Json::array();
+    for (const explain::Listed& row : rows) json.push_back({{"kind", row.kind}, {"id", row.id}, {"title", row.title}});
+    print_json(json);
+    return kDone;
+  }
+  std::vector<std::vector<std::string>> cells;
+  for (const explain::Listed& row : rows) cells.push_back({row.kind, row.id, row.title});
+  print(table({"kind", "id", "title"}, cells, "lll"));
+  return kDone;
+}
+
+}  // namespace
+
+int explain(std::span<const std::string> arguments) {
+  Options options;
+  CLI::App app;
+  declare(app, options);
+  const std::vector<std::string> in_order = arranged(arguments);
+  if (Parsed parsed = parse(app, kVerb, in_order); !parsed.go_on) return parsed.exit;
+  const Language language = language_of(options);
+  Result<explain::Book> book = explain::open_book(all_flags());
+  if (!book) return fail(kVerb, book.error());
+  if (options.list) return show_list(*book, options, language);
+  const std::string query = query_of(options);
+  if (query.find_first_not_of(" \t\r\n") == std::string::npos) {
+    say("ridge explain: what? Name a term or an error, or paste a message; ridge explain --list shows what there is");
+    return kUsage;
+  }
+  const explain::Found found = explain::find(*book, query);
+  const std::vector<Answer> answers = explain::answers(*book, found, language);
+  if (options.json) {
+    print_json(explain::to_json(query, language, answers, found));
+    return answers.empty() ? kNo : kDone;
+  }
+  if (answers.empty()) return not_found(query, found, language);
+  show(answers, found, query, language);
+  return kDone;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,54 @@
+#include "cli/plan_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+namespace ridge::cli {
+namespace {
+
+Status check_model(const PlanOptions& options) {
+  bool flags = !options.llm.flags.empty();
+  if (options.model.empty() == flags) return ok_status();
+  return Error{Code::kInvalid,
+               flags ? "MODEL and --llm both describe a model; give one of them"
+                     : "MODEL is missing: an ONNX file, a language model's config.json, or its dimensions "
+                       "by --llm"};
+}
+
+}  // namespace
+
+void declare(CLI::App& app, PlanOptions& options) {
+  app.add_option("MODEL", options.model);
+  app.add_option("--batch,-b", options.batch);
+  app.add_option("--shape", options.shapes);
+  app.add_option("--threads,-t", options.threads)->check(CLI::PositiveNumber);
+  app.add_option("--precision", options.precision);
+  app.add_option("--device,-d", options.device);
+  app.add_option("--layers", options.layers)->check(CLI::NonNegativeNumber);
+  app.add_flag("--fresh", options.fresh);
+  auto* json = app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv)->excludes(json);
+  declare(app, options.llm);
+  declare(app, options.load);
+  declare(app, options.cost);
+}
+
+Result<PlanRequest> request_of(const PlanOptions& options) {
+  PlanRequest request;
+  request.options = options;
+  RIDGE_TRY(check_model(options));
+  RIDGE_TRY(check(options.load));
+  RIDGE_ASSIGN(request.batch, plan::parse_batch_range(options.batch.empty() ? "1" : options.batch));
+  request.binding.batch = request.batch.first;
+  for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
+  std::string precision = is_llm(options) ? "fp16" : "fp32";
+  RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));
+  if (!options.device.empty()) {
+    RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
+    RIDGE_ASSIGN(request.device, hw::find_device(devices, options.device));
+  }
+  return request;
+}
+
+}  // namespace ridge::cli

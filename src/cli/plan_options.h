@@ -1,0 +1,50 @@
+// What `ridge plan` was asked, as typed and as understood. Options of one form (load, cost, LLM …) lie with that form.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/plan_cost.h"
+#include "cli/plan_llm.h"
+#include "cli/plan_load.h"
+#include "hw/catalogue.h"
+#include "model/reader.h"
+#include "plan/batch_curve.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ridge::cli {
+
+struct PlanOptions {
+  std::string model;
+  std::string batch;  // empty: 1; of a language model: what fits
+  std::vector<std::string> shapes;
+  std::optional<int> threads;
+  std::string precision;  // empty: fp32; of a language model fp16
+  std::string device;     // a name of the catalogue; empty: this machine
+  int layers = 20;
+  bool fresh = false;
+  bool json = false;
+  bool csv = false;
+  LlmOptions llm;
+  LoadOptions load;
+  CostOptions cost;
+};
+
+void declare(CLI::App& app, PlanOptions& options);
+
+// The options understood; an error here is wrong usage.
+struct PlanRequest {
+  PlanOptions options;
+  model::Binding binding;  // with the first batch
+  plan::BatchRange batch;
+  Precision precision = Precision::kFp32;
+  std::optional<hw::CatalogueDevice> device;  // absent: this machine
+};
+Result<PlanRequest> request_of(const PlanOptions& options);
+
+}  // namespace ridge::cli

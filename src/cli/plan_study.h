@@ -1,0 +1,40 @@
+// What every form of `ridge plan MODEL` works on: model, device, costs and forecast.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/plan_options.h"
+#include "cost/costs.h"
+#include "hw/machine.h"
+#include "model/graph.h"
+#include "plan/plan.h"
+
+namespace ridge::cli {
+
+// The device that is planned for: this machine, or one of the catalogue.
+struct PlanDevice {
+  std::optional<hw::Machine> machine;
+  std::optional<hw::CatalogueDevice> card;
+  double memory_bytes = 0;  // what a model may take; 0: not known
+};
+// Reads the machine, and measures its limits if they are not known; nothing of that for a device of the catalogue.
+Result<PlanDevice> know_device(const PlanRequest& request);
+// `threads` counts for this machine only.
+Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads);
+
+struct Study {
+  PlanRequest request;
+  model::Graph graph;  // at the first batch, likewise costs, plan and forecast
+  cost::Costs costs;
+  PlanDevice device;
+  cost::DeviceLimits limits;
+  plan::Plan plan;
+  plan::Forecast forecast;
+  std::vector<plan::CurvePoint> curve;  // empty unless a range of batches was asked for
+};
+// `graph` has no open symbols.
+Result<Study> study_of(const PlanRequest& request, model::Graph graph);
+
+}  // namespace ridge::cli

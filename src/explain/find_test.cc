@@ -1,0 +1,258 @@
+#include "explain/find.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "explain/answer.h"
+
+namespace ridge::explain {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const Book& book() {
+  static const Book opened = [] {
+    auto result = open_book({{"--max-batch", "tune", "--max-batch N  largest batch to try (default 32)"},
+                             {"--batch", "plan", "--batch N  rows"},
+                             {"--batch", "bench", "--batch N  rows"}});
+    EXPECT_TRUE(result) << result.error().message;
+    return std::move(result).value();
+  }();
+  return opened;
+}
+
+std::vector<std::string> ids(std::string_view query) {
+  std::vector<std::string> list;
+  for (const Answer& answer : answers(book(), find(book(), query), Language::kEnglish)) list.push_back(answer.id);
+  return list;
+}
+
+std::string first(std::string_view query) {
+  const std::vector<std::string> all = ids(query);
+  return all.empty() ? "" : all.front();
+}
+
+TEST(Find, ACodeByEitherOfItsNames) {
+  EXPECT_THAT(ids("CUDA_ERROR_OUT_OF_MEMORY"), ElementsAre("cuda 2"));
+  EXPECT_THAT(ids("cudaErrorMemoryAllocation"), ElementsAre("cuda 2"));
+  EXPECT_THAT(ids("ncclSystemError"), Contains("nccl 2"));
+}
+
+TEST(Find, ANumberWithItsFamily) {
+  EXPECT_THAT(ids("cuda 700"), ElementsAre("cuda 700"));
+  EXPECT_THAT(ids("xid 79"), ElementsAre("xid 79"));
+  EXPECT_THAT(ids("XID79"), ElementsAre("xid 79"));
+  EXPECT_THAT(ids("nccl 3"), ElementsAre("nccl 3"));
+  EXPECT_THAT(ids("nvml: 15"), ElementsAre("nvml 15"));
+  EXPECT_THAT(ids("CUDA error 209"), ElementsAre("cuda 209"));
+  EXPECT_THAT(ids("xid 7000"), ElementsAre("xid"));  // the term; there is no such code
+}
+
+TEST(Find, ANumberAloneInEveryFamily) { EXPECT_THAT(ids("15"), ElementsAre("nvml 15")); }
+
+TEST(Find, AnXidInALineOfTheKernelLog) {
+  EXPECT_EQ(first("NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus"), "xid 79");
+  EXPECT_EQ(first("[ 12.3] NVRM: Xid (PCI:0000:01:00): 31, Ch 00000018, intr 10000000. MMU Fault"), "xid 31");
+  EXPECT_EQ(first("NVRM: Xid (0000:03:00): 48, An uncorrectable double bit error"), "xid 48");
+}
+
+TEST(Find, EverythingThatAMessageNames) {
+  EXPECT_THAT(
+      ids("NVRM: Xid (PCI:0000:65:00): 31, pid=1\nRuntimeError: CUDA error: an illegal memory access was encountered"),
+      ElementsAre("xid 31", "cuda 700"));
+}
+
+TEST(Find, AVersionIsNoCode) {
+  EXPECT_THAT(ids("built with CUDA 12.8 and NCCL 2.21 for the RTX 4090 and nothing else of note"),
+              Not(Contains("cuda 12")));
+  EXPECT_THAT(ids("CUDA error version 12.8 something"), Not(Contains("cuda 12")));
+}
+
+TEST(Find, NumbersBehindTheWordError) {
+  EXPECT_EQ(first("cudaMalloc returned CUDA error code: 46"), "cuda 46");
+  EXPECT_EQ(first("failed with NVML error 18 (see log)"), "nvml 18");
+}
+
+TEST(Find, GenericCodesComeBehindWhatIsTelling) {
+  const auto all =
+      ids("NCCL WARN Error while creating shared memory segment /dev/shm/nccl-abc\nncclSystemError: unhandled system "
+          "error");
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.front(), "nccl-shm");
+  EXPECT_THAT(all, Contains("nccl 2"));
+}
+
+TEST(Find, TheMissingLibraryOfACudaProvider) {
+  const auto all =
+      ids("[E:onnxruntime:Default, provider_bridge_ort.cc:1744] Failed to load library "
+          "libonnxruntime_providers_cuda.so with error: "
+          "libcublasLt.so.12: cannot open shared object file: No such file or directory");
+  EXPECT_THAT(all, ElementsAre("ort-cuda-provider-load", "missing-shared-library"));
+}
+
+struct Pasted {
+  const char* text;
+  const char* id;
+};
+
+class Messages : public testing::TestWithParam<Pasted> {};
+
+TEST_P(Messages, AreRecognised) { EXPECT_EQ(first(GetParam().text), GetParam().id); }
+
+INSTANTIATE_TEST_SUITE_P(
+    AsPeoplePasteThem, Messages,
+    testing::Values(
+        Pasted{"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
+               "23.65 GiB",
+               "out-of-memory"},
+        Pasted{"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "nvidia-smi-failed"},
+        Pasted{"NVIDIA-SMI has failed because it couldn’t communicate with the NVIDIA driver.", "nvidia-smi-failed"},
+        Pasted{"Failed to initialize NVML: Driver/library version mismatch", "nvml 18"},
+        Pasted{"Failed to initialize NVML: Unknown Error", "nvml-unknown-in-container"},
+        Pasted{"Unable to determine the device handle for GPU 0000:65:00.0: GPU is lost.  Reboot the system to recover "
+               "this GPU",
+               "nvml 15"},
+        Pasted{"RuntimeError: CUDA error: device-side assert triggered", "cuda 710"},
+        Pasted{"CUDA error: no kernel image is available for execution on the device", "cuda 209"},
+        Pasted{"InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: images "
+               "for the "
+               "following indices\n index: 0 Got: 4 Expected: 1\n Please fix either the inputs/outputs or the model.",
+               "ort-invalid-dimensions"},
+        Pasted{"[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Unexpected input data type. Actual: (tensor(double)) , "
+               "expected: "
+               "(tensor(float))",
+               "ort-input-type"},
+        Pasted{"[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : Load model from m.onnx failed:Protobuf parsing failed.",
+               "ort-protobuf"},
+        Pasted{"[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running Conv node. "
+               "Name:'/conv1/Conv' Status Message: ",
+               "ort-node-failed"},
+        Pasted{"[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for Conv(11) node with "
+               "name ''",
+               "ort-op-missing"},
+        Pasted{"Unsupported model IR version: 11, max supported IR version: 10", "ort-opset-too-new"},
+        Pasted{"[ 812.1] Out of memory: Killed process 4242 (python3) total-vm:99kB, anon-rss:9kB", "oom-killer"},
+        Pasted{"Memory cgroup out of memory: Killed process 17 (ridge)", "oom-killer"},
+        Pasted{"torch.distributed.DistBackendError: NCCL error in: x.cpp:1, unhandled system error, NCCL version 2.21",
+               "nccl-system-error"},
+        Pasted{"[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)",
+               "nccl-hang"},
+        Pasted{"RuntimeError: DataLoader worker (pid 33) is killed by signal: Bus error.", "dataloader-bus-error"},
+        Pasted{"docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
+               "container-gpu-driver"},
+        Pasted{"0/4 nodes are available: 4 Insufficient nvidia.com/gpu.", "k8s-insufficient-gpu"},
+        Pasted{"Readiness probe failed: HTTP probe failed with statuscode: 503", "probe-failed"},
+        Pasted{"inference request batch-size must be <= 8 for 'resnet50'", "triton-shape"},
+        Pasted{"unexpected shape for input 'x' for model 'm'. Expected [-1,3,224,224], got [1,224,224,3]",
+               "triton-shape"},
+        Pasted{"{\"error\":\"Request for unknown model: 'nope' is not found\"}", "triton-model-not-found"},
+        Pasted{"Exceeds maximum queue size", "triton-queue-full"},
+        Pasted{"The engine plan file is not compatible with this version of TensorRT, expecting library version 8.6",
+               "tensorrt-engine-version"},
+        Pasted{"CUDNN_STATUS_NOT_INITIALIZED", "cudnn-error"},
+        Pasted{"CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED ; GPU=0", "cublas-error"},
+        Pasted{"pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Physical Layer", "pcie-aer"},
+        Pasted{"No runtime found to support specified framework/version", "kserve-no-runtime"},
+        Pasted{"ridge plan: bert.onnx leaves open: sequence; give each a value, e.g. --shape sequence=128",
+               "ridge-open-dimension"},
+        Pasted{"/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ridge)",
+               "glibc-version"}));
+
+struct Asked {
+  const char* text;
+  const char* id;
+};
+
+class Terms : public testing::TestWithParam<Asked> {};
+
+TEST_P(Terms, AreFoundByTheNamesThatPeopleUse) { EXPECT_EQ(first(GetParam().text), GetParam().id); }
+
+INSTANTIATE_TEST_SUITE_P(
+    AsPeopleAsk, Terms,
+    testing::Values(Asked{"roofline", "roofline"}, Asked{"Ridge Point", "ridge-point"},
+                    Asked{"bank conflict", "bank-conflict"}, Asked{"p99", "p99"}, Asked{"bf16", "bf16"},
+                    Asked{"int8 quantisation", "int8-quantisation"}, Asked{"int8 quantization", "int8-quantisation"},
+                    Asked{"cgroup quota", "cgroup-quota"}, Asked{"Little's law", "littles-law"}, Asked{"M/M/c", "mmc"},
+                    Asked{"nvidia.com/gpu", "nvidia-com-gpu"},
+                    Asked{"cudnn_conv_algo_search", "cudnn-conv-algo-search"}, Asked{"warm-up", "warm-up"},
+                    Asked{"what is a KV cache?", "kv-cache"}, Asked{"advice vision", "advice-vision"},
+                    Asked{"advice high", "advice-high"}, Asked{"算术强度", "arithmetic-intensity"},
+                    Asked{"什么是算术强度？", "arithmetic-intensity"}, Asked{"显存不足", "out-of-memory"},
+                    Asked{"nv_inference_queue_duration_us", "nv-inference-queue-duration-us"},
+                    Asked{"nvidia-smi -pm 1", "persistence-mode"}, Asked{"allow_growth", "allow-growth"},
+                    Asked{"ＸＩＤ　７９", "xid 79"}, Asked{"exit code 137", "oom-killer"}));
+
+TEST(Find, AnOptionWithEveryVerbThatHasIt) {
+  EXPECT_THAT(ids("--batch"), ElementsAre("ridge plan --batch", "ridge bench --batch", "option-batch"));
+  EXPECT_THAT(ids("--max-batch"), Contains("ridge tune --max-batch"));
+  EXPECT_THAT(ids("max-batch"), Contains("ridge tune --max-batch"));
+}
+
+TEST(Find, NothingGivesTheNearestNames) {
+  const Found found = find(book(), "roofflinx modlqq");
+  EXPECT_TRUE(found.hits.empty());
+  EXPECT_THAT(find(book(), "arithmetic intensty").near, Contains("arithmetic intensity"));
+  EXPECT_TRUE(find(book(), "qqqqzzzzqqqq").near.empty());
+  EXPECT_TRUE(find(book(), "   ").hits.empty());
+}
+
+TEST(Find, AMebibyteOfTextIsReadInBoundedTimeAndItsEndCounts) {
+  // The worst for searching: beginnings of what is looked for, over and over.
+  std::string text;
+  while (text.size() < 3 * kMostText / 2) text += "failed to load library nccl warn cuda error code xid (pci:0000 ";
+  text += "\nNVRM: Xid (PCI:0000:65:00): 79, pid=1\n";
+  const auto begin = std::chrono::steady_clock::now();
+  const Found found = find(book(), text);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(took.count(), 5.0);  // [s]; about 0.2 on one core of 2020s make, sanitizers and load included in the margin
+  EXPECT_EQ(found.unread, text.size() - kMostText);
+  ASSERT_FALSE(found.hits.empty());
+  EXPECT_EQ(answers(book(), found, Language::kEnglish).front().id, "xid 79");
+}
+
+TEST(Find, BytesThatAreNoTextDoNoHarm) {
+  std::string text;
+  for (int i = 0; i < 4096; ++i) text += static_cast<char>(i * 37 + i / 256);
+  EXPECT_LE(find(book(), text).hits.size(), kMostHits);
+  EXPECT_LE(find(book(), std::string(1000, '\0')).hits.size(), kMostHits);
+}
+
+TEST(Find, AtMostTwelveAndTheRestIsCounted) {
+  std::string text;
+  for (int number : {8, 11, 13, 25, 31, 32, 37, 38, 39, 40, 41, 43, 44, 45})
+    text += "NVRM: Xid (PCI:0000:01:00): " + std::to_string(number) + ", pid=1\n";
+  const Found found = find(book(), text);
+  EXPECT_EQ(found.hits.size(), kMostHits);
+  EXPECT_GE(found.left_out, 2u);
+}
+
+TEST(Answers, ACodeSaysWhereTheCauseLiesAndTakesTheDepthOfItsEntry) {
+  const Answer english = answers(book(), find(book(), "cuda 700"), Language::kEnglish).front();
+  EXPECT_EQ(english.title, "CUDA 700 · CUDA_ERROR_ILLEGAL_ADDRESS · cudaErrorIllegalAddress");
+  EXPECT_THAT(english.where, HasSubstr("the program"));
+  EXPECT_THAT(english.deeper, HasSubstr("XID 31"));
+  EXPECT_THAT(english.see, Contains("illegal-memory-access"));
+  const Answer chinese = answers(book(), find(book(), "cuda 700"), Language::kChinese).front();
+  EXPECT_THAT(chinese.why, AllOf(HasSubstr("核函数"), Not(HasSubstr("kernel"))));
+  EXPECT_THAT(chinese.where, HasSubstr("程序"));
+}
+
+TEST(Answers, WhereTheVendorSaysNothingTheAnswerSaysSo) {
+  const Answer chinese = answers(book(), find(book(), "xid 82"), Language::kChinese).front();
+  EXPECT_EQ(chinese.why, "“NVJPG0 Error”：厂商目录里只有这个英文简称，没有更多说明。");
+}
+
+TEST(Answers, AListKnowsItsSubjects) {
+  for (const std::string& subject : list_subjects())
+    EXPECT_FALSE(list(book(), subject, Language::kEnglish).empty()) << subject;
+  EXPECT_TRUE(list(book(), "nothing", Language::kEnglish).empty());
+}
+
+}  // namespace
+}  // namespace ridge::explain

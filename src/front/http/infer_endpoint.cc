@@ -1,0 +1,180 @@
+#include "front/http/infer_endpoint.h"
+
+#include <algorithm>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "front/http/content_coding.h"
+#include "front/http/infer_response.h"
+
+namespace ridge::front::http {
+namespace {
+
+// From here on a text is large [bytes].
+constexpr size_t kLargeText = 64 * 1024;
+// From here on the walk through the elements of a binary BYTES tensor is long [bytes].
+constexpr size_t kLargeElements = size_t{1} << 20;
+
+// What has to be turned into text, or coded, for this answer [bytes].
+size_t work_of(const serve::InferResponse& answer, const AnswerFormat& format, Coding coding) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < answer.outputs.size(); ++i) {
+    bool copied = coding == Coding::kIdentity && is_binary(format, i);
+    if (!copied) bytes += answer.outputs[i].data.size();
+  }
+  return bytes;
+}
+
+bool has_many_elements(const serve::InferRequest& request) {
+  return std::any_of(request.inputs.begin(), request.inputs.end(), [](const serve::RequestInput& input) {
+    return input.type == DataType::kBytes && input.data.size() > kLargeElements;
+  });
+}
+
+Response out_of_memory() { return error_response(503, "not enough memory for this request"); }
+
+}  // namespace
+
+// A request on its way: what is needed of its head, and what it has become so far.
+struct InferEndpoint::Call {
+  Route route;
+  std::shared_ptr<const Body> body;
+  std::optional<std::string> inference_length;
+  std::string content_encoding;  // empty = none
+  Coding answer_coding = Coding::kIdentity;
+  TimePoint arrived;
+  Responder responder;
+  serve::InferRequest request;
+  AnswerFormat format;
+  Result<serve::InferResponse> answer{Error{}};
+
+  Response respond() {
+    if (!answer) return error_response(answer.error());
+    try {
+      Result<Response> response = encode_infer_response(std::move(*answer), format);
+      if (!response) return error_response(response.error());
+      apply_coding(*response, answer_coding);
+      return std::move(*response);
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
+    }
+  }
+};
+
+InferEndpoint::InferEndpoint(serve::Service& service, InferOptions options)
+    : service_(service),
+      options_(options),
+      decoders_(options.io_threads),
+      conversions_("convert", options.conversion_threads, options.conversions_waiting) {}
+
+void InferEndpoint::handle(const Request& request, Route route, Responder responder) {
+  auto call = std::make_shared<Call>(Call{.route = std::move(route),
+                                          .body = request.body,
+                                          .inference_length = {},
+                                          .content_encoding = std::string(request.content_encoding.value_or("")),
+                                          .arrived = request.arrived,
+                                          .responder = std::move(responder),
+                                          .request = {},
+                                          .format = {}});
+  if (request.inference_length) call->inference_length = *request.inference_length;
+  if (request.accept_encoding) call->answer_coding = preferred_coding(*request.accept_encoding);
+  bool quick = is_quick_to_read(*call);
+  if (quick && !read(*call, decoders_[request.io_thread])) return;
+  if (quick && !has_many_elements(call->request)) return submit(call);
+  bool accepted = conversions_.run([this, call, quick] { quick ? submit(call) : read_and_submit(call); });
+  if (!accepted)
+    call->responder.send(error_response(503, "too many large requests are waiting to be read; try again later"));
+}
+
+// What is coded counts as what it becomes, whatever it claims to be: it is decoded as far as a small body goes.
+bool InferEndpoint::is_quick_to_read(Call& call) const {
+  if (!call.body) return true;
+  size_t text = call.body->size();
+  bool coded = !call.content_encoding.empty();
+  size_t header = 0;
+  if (call.inference_length) {
+    Result<size_t> length = parse_header_length(*call.inference_length, options_.max_input_bytes);
+    if (length) header = *length;
+    if (length && !coded) text = *length;  // the rest of the body stays as it is
+  }
+  if (text > kLargeText) return false;
+  if (!coded) return true;
+  Result<std::shared_ptr<const Body>> plain =
+      unpacked(call.body, call.content_encoding, std::min<uint64_t>(kLargeText, options_.max_input_bytes), header);
+  if (!plain) return plain.error().code != Code::kExhausted;
+  call.body = std::move(*plain);
+  call.content_encoding.clear();
+  return true;
+}
+
+void InferEndpoint::read_and_submit(const CallPtr& call) {
+  InferDecoder decoder;  // its memory goes with the large body
+  if (read(*call, decoder)) submit(call);
+}
+
+// False: the request is answered, it is wrong.
+bool InferEndpoint::read(Call& call, InferDecoder& decoder) const {
+  try {
+    Result<DecodedRequest> decoded = decode(call, decoder);
+    if (decoded) {
+      call.request = std::move(decoded->request);
+      call.format = std::move(decoded->format);
+      return true;
+    }
+    call.responder.send(refusal_of_body(decoded.error()));
+  } catch (const std::bad_alloc&) {
+    call.responder.send(out_of_memory());
+  }
+  return false;
+}
+
+Result<DecodedRequest> InferEndpoint::decode_raw_body(std::shared_ptr<const Body> body, const Route& route) const {
+  RIDGE_ASSIGN(serve::ModelMetadata model, service_.metadata(route.model, route.version));
+  RIDGE_ASSIGN(Json config, service_.config(route.model, route.version));
+  RIDGE_ASSIGN(int64_t max_batch_size, json_member_or<int64_t>(config, "max_batch_size", 0));
+  return decode_raw(std::move(body), model, max_batch_size > 0);
+}
+
+Result<DecodedRequest> InferEndpoint::decode(Call& call, InferDecoder& decoder) const {
+  const uint64_t limit = options_.max_input_bytes;
+  size_t align_at = 0;
+  if (call.inference_length)
+    if (Result<size_t> length = parse_header_length(*call.inference_length, limit); length) align_at = *length;
+  RIDGE_ASSIGN(std::shared_ptr<const Body> body,
+               unpacked(std::move(call.body), call.content_encoding, limit, align_at));
+  if (!call.inference_length) {
+    if (body->size() == 0) return Error{Code::kInvalid, "the request has no body; send a JSON object with 'inputs'"};
+    return decoder.decode(std::move(body), std::nullopt);
+  }
+  RIDGE_ASSIGN(size_t header_length, parse_header_length(*call.inference_length, body->size()));
+  if (header_length == 0) return decode_raw_body(std::move(body), call.route);
+  if (header_length > limit)
+    return Error{Code::kInvalid, "the JSON part has " + std::to_string(header_length) + " bytes; this server accepts " +
+                                     std::to_string(limit) + " (--http-max-input-size)"};
+  return decoder.decode(std::move(body), header_length);
+}
+
+void InferEndpoint::submit(const CallPtr& call) {
+  serve::InferRequest request = std::move(call->request);
+  request.model = std::move(call->route.model);
+  request.version = call->route.version;
+  request.arrived = call->arrived;
+  service_.infer(std::move(request), [this, call](Result<serve::InferResponse> answer) {
+    call->answer = std::move(answer);
+    Responder back = std::move(call->responder);
+    back.send_later([this, call](const ReplyTo& reply_to) { return this->answer(call, reply_to); });
+  });
+}
+
+// On the connection's I/O thread, which does not outlive this endpoint.
+std::optional<Response> InferEndpoint::answer(const CallPtr& call, const ReplyTo& reply_to) {
+  if (!call->answer || work_of(*call->answer, call->format, call->answer_coding) <= kLargeText) return call->respond();
+  call->responder = Responder(reply_to);
+  bool accepted = conversions_.run([call] { call->responder.send(call->respond()); });
+  if (!accepted)
+    call->responder.send(call->respond());  // too many wait, but an answer that is there is not thrown away
+  return std::nullopt;
+}
+
+}  // namespace ridge::front::http
