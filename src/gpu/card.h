@@ -19,8 +19,8 @@ struct CardProcess {
 
 struct Card {
   int index = 0;  // as the library counts
-  std::string
-      failure;  // why the card as a whole does not answer: lost, needs a reset, no permission; empty: it answers
+  // Why the card as a whole does not answer: lost, needs a reset, no permission; empty: it answers.
+  std::string failure;
 
   Reading<std::string> name;
   Reading<std::string> uuid;

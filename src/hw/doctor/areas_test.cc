@@ -128,6 +128,7 @@ TEST(KernelLog, EachFaultHasItsKind) {
                "[2.0] pcieport 0000:00:1c.0: AER: Uncorrected (Fatal) error received: 0000:03:00.0\n"
                "[3.0] Out of memory: Killed process 4711 (python) total-vm:1kB\n"
                "[4.0] mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 5: b200000000070005\n"
+               "[4.5] mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 7: 9c00000000010092\n"
                "[5.0] blk_update_request: I/O error, dev sda, sector 2048\n"
                "[6.0] CPU2: Core temperature above threshold, cpu clock throttled (total events = 1)\n"
                "[7.0] INFO: task python:77 blocked for more than 120 seconds.\n"
@@ -136,7 +137,8 @@ TEST(KernelLog, EachFaultHasItsKind) {
   EXPECT_THAT(found(findings, "log.pcie_corrected"), StartsWith("warn: 1 line, the last: [1.0]"));
   EXPECT_THAT(found(findings, "log.pcie_fatal"), StartsWith("fail: "));
   EXPECT_THAT(found(findings, "log.oom"), StartsWith("warn: "));
-  EXPECT_THAT(found(findings, "log.mce"), StartsWith("fail: "));
+  EXPECT_THAT(found(findings, "log.mce_fatal"), StartsWith("fail: 1 line"));
+  EXPECT_THAT(found(findings, "log.mce"), StartsWith("warn: 1 line"));
   EXPECT_THAT(found(findings, "log.disk"), StartsWith("fail: "));
   EXPECT_THAT(found(findings, "log.heat"), StartsWith("warn: "));
   EXPECT_THAT(found(findings, "log.hang"), StartsWith("warn: "));

@@ -14,7 +14,7 @@ namespace ridge::hw::doctor {
 namespace entry {
 inline constexpr const char* kMachine = "tools/machine";  // hw::Machine, with measured limits where there are any
 inline constexpr const char* kEnvironment = "tools/environment";       // NAME=value lines, those variables that matter
-inline constexpr const char* kFileSystems = "tools/file_systems";      // lines: path total_bytes free_bytes type
+inline constexpr const char* kFileSystems = "tools/file_systems";      // lines: path total_bytes free_bytes
 inline constexpr const char* kMemoryModules = "tools/memory_modules";  // of SMBIOS, see memory_modules.h
 inline constexpr const char* kStorage = "tools/storage";               // see storage_speed.h
 inline constexpr const char* kPeer = "tools/peer";                     // see link_speed.h

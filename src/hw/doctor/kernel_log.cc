@@ -28,10 +28,13 @@ struct Kind {
 // Wording of the messages: Linux drivers/pci/pcie/aer.c, mm/oom_kill.c, arch/x86/kernel/cpu/mce, block/blk-core.c,
 // drivers/nvme/host/pci.c, kernel/hung_task.c, kernel/watchdog.c, kernel/time/clocksource.c, drivers/gpu/drm.
 const Kind kKinds[] = {
-    {"mce", "machine check errors",
-     R"(\[Hardware Error\]|Machine [Cc]heck [Ee]xception|mce: .*Machine check events logged)", Verdict::kFail,
-     "the processor or memory reports faults: read them with rasdaemon (ras-mc-ctl --errors), and have the part "
-     "replaced"},
+    // The first digit of a bank's status holds bit 61, "uncorrected" (Intel SDM volume 3B, 15.3.2.2).
+    {"mce_fatal", "machine check errors that were not corrected",
+     R"(\[Hardware Error\].*([Uu]ncorrected|[Ff]atal|Bank \d+: [abefABEF][0-9a-fA-F]{15})|Machine [Cc]heck [Ee]xception)",
+     Verdict::kFail,
+     "the processor or memory is faulty: read the errors with rasdaemon (ras-mc-ctl --errors), and replace the part"},
+    {"mce", "machine check errors", R"(\[Hardware Error\]|mce: .*Machine check events logged)", Verdict::kWarn,
+     "read them with rasdaemon (ras-mc-ctl --errors); have the part replaced if corrected errors keep coming"},
     {"pcie_fatal", "PCIe errors that were not corrected",
      R"(AER: .*(Uncorrected|Fatal)|PCIe Bus Error: severity=Uncorrected)", Verdict::kFail,
      "look at the device that the line names: seating, riser, power; a card that vanished needs a restart"},
@@ -93,8 +96,50 @@ Finding judge_xid(const std::string& code, const std::string& address, const See
   std::string remedy = row.action.empty() ? "look the code up in NVIDIA's XID documentation" : row.action;
   // A program's own fault says nothing about the machine; a fault of board or link does.
   if (row.kind == "hw") return fail(finding, evidence, remedy);
-  if (row.kind == "app" || row.kind == "env") return warn(finding, evidence, remedy);
   return warn(finding, evidence, remedy);
+}
+
+// What the log says, by kind; lines of XID by code and address.
+struct Counts {
+  std::map<std::pair<std::string, std::string>, Seen> xids;
+  std::map<size_t, Seen> kinds;  // index into kKinds
+  int lines = 0;
+};
+
+const std::vector<std::regex>& patterns() {
+  static const std::vector<std::regex> compiled = [] {
+    std::vector<std::regex> made;
+    for (const Kind& kind : kKinds) made.emplace_back(kind.pattern, std::regex::optimize);
+    return made;
+  }();
+  return compiled;
+}
+
+void see(Seen& seen, const std::string& line) {
+  ++seen.count;
+  seen.last = std::string(trim(line));
+}
+
+void count_line(const std::string& line, Counts& counts) {
+  std::smatch match;
+  if (std::regex_search(line, match, xid_pattern())) return see(counts.xids[{match[2].str(), match[1].str()}], line);
+  for (size_t i = 0; i < patterns().size(); ++i)
+    if (std::regex_search(line, patterns()[i])) return see(counts.kinds[i], line);
+}
+
+Counts count_lines(const std::string& text) {
+  constexpr size_t kHead =
+      400;  // lines may be as long as a program makes them; what is looked for stands at the beginning
+  Counts counts;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line); ++counts.lines) count_line(line.substr(0, kHead), counts);
+  return counts;
+}
+
+Finding judge_kind(const Kind& kind, const Seen& seen) {
+  Finding finding = about(kArea, kind.id, kind.title, "kernel log");
+  std::string evidence = fmt::format("{} line{}, the last: {}", seen.count, seen.count == 1 ? "" : "s", seen.last);
+  return kind.verdict == Verdict::kFail ? fail(finding, evidence, kind.remedy) : warn(finding, evidence, kind.remedy);
 }
 
 }  // namespace
@@ -103,42 +148,12 @@ Findings judge_kernel_log(const Facts& facts) {
   std::optional<std::string> text = text_at(facts.tree, entry::kKernelLog);
   Finding whole = about(kArea, "kernel", "kernel log", "kernel log");
   if (!text) return {not_applicable(whole, reason_at(facts.tree, entry::kKernelLog))};
-  std::map<std::pair<std::string, std::string>, Seen> xids;  // code and address
-  std::map<size_t, Seen> kinds;
-  static const std::vector<std::regex> patterns = [] {
-    std::vector<std::regex> made;
-    for (const Kind& kind : kKinds) made.emplace_back(kind.pattern, std::regex::optimize);
-    return made;
-  }();
-  std::istringstream lines(*text);
-  int count = 0;
-  for (std::string line; std::getline(lines, line); ++count) {
-    // Lines may be as long as a program makes them; the words looked for are at the beginning.
-    std::string head = line.substr(0, 400);
-    std::smatch match;
-    if (std::regex_search(head, match, xid_pattern())) {
-      Seen& seen = xids[{match[2].str(), match[1].str()}];
-      ++seen.count;
-      seen.last = std::string(trim(head));
-      continue;
-    }
-    for (size_t i = 0; i < patterns.size(); ++i) {
-      if (!std::regex_search(head, patterns[i])) continue;
-      ++kinds[i].count;
-      kinds[i].last = std::string(trim(head));
-      break;
-    }
-  }
+  Counts counts = count_lines(*text);
   Findings findings;
-  for (const auto& [what, seen] : xids) findings.push_back(judge_xid(what.first, what.second, seen));
-  for (const auto& [i, seen] : kinds) {
-    Finding finding = about(kArea, kKinds[i].id, kKinds[i].title, "kernel log");
-    std::string evidence = fmt::format("{} line{}, the last: {}", seen.count, seen.count == 1 ? "" : "s", seen.last);
-    findings.push_back(kKinds[i].verdict == Verdict::kFail ? fail(finding, evidence, kKinds[i].remedy)
-                                                           : warn(finding, evidence, kKinds[i].remedy));
-  }
+  for (const auto& [what, seen] : counts.xids) findings.push_back(judge_xid(what.first, what.second, seen));
+  for (const auto& [i, seen] : counts.kinds) findings.push_back(judge_kind(kKinds[i], seen));
   if (findings.empty())
-    findings.push_back(ok(whole, fmt::format("{} lines, no errors of hardware, memory or disks", count)));
+    findings.push_back(ok(whole, fmt::format("{} lines, no errors of hardware, memory or disks", counts.lines)));
   return findings;
 }
 
