@@ -36,12 +36,6 @@ CudaRow cuda_row_at(const Table& table, size_t row) {
   return result;
 }
 
-bool same_release(const Version& wanted, const Version& row) {
-  for (size_t i = 0; i < wanted.parts.size() && i < 3; ++i)
-    if (wanted.part(i) != row.part(i)) return false;
-  return true;
-}
-
 std::optional<LibraryRow> library_row(std::string_view name, std::string_view column, const Version& version,
                                       const std::optional<Version>& cuda) {
   Table table(name);
@@ -70,7 +64,9 @@ std::optional<CudaRow> cuda_row(const Version& cuda) {
   std::optional<CudaRow> found;
   for (size_t row = 0; row < table.rows(); ++row) {
     CudaRow candidate = cuda_row_at(table, row);
-    if (same_release(cuda, candidate.cuda) && (!found || candidate.cuda < found->cuda)) found = std::move(candidate);
+    if (candidate.cuda == cuda) return candidate;
+    bool same_minor = candidate.cuda.part(0) == cuda.part(0) && candidate.cuda.part(1) == cuda.part(1);
+    if (same_minor && (!found || candidate.cuda < found->cuda)) found = std::move(candidate);
   }
   return found;
 }

@@ -17,7 +17,8 @@ struct CudaRow {
   std::optional<Version> driver_minor;  // the oldest that runs it under minor-version compatibility; absent: none does
   std::optional<Version> least_capability, most_capability;
 };
-// The row of that release; of "12.4" the first 12.4.x.
+// The row of that release. Where the table lacks the third number the first one of that minor version: libraries carry a
+// build number there (libcudart.so.12.4.127 is of 12.4.1).
 std::optional<CudaRow> cuda_row(const Version& cuda);
 // The newest release that this driver runs with all features.
 std::optional<CudaRow> newest_cuda_for(const Version& driver);

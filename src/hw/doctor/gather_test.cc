@@ -69,13 +69,13 @@ TEST(Bounded, ToolsThatAreMissingFailOrHangSayWhich) {
 TEST(Tree, TextFormRoundTrips) {
   Tree tree;
   tree.files = {
-      {"a/one", "1\n"}, {"a/b/two", "x: y\nz\n"}, {"a/b/0000:18:00.0/empty", ""}, {"c", "=== not a header\n"}};
+      {"a/one", "1\n"}, {"a/b/two", "x: y\nz\n"}, {"a/b/0000:18:00.0/empty", ""}, {"c", "first\n=== not a header\n"}};
   tree.missing = {{"tools/dmesg", "Operation not permitted"}};
   Tree back = parse_tree(format_tree(tree));
   EXPECT_EQ(back.files.at("a/one"), "1\n");
   EXPECT_EQ(back.files.at("a/b/two"), "x: y\nz\n");
   EXPECT_TRUE(back.files.contains("a/b/0000:18:00.0/empty"));
-  EXPECT_EQ(back.files.at("c"), " === not a header\n");
+  EXPECT_EQ(back.files.at("c"), "first\n === not a header\n");
   EXPECT_EQ(back.missing, tree.missing);
   EXPECT_EQ(children(back, "a"), (std::vector<std::string>{"b", "one"}));
   EXPECT_EQ(reason_at(back, "tools/dmesg"), "Operation not permitted");

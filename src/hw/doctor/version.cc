@@ -1,7 +1,5 @@
 #include "hw/doctor/version.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 
@@ -48,10 +46,10 @@ std::optional<Version> parse_version(std::string_view text) {
   }
   if (number >= 0) version.parts.push_back(number);
   if (version.parts.empty()) return std::nullopt;
+  version.text = text.substr(0, std::min(text.find_first_not_of("0123456789."), text.size()));
+  while (version.text.ends_with('.')) version.text.pop_back();
   return version;
 }
-
-std::string version_text(const Version& version) { return fmt::format("{}", fmt::join(version.parts, ".")); }
 
 bool fits(const Version& version, std::string_view pattern) {
   while (!pattern.empty()) {

@@ -22,6 +22,7 @@ TEST(Version, ComparesNumberByNumber) {
   EXPECT_EQ(version("12.4"), version("12.4.0"));
   EXPECT_GT(version("550.54.14"), version("550"));
   EXPECT_EQ(version_text(version("12.4.1-runtime")), "12.4.1");
+  EXPECT_EQ(version_text(version("535.129.03")), "535.129.03");
   EXPECT_FALSE(parse_version("runtime").has_value());
 }
 
@@ -41,6 +42,8 @@ TEST(Compatibility, DriverFitsACudaReleaseFullyMinorlyOrNot) {
   std::optional<CudaRow> row = cuda_row(version("12.4"));
   ASSERT_TRUE(row.has_value());
   EXPECT_EQ(version_text(row->cuda), "12.4.0");
+  EXPECT_EQ(version_text(cuda_row(version("12.4.1"))->cuda), "12.4.1");
+  EXPECT_EQ(version_text(cuda_row(version("12.4.127"))->cuda), "12.4.0");
   EXPECT_EQ(driver_fit(version("550.54.14"), *row), DriverFit::kFull);
   EXPECT_EQ(driver_fit(version("535.104.05"), *row), DriverFit::kMinor);
   EXPECT_EQ(driver_fit(version("470.57.02"), *row), DriverFit::kNone);
