@@ -23,6 +23,16 @@ bool fits_one(const Version& version, std::string_view pattern) {
   return cut(version, *low) >= *low && cut(version, *high) <= *high;
 }
 
+template <typename Predicate>
+bool any_of_list(std::string_view pattern, Predicate&& predicate) {
+  while (!pattern.empty()) {
+    size_t comma = std::min(pattern.find(','), pattern.size());
+    if (predicate(trim(pattern.substr(0, comma)))) return true;
+    pattern.remove_prefix(std::min(comma + 1, pattern.size()));
+  }
+  return false;
+}
+
 }  // namespace
 
 std::strong_ordering Version::operator<=>(const Version& other) const {
@@ -52,12 +62,14 @@ std::optional<Version> parse_version(std::string_view text) {
 }
 
 bool fits(const Version& version, std::string_view pattern) {
-  while (!pattern.empty()) {
-    size_t comma = std::min(pattern.find(','), pattern.size());
-    if (fits_one(version, trim(pattern.substr(0, comma)))) return true;
-    pattern.remove_prefix(std::min(comma + 1, pattern.size()));
-  }
-  return false;
+  return any_of_list(pattern, [&](std::string_view one) { return fits_one(version, one); });
+}
+
+bool fits_major(const Version& version, std::string_view pattern) {
+  return any_of_list(pattern, [&](std::string_view one) {
+    std::optional<Version> listed = parse_version(one);
+    return listed && listed->part(0) == version.part(0);
+  });
 }
 
 }  // namespace ridge::hw::doctor

@@ -26,5 +26,7 @@ inline const std::string& version_text(const Version& version) { return version.
 // Whether `version` is one that `pattern` lists: "12.0-12.9", "11.8", "12.x", "12, 13", "11.8, 10.2". A listed version
 // covers all with the same leading numbers; a range includes both ends so.
 bool fits(const Version& version, std::string_view pattern);
+// Whether it lists any version with the same first number.
+bool fits_major(const Version& version, std::string_view pattern);
 
 }  // namespace ridge::hw::doctor

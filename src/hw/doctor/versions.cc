@@ -119,7 +119,7 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
   std::string evidence = name + " " + shown(*part);
   if (!row) return not_applicable(finding, evidence + "; the table has no such release");
   evidence += fmt::format("; row {}: CUDA {}", version_text(row->version), row->cuda);
-  if (stack.installed.cuda && !fits(stack.installed.cuda->version, row->cuda))
+  if (stack.installed.cuda && !fits_major(stack.installed.cuda->version, row->cuda))
     return fail(
         finding, evidence + fmt::format(", found CUDA {}", version_text(stack.installed.cuda->version)),
         fmt::format("install {} for CUDA {}, or CUDA {}", name, stack.installed.cuda->version.part(0), row->cuda));
@@ -132,6 +132,10 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
                   evidence + fmt::format(", cards from capability {}, here is {}", version_text(*row->least_capability),
                                          version_text(capability)),
                   "use an older release of " + name + " for this card");
+  if (stack.installed.cuda && !fits(stack.installed.cuda->version, row->cuda))
+    return warn(finding, evidence + fmt::format(", found CUDA {}", version_text(stack.installed.cuda->version)),
+                fmt::format("it loads, as the major version is the same; for what it was tested with, install CUDA {}",
+                            row->cuda));
   return ok(finding, evidence);
 }
 

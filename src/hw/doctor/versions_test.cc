@@ -135,6 +135,13 @@ TEST(Versions, CudnnForAnotherCudaFails) {
               StartsWith("ok: "));
 }
 
+TEST(Versions, TensorRtForAnotherMinorCudaOnlyWarns) {
+  EXPECT_THAT(judged(installed({"/u/libcudart.so.12.4.99", "/u/libnvinfer.so.10.14.1"}), "versions.tensorrt"),
+              AllOf(StartsWith("warn: TensorRT 10.14.1"), HasSubstr("found CUDA 12.4.99")));
+  EXPECT_THAT(judged(installed({"/u/libcudart.so.11.8.89", "/u/libnvinfer.so.10.14.1"}), "versions.tensorrt"),
+              StartsWith("fail: TensorRT 10.14.1"));
+}
+
 TEST(Versions, OnnxRuntimeNeedsItsCudaAndCudnn) {
   const std::string ort = "/v/onnxruntime_gpu-1.20.1.dist-info";
   EXPECT_THAT(judged(kModule + installed({ort, "/u/libcudart.so.11.8.89"}), "versions.onnxruntime"),
