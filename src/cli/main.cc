@@ -26,6 +26,7 @@ struct Row {
 const std::vector<Row> kVerbs = {
     {"doctor", "is this machine ready, and what holds it back?", doctor},
     {"make", "write a reference model with random weights", make},
+    {"gpus", "the catalogue of GPUs: peaks and where they come from, comparison, which one for a model", gpus},
     {"plan", "what a model costs and the least time this machine needs for it", plan},
     {"bench", "measure a model, or the device itself, beside the limit of this machine", bench},
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},

@@ -168,7 +168,8 @@ Result<Front> open_ports(const Options& options, int threads, serve::Server& ser
   if (options.allow_http) {
     http::ApiOptions api{.server_version = RIDGE_VERSION,
                          .max_input_bytes = options.max_input_bytes,
-                         .io_threads = static_cast<size_t>(threads)};
+                         .io_threads = static_cast<size_t>(threads),
+                         .conversion_threads = static_cast<size_t>(std::max(2, threads))};
     std::chrono::milliseconds patience(static_cast<int64_t>(options.http_timeout_seconds * 1000));
     http::ServerOptions listen{.address = options.http_address,
                                .port = options.http_port,

@@ -22,7 +22,7 @@ struct ApiOptions {
   uint64_t max_body_bytes = uint64_t{8} << 30;    // [bytes] of bodies with binary tensors
   size_t io_threads = 1;                          // of the server that calls it
   size_t conversion_threads = 2;                  // that read large bodies and write large answers
-  size_t conversions_waiting = 64;                // at most; one more large body is refused with 503
+  size_t conversions_waiting = 1024;              // at most; one more large body is refused with 503
 };
 
 class Api final : public Handler {

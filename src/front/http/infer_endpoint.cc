@@ -11,10 +11,12 @@
 namespace ridge::front::http {
 namespace {
 
-// From here on a text is large [bytes].
-constexpr size_t kLargeText = 64 * 1024;
-// From here on the walk through the elements of a binary BYTES tensor is long [bytes].
-constexpr size_t kLargeElements = size_t{1} << 20;
+// From here on a thread of its own is worth its while. On one core of an AMD EPYC, release build, FP32 values: reading
+// 64 KiB of JSON takes 0.10 ms, unpacking as much gzip 0.13 ms; writing 32 KiB of tensors as JSON takes 0.28 ms, and to
+// pack that with gzip 0.7 ms more.
+constexpr size_t kLargeText = 64 * 1024;        // [bytes] of text to read
+constexpr size_t kLargeAnswer = 32 * 1024;      // [bytes] of tensors to write as text, or to pack
+constexpr size_t kLargeElements = 1024 * 1024;  // [bytes] of a binary BYTES tensor, whose elements are walked through
 
 // What has to be turned into text, or coded, for this answer [bytes].
 size_t work_of(const serve::InferResponse& answer, const AnswerFormat& format, Coding coding) {
@@ -169,7 +171,8 @@ void InferEndpoint::submit(const CallPtr& call) {
 
 // On the connection's I/O thread, which does not outlive this endpoint.
 std::optional<Response> InferEndpoint::answer(const CallPtr& call, const ReplyTo& reply_to) {
-  if (!call->answer || work_of(*call->answer, call->format, call->answer_coding) <= kLargeText) return call->respond();
+  if (!call->answer || work_of(*call->answer, call->format, call->answer_coding) <= kLargeAnswer)
+    return call->respond();
   call->responder = Responder(reply_to);
   bool accepted = conversions_.run([call] { call->responder.send(call->respond()); });
   if (!accepted)

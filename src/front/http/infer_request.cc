@@ -15,8 +15,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr size_t kMaxDepth = 110;                  // of the JSON text: 100 for data, the rest around it
-constexpr size_t kKeptCapacity = size_t{4} << 20;  // [bytes] of text; a larger parser is not kept
+constexpr size_t kMaxDepth = 110;  // of the JSON text: 100 for data, the rest around it
 
 Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
@@ -299,9 +298,7 @@ std::string with_long_integers_as_fractions(std::string_view json) {
 struct InferDecoder::Impl {
   dom::parser parser;
 
-  Impl() { fresh(); }
-  void fresh() {
-    parser = dom::parser();
+  Impl() {
     if (parser.allocate(4096, kMaxDepth) != simdjson::SUCCESS) throw std::bad_alloc();
   }
 
@@ -340,7 +337,6 @@ Result<DecodedRequest> InferDecoder::decode(std::shared_ptr<const Body> body, st
     return decoded;
   };
   Result<DecodedRequest> decoded = read();
-  if (json.size() > kKeptCapacity) impl_->fresh();
   if (!decoded) return decoded;
   if (!reading.blobs.empty())
     return invalid(std::to_string(reading.blobs.size()) + " bytes are left in the body behind the last input's data");

@@ -3,7 +3,7 @@
 // Pure but for the memory that is reused between calls. Tensors in the binary part are not copied: the request points
 // into the body. Tensors in the JSON part are packed as base/tensor.h has it. What only the model can tell (names,
 // types, shapes) is left to the service; what the text itself says wrong is refused here, naming the tensor.
-// A decoder is of one thread.
+// A decoder is of one thread; it keeps the memory that the largest text took.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,198 @@
+// ridge gpus: the catalogue of devices: search, compare, explain, and recommend for a model and a goal.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/gpus_text.h"
+#include "cli/model_options.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "cost/costs.h"
+#include "model/reader.h"
+#include "plan/recommend.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+struct Options {
+  std::vector<std::string> name;
+  std::vector<std::string> compare;
+  hw::DeviceFilter filter;
+  std::optional<double> memory_gib;
+  bool families = false, capabilities = false, explain = false, json = false, csv = false;
+  std::string recommend;
+  std::string use = "inference", precision = "fp16", by = "performance";
+  std::vector<std::string> shapes;
+  plan::Goal goal;
+  size_t top = 10;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("NAME", options.name);
+  app.add_option("--compare", options.compare)->expected(1, 8);
+  app.add_option("--vendor", options.filter.vendor);
+  app.add_option("--family", options.filter.family);
+  app.add_option("--architecture", options.filter.architecture);
+  app.add_option("--cc", options.filter.compute_capability);
+  app.add_option("--memory", options.memory_gib)->check(CLI::NonNegativeNumber);
+  app.add_option("--year", options.filter.year);
+  app.add_flag("--families", options.families);
+  app.add_flag("--capabilities", options.capabilities);
+  app.add_flag("--explain", options.explain);
+  app.add_option("--recommend", options.recommend);
+  app.add_option("--for", options.use);
+  app.add_option("--batch,-b", options.goal.batch)->check(CLI::PositiveNumber);
+  app.add_option("--shape", options.shapes);
+  app.add_option("--precision", options.precision);
+  app.add_option("--p99-ms", options.goal.p99_ms)->check(CLI::PositiveNumber);
+  app.add_option("--rps", options.goal.rows_per_s)->check(CLI::PositiveNumber);
+  app.add_option("--budget", options.goal.usd_per_hour)->check(CLI::PositiveNumber);
+  app.add_option("--by", options.by);
+  app.add_option("--top", options.top);
+  app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv);
+}
+
+// The parts that only their meaning can judge; an error here is wrong usage.
+Result<model::Binding> complete(Options& options) {
+  if (options.memory_gib) options.filter.memory_bytes = *options.memory_gib * kGib;
+  if (options.json && options.csv) return Error{Code::kInvalid, "--json and --csv exclude each other"};
+  RIDGE_ASSIGN(options.goal.use, plan::use_from_name(options.use));
+  RIDGE_ASSIGN(options.goal.precision, precision_from_name(options.precision));
+  RIDGE_ASSIGN(options.goal.rank_by, plan::rank_by_from_name(options.by));
+  model::Binding binding;
+  binding.batch = options.goal.batch;
+  for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, binding));
+  return binding;
+}
+
+Result<Catalogue> read_tables() {
+  Catalogue catalogue;
+  RIDGE_ASSIGN(catalogue.devices, hw::catalogue());
+  RIDGE_ASSIGN(catalogue.prices, hw::cloud_prices(catalogue.devices));
+  RIDGE_ASSIGN(catalogue.capabilities, hw::capabilities());
+  RIDGE_ASSIGN(catalogue.peaks, hw::peak_tables());
+  return catalogue;
+}
+
+std::vector<hw::CatalogueDevice> accepted(const Catalogue& catalogue, const Options& options) {
+  std::vector<hw::CatalogueDevice> devices;
+  for (const hw::CatalogueDevice& device : catalogue.devices)
+    if (hw::accepts(options.filter, device)) devices.push_back(device);
+  return devices;
+}
+
+int wrong_usage(const Error& error) {
+  fail("gpus", error);
+  return kUsage;
+}
+
+int show_list(const Catalogue& catalogue, const Options& options, std::span<const hw::CatalogueDevice> devices) {
+  if (options.json) {
+    Json list = Json::array();
+    for (const hw::CatalogueDevice& device : devices) list.push_back(hw::to_json(device));
+    print_json(Json{{"devices", list}});
+  } else if (options.csv) {
+    print(list_csv(catalogue, devices));
+  } else if (devices.empty()) {
+    say("ridge gpus: no device of the catalogue is like that; 'ridge gpus' lists all");
+  } else {
+    print(list_text(catalogue, devices));
+  }
+  return devices.empty() ? kNo : kDone;
+}
+
+int show_capabilities(const Catalogue& catalogue, const Options& options) {
+  std::vector<hw::Capability> shown = catalogue.capabilities;
+  if (!options.filter.compute_capability.empty()) {
+    auto one = hw::find_capability(catalogue.capabilities, options.filter.compute_capability);
+    if (!one) return wrong_usage(one.error());
+    shown = {*one};
+  }
+  if (options.json) {
+    Json list = Json::array();
+    for (const hw::Capability& capability : shown) list.push_back(hw::to_json(capability));
+    print_json(Json{{"capabilities", list}});
+  } else {
+    print(options.csv ? capabilities_csv(shown) : capabilities_text(catalogue, shown));
+  }
+  return kDone;
+}
+
+int show_comparison(const Catalogue& catalogue, const Options& options) {
+  std::vector<hw::CatalogueDevice> devices;
+  for (const std::string& name : options.compare) {
+    auto device = hw::find_device(catalogue.devices, name);
+    if (!device) return wrong_usage(device.error());
+    devices.push_back(*device);
+  }
+  if (options.json || options.csv) return show_list(catalogue, options, devices);
+  print(compare_text(catalogue, devices));
+  return kDone;
+}
+
+int show_named(const Catalogue& catalogue, const Options& options) {
+  std::vector<hw::CatalogueDevice> devices;
+  std::string name = fmt::format("{}", fmt::join(options.name, " "));
+  for (const hw::CatalogueDevice* device : hw::match_devices(catalogue.devices, name))
+    if (hw::accepts(options.filter, *device)) devices.push_back(*device);
+  if (devices.empty()) {
+    auto none = hw::find_device(catalogue.devices, name);
+    return none ? show_list(catalogue, options, {}) : wrong_usage(none.error());
+  }
+  if (devices.size() > 1 || options.csv) return show_list(catalogue, options, devices);
+  if (options.json)
+    print_json(sheet_json(catalogue, devices.front()));
+  else
+    print(sheet_text(catalogue, devices.front(), options.explain));
+  return kDone;
+}
+
+// read → estimate → rank
+int show_recommendation(const Catalogue& catalogue, const Options& options, const model::Binding& binding) {
+  auto graph = model::read(options.recommend, binding);
+  if (!graph) return fail("gpus", graph.error());
+  if (Status open = check_symbols(options.recommend, *graph); !open) return wrong_usage(open.error());
+  cost::Costs costs = cost::count(*graph, options.goal.precision);
+  plan::Recommendation result = plan::recommend(accepted(catalogue, options), catalogue.prices, costs, options.goal);
+  if (options.json) {
+    print_json(plan::to_json(result));
+  } else if (options.csv) {
+    print(recommendation_csv(result));
+  } else {
+    print(fmt::format("{} · {} · batch {} · {}\n", options.recommend, plan::use_name(options.goal.use),
+                      options.goal.batch, precision_name(options.goal.precision)));
+    print(recommendation_text(result, options.top));
+  }
+  return result.ranked.empty() ? kNo : kDone;
+}
+
+}  // namespace
+
+int gpus(std::span<const std::string> arguments) {
+  Options options;
+  CLI::App app;
+  declare(app, options);
+  if (Parsed parsed = parse(app, "gpus", arguments); !parsed.go_on) return parsed.exit;
+  Result<model::Binding> binding = complete(options);
+  if (!binding) return wrong_usage(binding.error());
+  Result<Catalogue> catalogue = read_tables();
+  if (!catalogue) return fail("gpus", catalogue.error());
+  if (!options.recommend.empty()) return show_recommendation(*catalogue, options, *binding);
+  if (options.capabilities) return show_capabilities(*catalogue, options);
+  if (!options.compare.empty()) return show_comparison(*catalogue, options);
+  if (!options.name.empty()) return show_named(*catalogue, options);
+  std::vector<hw::CatalogueDevice> devices = accepted(*catalogue, options);
+  if (!options.families) return show_list(*catalogue, options, devices);
+  if (options.json)
+    print_json(families_json(devices));
+  else
+    print(families_text(devices));
+  return kDone;
+}
+
+}  // namespace ridge::cli

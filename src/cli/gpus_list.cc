@@ -1,0 +1,254 @@
+// Tables of many devices: list, comparison, families, capabilities.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/csv.h"
+#include "cli/gpus_text.h"
+#include "cli/terminal.h"
+
+namespace ridge::cli {
+namespace {
+
+using hw::Arithmetic;
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr std::string_view kAbsent = "-";
+constexpr std::array<Arithmetic, 9> kAll = {Arithmetic::kFp64, Arithmetic::kFp32,     Arithmetic::kTf32,
+                                            Arithmetic::kFp16, Arithmetic::kFp16Fp32, Arithmetic::kBf16,
+                                            Arithmetic::kFp8,  Arithmetic::kInt8,     Arithmetic::kFp4};
+
+std::string or_absent(const std::string& text) { return text.empty() ? std::string(kAbsent) : text; }
+
+// "82.6*": TFLOP/s; the star marks a rate that the catalogue computed.
+std::string tera(const hw::CatalogueDevice& device, Arithmetic arithmetic) {
+  auto peak = hw::peak(device, arithmetic);
+  if (!peak) return std::string(kAbsent);
+  return fmt::format("{:.4g}{}", peak->flops_per_s / 1e12, peak->origin == Origin::kDerived ? "*" : " ");
+}
+
+template <typename T>
+std::string scaled(const std::optional<T>& value, double unit, std::string_view format) {
+  return value ? fmt::format(fmt::runtime(format), static_cast<double>(*value) / unit) : std::string(kAbsent);
+}
+
+std::string price_text(const Catalogue& catalogue, const hw::CatalogueDevice& device) {
+  auto price = hw::price_of(catalogue.prices, device);
+  return price ? fmt::format("{:.2f}", price->usd_per_gpu_hour) : std::string(kAbsent);
+}
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+template <typename T>
+std::string raw(const std::optional<T>& value) {
+  return value ? fmt::format("{:.10g}", static_cast<double>(*value)) : "";
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + csv_field(cells[i]);
+  return line + "\n";
+}
+
+// "82.6 TFLOP/s (1.32 ×)": against the first device's.
+std::string rate_against(const hw::CatalogueDevice& device, const hw::CatalogueDevice& first, Arithmetic arithmetic) {
+  auto own = hw::peak(device, arithmetic), reference = hw::peak(first, arithmetic);
+  if (!own) return std::string(kAbsent);
+  std::string text = format_flops_rate(own->flops_per_s) + (own->origin == Origin::kDerived ? "*" : "");
+  if (reference && &device != &first) text += fmt::format(" ({:.2f} ×)", own->flops_per_s / reference->flops_per_s);
+  return text;
+}
+
+std::string against(const std::optional<double>& own, const std::optional<double>& first, bool is_first,
+                    std::string (*format)(double)) {
+  if (!own) return std::string(kAbsent);
+  std::string text = format(*own);
+  if (first && !is_first) text += fmt::format(" ({:.2f} ×)", *own / *first);
+  return text;
+}
+
+std::string watts(double value) { return fmt::format("{:.0f} W", value); }
+
+// "2012–2025"; "2019" where both are the same, "-" where nothing is known.
+std::string span_text(double first, double last) {
+  if (last <= 0) return std::string(kAbsent);
+  return first == last ? fmt::format("{:g}", first) : fmt::format("{:g}–{:g}", first, last);
+}
+
+struct Family {
+  std::string vendor, name;
+  std::set<std::string> architectures;
+  int devices = 0;
+  int first_year = 0, last_year = 0;
+  double least_memory = 0, most_memory = 0;
+};
+
+std::vector<Family> families_of(std::span<const hw::CatalogueDevice> devices) {
+  std::vector<Family> families;
+  for (const hw::CatalogueDevice& device : devices) {
+    auto same = [&](const Family& family) { return family.vendor == device.vendor && family.name == device.family; };
+    auto found = std::find_if(families.begin(), families.end(), same);
+    if (found == families.end()) found = families.insert(families.end(), {device.vendor, device.family, {}});
+    found->architectures.insert(device.architecture);
+    ++found->devices;
+    if (device.year) {
+      found->first_year = found->first_year == 0 ? *device.year : std::min(found->first_year, *device.year);
+      found->last_year = std::max(found->last_year, *device.year);
+    }
+    if (device.memory_bytes) {
+      found->least_memory =
+          found->least_memory == 0 ? *device.memory_bytes : std::min(found->least_memory, *device.memory_bytes);
+      found->most_memory = std::max(found->most_memory, *device.memory_bytes);
+    }
+  }
+  return families;
+}
+
+}  // namespace
+
+std::string list_text(const Catalogue& catalogue, std::span<const hw::CatalogueDevice> devices) {
+  Rows rows;
+  for (const hw::CatalogueDevice& device : devices)
+    rows.push_back({device.name, scaled(device.year, 1, "{:.0f}"), or_absent(device.compute_capability),
+                    scaled(device.memory_bytes, kGib, "{:g}"), scaled(device.bytes_per_s, 1e9, "{:.0f}"),
+                    tera(device, Arithmetic::kFp32), tera(device, Arithmetic::kFp16Fp32),
+                    tera(device, Arithmetic::kInt8), scaled(device.power_w, 1, "{:.0f}"),
+                    price_text(catalogue, device)});
+  return table({"device", "year", "capability", "GiB", "GB/s", "FP32", "FP16", "INT8", "W", "USD/h"}, rows,
+               "llrrrrrrrr") +
+         "\nFP32, FP16 (tensor cores, FP32 accumulators), INT8: TFLOP/s, dense, at boost clock. Datasheet figures; "
+         "* derived: units × operations × clock; - no source.\n";
+}
+
+std::string list_csv(const Catalogue& catalogue, std::span<const hw::CatalogueDevice> devices) {
+  std::vector<std::string> header = {
+      "vendor",          "device",  "family",        "architecture",    "compute_capability", "year",
+      "multiprocessors", "cores",   "tensor_cores",  "boost_hz",        "memory_bytes",       "bytes_per_s",
+      "l2_bytes",        "power_w", "gpus_on_board", "usd_per_gpu_hour"};
+  for (Arithmetic arithmetic : kAll) {
+    header.push_back(std::string(hw::arithmetic_name(arithmetic)) + "_flops_per_s");
+    header.push_back(std::string(hw::arithmetic_name(arithmetic)) + "_origin");
+  }
+  std::string text = csv_line(header);
+  for (const hw::CatalogueDevice& device : devices) {
+    auto price = hw::price_of(catalogue.prices, device);
+    std::vector<std::string> cells = {device.vendor,
+                                      device.name,
+                                      device.family,
+                                      device.architecture,
+                                      device.compute_capability,
+                                      raw(device.year),
+                                      raw(device.multiprocessors),
+                                      raw(device.cores),
+                                      raw(device.tensor_cores),
+                                      raw(device.boost_hz),
+                                      raw(device.memory_bytes),
+                                      raw(device.bytes_per_s),
+                                      raw(device.l2_bytes),
+                                      raw(device.power_w),
+                                      std::to_string(device.gpus_on_board),
+                                      price ? fmt::format("{:g}", price->usd_per_gpu_hour) : ""};
+    for (Arithmetic arithmetic : kAll) {
+      auto peak = hw::peak(device, arithmetic);
+      cells.push_back(peak ? fmt::format("{:.10g}", peak->flops_per_s) : "");
+      cells.push_back(peak ? std::string(origin_name(peak->origin)) : "");
+    }
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+std::string compare_text(const Catalogue& catalogue, std::span<const hw::CatalogueDevice> devices) {
+  std::vector<std::string> header = {""};
+  for (const hw::CatalogueDevice& device : devices) header.push_back(device.name);
+  Rows rows;
+  auto row = [&](std::string title, auto text) {
+    std::vector<std::string> cells = {std::move(title)};
+    for (const hw::CatalogueDevice& device : devices) cells.push_back(text(device));
+    if (std::any_of(cells.begin() + 1, cells.end(), [](const std::string& cell) { return cell != kAbsent; }))
+      rows.push_back(std::move(cells));
+  };
+  const hw::CatalogueDevice& first = devices.front();
+  row("architecture", [](const auto& d) { return or_absent(d.architecture); });
+  row("compute capability", [](const auto& d) { return or_absent(d.compute_capability); });
+  row("released", [](const auto& d) { return scaled(d.year, 1, "{:.0f}"); });
+  row("memory", [&](const auto& d) { return against(d.memory_bytes, first.memory_bytes, &d == &first, format_bytes); });
+  row("bandwidth",
+      [&](const auto& d) { return against(d.bytes_per_s, first.bytes_per_s, &d == &first, format_bandwidth); });
+  row("L2 cache", [&](const auto& d) { return against(d.l2_bytes, first.l2_bytes, &d == &first, format_bytes); });
+  for (Arithmetic arithmetic : kAll)
+    row(std::string(hw::arithmetic_name(arithmetic)),
+        [&](const auto& d) { return rate_against(d, first, arithmetic); });
+  row("ridge point, fp32",
+      [](const auto& d) { return scaled(hw::ridge_point(d, Arithmetic::kFp32), 1, "{:.1f} FLOP/byte"); });
+  row("power",
+      [&](const auto& d) { return against(hw::power_per_gpu_w(d), hw::power_per_gpu_w(first), &d == &first, watts); });
+  row("link, both ways",
+      [](const auto& d) { return d.interconnect_bytes_per_s ? format_bandwidth(*d.interconnect_bytes_per_s) : "-"; });
+  row("USD per hour", [&](const auto& d) { return price_text(catalogue, d); });
+  return table(header, rows, std::string("l") + std::string(devices.size(), 'r')) +
+         "\nDatasheet figures, dense, at boost clock; * derived: units × operations × clock; - no source. × against "
+         "the "
+         "first.\n";
+}
+
+std::string families_text(std::span<const hw::CatalogueDevice> devices) {
+  Rows rows;
+  for (const Family& family : families_of(devices))
+    rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
+                    span_text(family.first_year, family.last_year), std::to_string(family.devices),
+                    span_text(family.least_memory / kGib, family.most_memory / kGib)});
+  return table({"family", "maker", "architectures", "years", "devices", "GiB"}, rows, "llllrr");
+}
+
+Json families_json(std::span<const hw::CatalogueDevice> devices) {
+  Json families = Json::array();
+  for (const Family& family : families_of(devices))
+    families.push_back({{"family", family.name},
+                        {"vendor", family.vendor},
+                        {"architectures", family.architectures},
+                        {"first_year", family.first_year},
+                        {"last_year", family.last_year},
+                        {"devices", family.devices},
+                        {"least_memory_bytes", family.least_memory},
+                        {"most_memory_bytes", family.most_memory}});
+  return Json{{"families", families}};
+}
+
+std::string capabilities_text(const Catalogue& catalogue, std::span<const hw::Capability> capabilities) {
+  Rows rows;
+  std::string notes;
+  for (const hw::Capability& each : capabilities) {
+    auto has = [&](const hw::CatalogueDevice& device) { return device.compute_capability == each.version; };
+    auto devices = std::count_if(catalogue.devices.begin(), catalogue.devices.end(), has);
+    bool historical = each.notes.starts_with("historical");
+    rows.push_back({each.version, each.architecture, or_absent(fmt::format("{}", fmt::join(each.chips, " "))),
+                    or_absent(each.first_cuda), each.last_cuda.empty() ? "current" : each.last_cuda,
+                    scaled(each.threads, 1, "{:.0f}"), scaled(each.shared_bytes, 1024, "{:.0f}"),
+                    scaled(each.fp32_lanes, 1, "{:.0f}"),
+                    or_absent(fmt::format("{}", fmt::join(each.tensor_precisions, " "))), std::to_string(devices)});
+    if (!each.notes.empty() && !historical) notes += each.version + ": " + each.notes + "\n";
+  }
+  return table({"capability", "architecture", "chips", "first CUDA", "last CUDA", "threads/SM", "shared KiB/SM",
+                "FP32 lanes/SM", "tensor cores", "devices"},
+               rows, "lllrrrrrlr") +
+         (notes.empty() ? "" : "\n" + notes);
+}
+
+std::string capabilities_csv(std::span<const hw::Capability> capabilities) {
+  std::string text = csv_line({"version", "architecture", "chips", "first_cuda", "last_cuda", "threads", "blocks",
+                               "warps", "registers", "registers_per_thread", "shared_bytes", "shared_bytes_per_block",
+                               "fp32_lanes", "fp64_lanes", "tensor_precisions", "notes", "source"});
+  for (const hw::Capability& each : capabilities)
+    text += csv_line({each.version, each.architecture, fmt::format("{}", fmt::join(each.chips, " ")), each.first_cuda,
+                      each.last_cuda, raw(each.threads), raw(each.blocks), raw(each.warps), raw(each.registers),
+                      raw(each.registers_per_thread), raw(each.shared_bytes), raw(each.shared_bytes_per_block),
+                      raw(each.fp32_lanes), raw(each.fp64_lanes),
+                      fmt::format("{}", fmt::join(each.tensor_precisions, " ")), each.notes, each.source});
+  return text;
+}
+
+}  // namespace ridge::cli
