@@ -1,5 +1,7 @@
 #include "hw/doctor/compatibility.h"
 
+#include <algorithm>
+
 #include "base/csv.h"
 #include "hw/data.h"
 
@@ -43,7 +45,11 @@ std::optional<LibraryRow> library_row(std::string_view name, std::string_view co
   bool best_fits = false;
   for (size_t row = 0; row < table.rows(); ++row) {
     std::optional<Version> listed = table.version(row, column);
-    if (!listed || listed->part(0) != version.part(0) || *listed > version) continue;
+    if (!listed || listed->part(0) != version.part(0)) continue;
+    Version listed_so_far =
+        *listed;  // a file's name has fewer numbers than the table: libnvinfer.so.10.14.1 is 10.14.1.48
+    listed_so_far.parts.resize(std::min(listed->parts.size(), version.parts.size()));
+    if (listed_so_far > version) continue;
     LibraryRow candidate{*listed, table.text(row, "cuda_versions"), table.version(row, "min_linux_driver"),
                          table.version(row, "cc_min"), table.version(row, "cc_max")};
     bool candidate_fits = cuda && fits(*cuda, candidate.cuda);

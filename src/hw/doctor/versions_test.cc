@@ -60,6 +60,7 @@ TEST(Compatibility, LibraryRowIsTheNewestNotNewerThatIsMadeForThisCuda) {
   EXPECT_EQ(cudnn_row(version("9.6.0"), version("12.4"))->cuda, "12.0-12.6");
   EXPECT_EQ(cudnn_row(version("9.5.0"), version("11.8"))->cuda, "11.0-11.8");
   EXPECT_EQ(cudnn_row(version("8.9.7"), version("12.1"))->cuda, "12.x");
+  EXPECT_EQ(version_text(tensorrt_row(version("10.14.1"), {})->version), "10.14.1.48");
   EXPECT_FALSE(cudnn_row(version("7.6.5"), version("10.1")).has_value());
 }
 
