@@ -39,9 +39,8 @@ struct Node {
 };
 
 struct GraphInput {
-  TensorSpec spec;  // -1 where symbolic and not bound
-  std::vector<std::string>
-      symbols;  // per dimension: its symbol in the file, bound or not; "?": open, unnamed; "": sized
+  TensorSpec spec;                   // -1 where symbolic and not bound
+  std::vector<std::string> symbols;  // per dimension: its symbol ("batch"), or ""
 };
 
 struct Graph {
