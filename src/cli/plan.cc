@@ -45,7 +45,12 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
   }
   if (study.estimate) add_estimate(json, *study.estimate);
   for (const Section& section : sections)
-    for (const auto& [name, value] : section.members) json[name] = value;
+    for (const auto& [name, value] : section.members) {
+      if (json[name].is_object() && value.is_object())
+        json[name].update(value);
+      else
+        json[name] = value;
+    }
   return json;
 }
 

@@ -49,8 +49,11 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   std::string precision = is_llm(options) ? "fp16" : "fp32";
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));
   RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
-  if (!options.html.empty() && is_llm(options))
-    return Error{Code::kInvalid, "--html draws a model's layers; for a language model's dimensions there is --json"};
+  if (is_llm(options) && (!options.html.empty() || wanted(options.load)))
+    return Error{
+        Code::kInvalid,
+        "--html and --rps are of models whose layers are known; of a language model's dimensions there are --json, "
+        "--batch and --cost"};
   if (!options.device.empty()) {
     RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
     RIDGE_ASSIGN(request.device, hw::find_device(devices, options.device));

@@ -127,6 +127,23 @@ def test_a_name_stays_text(written):
         assert complaints == []
 
 
+def test_an_estimate_stands_beside_the_bound(written, tmp_path):
+    path, plan = written
+    kernel = {"name": "second", "op": "MatMul", "ms": 0.25, "error_percent": 7.5}
+    plan = {**plan, "estimate_ms": 0.5, "estimate_per_s": 2000, "estimate_error_percent": 9,
+            "estimate": {"engine": "engine 1.2", "calibrated_at": "2026", "threads": 2, "instances": 1, "between_ms": 0.1,
+                         "notes": ["a note"], "kernels": [kernel]}}
+    head, _, rest = path.read_text().partition('id="plan">')
+    data = json.dumps(plan).replace("<", "\\u003c")
+    (tmp_path / "estimated.html").write_text(head + 'id="plan">' + data + rest[rest.index("</script>"):])
+    with browser.page(390) as (page, complaints):
+        opened(page, tmp_path / "estimated.html")
+        assert page.locator('.figures [data-member="estimate_ms"]').text_content() == "500 µs"
+        assert page.locator('#estimate [data-member="estimate.kernels.0.error_percent"]').text_content() == "± 7.50 %"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert complaints == []
+
+
 def test_chinese_dark_and_paper(written, tmp_path):
     write_model(tmp_path / "model.onnx")
     subprocess.run([RIDGE, "plan", "model.onnx", "-d", "T4", "--html", "zh.html", "--lang", "zh"], cwd=tmp_path, check=True,
