@@ -38,7 +38,7 @@ def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     write_model(folder / "model.onnx")
     command = [RIDGE, "plan", "model.onnx", "--device", "RTX 4090", "--batch", "1..64", "--rps", "1000", "--cost",
-               "--price-usd", "2000", "--html", "plan.html", "--json"]
+               "--price-usd", "2000", "--memory", "--training", "adamw", "--html", "plan.html", "--json"]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=120)
     return folder / "plan.html", json.loads(done.stdout)
 
@@ -69,7 +69,8 @@ def test_figures_are_those_of_the_plan(written):
         opened(page, path)
         shown = page.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
     assert {"bound_ms", "flops", "params", "memory_bytes.inference", "curve.6.throughput_per_s", "cost.joules_per_row",
-            "layers.0.flops", "load.utilisation"} <= {name for name, _, _ in shown}
+            "layers.0.flops", "load.utilisation", "memory.peak", "training.memory_bytes.optimiser",
+            "training.curve.0.memory_bytes.total"} <= {name for name, _, _ in shown}
     for name, value, text in shown:
         assert value == pytest.approx(member(plan, name), rel=1e-12), name
         assert text not in ("", "NaN", "undefined", "-"), name

@@ -21,7 +21,10 @@ const kChinese = {
   'Bytes of activations that live while each node runs, each freed after its last use.': '每个节点运行时存活的激活字节数,最后一次使用后即释放。',
   'At the bound: no engine on this device is faster.': '以下界计:该设备上没有引擎能更快。',
   'does not fit': '放不下', 
-  'least time for the arithmetic': '计算所需的最短时间', 'least time for the memory': '访存所需的最短时间', 'given': '给定',
+  'Memory before loading': '加载前的内存', 'Training': '训练', 'largest batch': '最大批量', 'runtime': '运行时', 'context': '上下文',
+  'activations': '激活', 'workspace': '工作区', 'inputs': '输入', 'arena slack': '内存池余量', 'retained': '保留', 'resident': '常驻',
+  'loading peak': '加载峰值', 'peak': '峰值', 'limit': '上限', 'gradients': '梯度', 'optimiser': '优化器', 'working': '工作内存',
+  'total': '合计', 'host': '主机', 'least time for the arithmetic': '计算所需的最短时间', 'least time for the memory': '访存所需的最短时间', 'given': '给定',
   'rows that arrive': '到达的行', 'goal for p99': 'p99 目标', 'busy at most': '最高占用', 'time of one run': '一次运行的时间',
   'instances': '实例', 'utilisation': '利用率', 'instances per machine': '每台机器的实例', 'machines': '机器', 'mean wait': '平均等待',
   '99th percentile of the wait': '等待的第 99 百分位', '99th percentile of the answer': '应答的第 99 百分位',
@@ -289,6 +292,36 @@ function properties(id, title, rows, ...more) {
 const percent = value => digits(100 * value) + ' %';
 const dollars = value => Number(value.toPrecision(4)) + ' $';
 
+// Parts of an object that are bytes, by their names.
+const parts = (object, prefix, names) => names.filter(name => typeof object[name] === 'number').map(name =>
+  [name.replaceAll('_', ' '), object[name], bytes, `${prefix}.${name}`, 'derived']);
+
+function inferenceMemory() {
+  const answer = plan.memory;
+  if (!answer) return null;
+  return properties('inference-memory', 'Memory before loading', [
+    ...parts(answer, 'memory', ['runtime', 'context', 'weights', 'activations', 'workspace', 'inputs', 'arena_slack', 'retained', 'resident',
+                                'loading_peak', 'peak', 'limit']),
+    ['largest batch', plan.max_batch, String, 'max_batch', 'derived'], ['instances', answer.instances, String, 'memory.instances', 'derived']],
+    ...(answer.fits ? [] : [make('p', say('does not fit'), {class: 'warn'})]));
+}
+
+function training() {
+  const answer = plan.training;
+  if (!answer) return null;
+  const setup = make('p', Object.entries(answer.setup).filter(([, value]) => value).map(([name, value]) =>
+    `${name.replaceAll('_', ' ')} ${value === true ? '' : value}`.trim()).join(' · '), {class: 'quiet'});
+  const rows = answer.curve.map((point, index) => [
+    number('td', point.batch, String, `training.curve.${index}.batch`, {class: 'number'}),
+    number('td', point.memory_bytes.activations, bytes, `training.curve.${index}.memory_bytes.activations`, {class: 'number'}),
+    number('td', point.memory_bytes.total, bytes, `training.curve.${index}.memory_bytes.total`, {class: 'number'}),
+    say(point.fits ? '' : 'does not fit')]);
+  return properties('training', 'Training', [
+    ...parts(answer.memory_bytes, 'training.memory_bytes', ['parameters', 'gradients', 'optimiser', 'activations', 'working', 'total', 'host']),
+    ['largest batch', answer.max_batch, String, 'training.max_batch', 'derived']], setup,
+    table(['#batch', '#activations', '#total', ''], rows), ...(answer.notes || []).map(note => make('p', note, {class: 'quiet'})));
+}
+
 function load() {
   const answer = plan.load;
   if (!answer) return null;
@@ -344,7 +377,7 @@ function notes() {
 
 const there = parts => parts.filter(part => part);
 page.append(...there([
-  ...header(), figures(), roofline(), memory(), curve(), summary(), estimate(),
+  ...header(), figures(), roofline(), memory(), curve(), summary(), estimate(), inferenceMemory(), training(),
   load(), cost(), layers(), notes(),
 ]));
 
