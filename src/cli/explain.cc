@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "explain/answer.h"
+#include "explain/plain.h"
 
 namespace ridge::cli {
 namespace {
@@ -152,7 +153,7 @@ void show(const std::vector<Answer>& answers, const explain::Found& found, const
 int not_found(const std::string& query, const explain::Found& found, Language language) {
   const bool chinese = language == Language::kChinese;
   constexpr size_t kShown = 80;
-  const std::string shown = query.size() > kShown ? "" : " '" + query + "'";
+  const std::string shown = query.size() > kShown ? "" : " '" + explain::message_text(query) + "'";
   std::string message =
       chinese ? fmt::format("ridge explain：没有找到{}", shown)
               : fmt::format("ridge explain: nothing is known about{}", shown.empty() ? " this text" : shown);

@@ -1,8 +1,10 @@
 // ridge plan: what a model costs and the least time a device needs for it, before anything runs.
 #include <CLI/CLI.hpp>
 
+#include "base/file.h"
 #include "cli/model_options.h"
 #include "cli/plan_cost.h"
+#include "cli/plan_estimate.h"
 #include "cli/plan_llm.h"
 #include "cli/plan_load.h"
 #include "cli/plan_memory.h"
@@ -45,6 +47,7 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
     for (const plan::CurvePoint& point : study.curve) points.push_back(plan::to_json(point));
     json["curve"] = points;
   }
+  if (study.estimate) add_estimate(json, *study.estimate);
   for (const Section& section : sections)
     for (const auto& [name, value] : section.members) {
       if (value.is_object() && json.contains(name))
@@ -53,6 +56,14 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
         json[name] = value;
     }
   return json;
+}
+
+Status write_page(const Study& study, const std::vector<Section>& sections) {
+  const std::string& path = study.request.options.html;
+  if (path.empty()) return ok_status();
+  RIDGE_TRY(write_file_atomically(path, report::plan_page(json_of(study, sections), study.request.language)));
+  say("ridge plan: wrote " + path);
+  return ok_status();
 }
 
 int show(const Study& study, const std::vector<Section>& sections) {
@@ -71,7 +82,7 @@ int show(const Study& study, const std::vector<Section>& sections) {
   return exit;
 }
 
-// read → ask → study (device, costs, forecast, curve) → sections → show
+// read → ask → study (device, costs, forecast, curve) → sections → page → show
 int plan_model(const PlanRequest& request) {
   Result<model::Graph> graph = model::read(request.options.model, request.binding);
   if (!graph) return fail("plan", graph.error());
@@ -80,6 +91,7 @@ int plan_model(const PlanRequest& request) {
   if (!study) return fail("plan", study.error());
   Result<std::vector<Section>> sections = sections_of(*study);
   if (!sections) return fail("plan", sections.error());
+  if (Status written = write_page(*study, *sections); !written) return fail("plan", written.error());
   return show(*study, *sections);
 }
 
@@ -92,6 +104,10 @@ int plan(std::span<const std::string> arguments) {
   if (Parsed parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
   Result<PlanRequest> request = request_of(options);
   if (!request) return ask(request.error());
+  if (options.calibrate && options.model.empty()) {
+    Status calibrated = calibrate_this_machine(*request);
+    return calibrated ? kDone : fail("plan", calibrated.error());
+  }
   return is_llm(options) ? plan_llm(*request) : plan_model(*request);
 }
 

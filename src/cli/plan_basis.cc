@@ -36,6 +36,8 @@ Result<std::vector<plan::Service>> services_of(const Study& study) {
     for (const plan::CurvePoint& point : study.curve)
       services.push_back({point.batch, point.estimate_ms.value_or(point.bound_ms),
                           point.estimate_ms ? "estimate" : "the bound: no real run is faster"});
+  } else if (study.estimate) {
+    services.push_back({study.forecast.batch, study.estimate->ms, "estimate"});
   } else {
     services.push_back({study.forecast.batch, study.forecast.bound.ms, "the bound: no real run is faster"});
   }

@@ -9,7 +9,7 @@ namespace {
 
 Status check_model(const PlanOptions& options) {
   bool flags = !options.llm.flags.empty();
-  if (options.model.empty() == flags) return ok_status();
+  if (options.model.empty() == flags || (options.calibrate && options.model.empty())) return ok_status();
   return Error{Code::kInvalid,
                flags ? "MODEL and --llm both describe a model; give one of them"
                      : "MODEL is missing: an ONNX file, a language model's config.json, or its dimensions "
@@ -26,9 +26,13 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_option("--precision", options.precision);
   app.add_option("--device,-d", options.device);
   app.add_option("--layers", options.layers)->check(CLI::NonNegativeNumber);
+  app.add_option("--instances", options.instances)->check(CLI::PositiveNumber);
+  app.add_flag("--calibrate", options.calibrate);
   app.add_flag("--fresh", options.fresh);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
+  app.add_option("--html", options.html);
+  app.add_option("--lang", options.language);
   declare(app, options.llm);
   declare(app, options.load);
   declare(app, options.cost);
@@ -48,6 +52,9 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   std::string precision = is_llm(options) ? "fp16" : "fp32";
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));
+  RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
+  if (!options.html.empty() && is_llm(options))
+    return Error{Code::kInvalid, "--html draws a model's layers; for a language model's dimensions there is --json"};
   if (!options.device.empty()) {
     RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
     RIDGE_ASSIGN(request.device, hw::find_device(devices, options.device));

@@ -14,6 +14,7 @@
 #include "hw/catalogue.h"
 #include "model/reader.h"
 #include "plan/batch_curve.h"
+#include "report/plan_page.h"
 
 namespace CLI {
 class App;
@@ -29,9 +30,13 @@ struct PlanOptions {
   std::string precision;  // empty: fp32; of a language model fp16
   std::string device;     // a name of the catalogue; empty: this machine
   int layers = 20;
+  bool calibrate = false;
+  int instances = 1;  // of the estimate
   bool fresh = false;
   bool json = false;
   bool csv = false;
+  std::string html;  // file to write the page to; empty: none
+  std::string language = "en";
   LlmOptions llm;
   LoadOptions load;
   CostOptions cost;
@@ -48,6 +53,7 @@ struct PlanRequest {
   plan::BatchRange batch;
   Precision precision = Precision::kFp32;
   std::optional<hw::CatalogueDevice> device;  // absent: this machine
+  report::Language language = report::Language::kEnglish;
 };
 Result<PlanRequest> request_of(const PlanOptions& options);
 

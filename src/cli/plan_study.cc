@@ -1,7 +1,9 @@
 #include "cli/plan_study.h"
 
 #include "cli/model_options.h"
+#include "cli/plan_estimate.h"
 #include "cli/terminal.h"
+#include "cost/live_activations.h"
 #include "hw/probe.h"
 #include "plan/first_plan.h"
 
@@ -32,6 +34,22 @@ plan::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs&
   return forecast;
 }
 
+// None for a device of the catalogue, another precision than was calibrated, or a machine that was not.
+Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
+  std::optional<plan::Estimate> none;
+  if (!study.efficiency || study.request.precision != Precision::kFp32) return none;
+  const plan::EstimateOptions how{
+      .threads = study.plan.threads, .instances = study.request.options.instances, .rows = rows_of(graph)};
+  RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *study.efficiency, *study.device.machine, how));
+  return std::optional<plan::Estimate>(std::move(estimate));
+}
+
+void add_live_activations(Study& study) {
+  std::vector<double> live = cost::live_activations(study.graph, study.request.precision);
+  for (size_t n = 0; n < live.size(); ++n)
+    if (study.forecast.layers[n].runs) study.forecast.layers[n].live_bytes = live[n];
+}
+
 Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
   std::vector<plan::CurvePoint> curve;
   if (!study.request.batch.is_curve()) return curve;
@@ -41,6 +59,8 @@ Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
     RIDGE_ASSIGN(model::Graph graph, model::read(study.request.options.model, binding));
     cost::Costs costs = cost::count(graph, study.request.precision);
     curve.push_back(plan::curve_point(forecast_of(study, batch, costs)));
+    RIDGE_ASSIGN(std::optional<plan::Estimate> estimate, estimate_of(study, graph));
+    if (estimate) curve.back().estimate_ms = estimate->ms;
   }
   return curve;
 }
@@ -74,6 +94,11 @@ Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
   study.plan = plan_of(study);
   RIDGE_ASSIGN(study.limits, limits_of(study.device, study.plan.threads));
   study.forecast = forecast_of(study, request.batch.first, study.costs);
+  add_live_activations(study);
+  if (study.device.machine) {
+    RIDGE_ASSIGN(study.efficiency, known_efficiency(*study.device.machine, request.options));
+  }
+  RIDGE_ASSIGN(study.estimate, estimate_of(study, study.graph));
   RIDGE_ASSIGN(study.curve, curve_of(study));
   return study;
 }

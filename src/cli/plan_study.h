@@ -9,6 +9,7 @@
 #include "cost/costs.h"
 #include "hw/machine.h"
 #include "model/graph.h"
+#include "plan/estimate.h"
 #include "plan/plan.h"
 
 namespace ridge::cli {
@@ -32,7 +33,9 @@ struct Study {
   cost::DeviceLimits limits;
   plan::Plan plan;
   plan::Forecast forecast;
-  std::vector<plan::CurvePoint> curve;  // empty unless a range of batches was asked for
+  std::optional<plan::Efficiency> efficiency;  // of this machine, if it was calibrated
+  std::optional<plan::Estimate> estimate;      // where the machine is calibrated
+  std::vector<plan::CurvePoint> curve;         // empty unless a range of batches was asked for
 };
 // `graph` has no open symbols.
 Result<Study> study_of(const PlanRequest& request, model::Graph graph);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/csv.h"
+#include "cli/plan_estimate.h"
 #include "cli/roofline_chart.h"
 #include "cli/terminal.h"
 
@@ -28,24 +29,26 @@ std::string memory_text(const Forecast& f) {
   return text;
 }
 
-std::string summary_table(const Forecast& f) {
+std::string summary_table(const Study& study) {
+  const Forecast& f = study.forecast;
   std::string origin(origin_name(f.origin));
   std::string rate =
       f.bound.ms > 0 ? fmt::format("{:.4g} items/s", 1e3 * static_cast<double>(f.batch) / f.bound.ms) : "-";
-  return table(
-      {},
-      {{"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
-       {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
-       {"bytes", format_bytes(f.bytes),
-        "layer by layer, each operand once; at least " + format_bytes(f.compulsory_bytes) + " for the whole (derived)"},
-       {"memory", format_bytes(f.inference_bytes), memory_text(f)},
-       {"intensity", fmt::format("{:.1f} FLOP/byte", f.bytes > 0 ? f.flops / f.bytes : 0),
-        fmt::format("ridge point of the device: {:.1f} FLOP/byte ({})", f.ridge_point, origin)},
-       {"bound", format_ms(f.bound.ms),
-        fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
-                    format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms), origin)},
-       {"at most", rate, "what no engine on this device can beat"}},
-      "lrl");
+  std::vector<std::vector<std::string>> rows = {
+      {"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
+      {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
+      {"bytes", format_bytes(f.bytes),
+       "layer by layer, each operand once; at least " + format_bytes(f.compulsory_bytes) + " for the whole (derived)"},
+      {"memory", format_bytes(f.inference_bytes), memory_text(f)},
+      {"intensity", fmt::format("{:.1f} FLOP/byte", f.bytes > 0 ? f.flops / f.bytes : 0),
+       fmt::format("ridge point of the device: {:.1f} FLOP/byte ({})", f.ridge_point, origin)},
+      {"bound", format_ms(f.bound.ms),
+       fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
+                   format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms), origin)},
+      {"at most", rate, "what no engine on this device can beat"}};
+  if (study.estimate)
+    for (std::vector<std::string>& row : estimate_rows(*study.estimate, f.bound.ms)) rows.push_back(std::move(row));
+  return table({}, rows, "lrl");
 }
 
 std::string curve_table(const std::vector<plan::CurvePoint>& curve) {
@@ -104,9 +107,10 @@ std::string curve_csv(const std::vector<plan::CurvePoint>& curve) {
 
 std::string summary_text(const Study& study) {
   const Forecast& f = study.forecast;
-  std::string text = title(f) + "\n" + summary_table(f);
+  std::string text = title(f) + "\n" + summary_table(study);
   for (const std::string& reason : study.plan.reasons) text += "plan: " + reason + "\n";
   for (const std::string& note : f.notes) text += "note: " + note + "\n";
+  for (const std::string& note : estimate_notes(study)) text += "note: " + note + "\n";
   if (!study.curve.empty()) text += "\n" + curve_table(study.curve);
   return text;
 }
@@ -115,7 +119,8 @@ std::string layers_text(const Study& study) {
   int most = study.request.options.layers;
   if (most <= 0) return "";
   std::string chart = roofline_chart(study.forecast, {.columns = terminal_columns(), .unicode = terminal_is_utf8()});
-  return "\n" + chart + (chart.empty() ? "" : "\n") + layer_table(study.forecast, static_cast<size_t>(most));
+  return "\n" + chart + (chart.empty() ? "" : "\n") + layer_table(study.forecast, static_cast<size_t>(most)) +
+         (study.estimate ? "\n" + estimate_table(*study.estimate, most) : "");
 }
 
 std::string csv_text(const Study& study) {

@@ -40,6 +40,7 @@ struct NodeTime {
   std::string op;
   std::string provider;                            // "CPUExecutionProvider"
   double mean_us = 0;                              // per run of the model, without the nodes of its own subgraphs
+  double typical_us = 0;                           // of one call: mean of the middle half of its calls
   int runs = 0;                                    // that the mean is over
   int calls = 0;                                   // of the node in those runs: more than `runs` inside a loop
   std::vector<std::pair<DataType, Shape>> inputs;  // as executed; types unknown to us: kInvalid

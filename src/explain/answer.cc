@@ -115,11 +115,20 @@ Answer answer_for(const Book& book, const ErrorCode& code, Language language) {
 Answer answer_for(const Flag& flag) {
   Answer answer;
   answer.kind = "flag";
-  answer.id = "ridge " + flag.verb + " " + flag.name;
+  std::string verb = flag.verb;
+  std::replace(verb.begin(), verb.end(), '-', ' ');  // docs/cli/bench-device.md documents "ridge bench device"
+  answer.id = "ridge " + verb + " " + flag.name;
   answer.title = answer.id;
   answer.what = flag.text;
   answer.source = "docs/cli/" + flag.verb + ".md";
   return answer;
+}
+
+// "terms" lists all four files of terms, "errors" messages and codes; every other word lists itself.
+bool belongs(std::string_view kind, std::string_view subject) {
+  if (subject.empty() || subject == kind) return true;
+  if (subject == "terms") return kind == "hardware" || kind == "serving" || kind == "distributed";
+  return subject == "errors" && kind == "codes";
 }
 
 }  // namespace
@@ -157,13 +166,13 @@ Json to_json(std::string_view query, Language language, const std::vector<Answer
 std::vector<Listed> list(const Book& book, std::string_view subject, Language language) {
   std::vector<Listed> rows;
   for (std::string_view each : kSubjects) {  // subject by subject, in the order of the files
-    if (!subject.empty() && subject != each) continue;
+    if (!belongs(each, subject)) continue;
     for (const Entry& entry : book.entries)
       if (entry.subject == each) rows.push_back({entry.subject, entry.id, entry.in(language).name});
   }
-  if (subject.empty() || subject == "codes")
+  if (belongs("codes", subject))
     for (const ErrorCode& code : book.codes) rows.push_back({"codes", id_of(code), code.name});
-  if (subject.empty() || subject == "flags")
+  if (belongs("flags", subject))
     for (const Flag& flag : book.flags) rows.push_back({"flags", flag.name, "ridge " + flag.verb});
   return rows;
 }

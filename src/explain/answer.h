@@ -23,8 +23,8 @@ struct Answer {
 // All hits of a query. A code takes what the entries that deepen it say; a hit that is told already is not repeated.
 std::vector<Answer> answers(const Book& book, const Found& found, Language language);
 
-// {"query", "language", "answers": […], "left_out", "unread_bytes", "near": […]}; members of an answer as above, absent where
-// empty.
+// {"query", "language", "answers": […], "left_out", "unread_bytes", "near": […]}; members of an answer as above, absent
+// where empty.
 Json to_json(std::string_view query, Language language, const std::vector<Answer>& answers, const Found& found);
 
 // One row of a list.
@@ -34,8 +34,8 @@ struct Listed {
   std::string title;
 };
 
-// Everything of one subject, of "codes" (in the order of the catalogue), of "flags", or of all for an empty word. Empty when the
-// subject does not exist.
+// Everything of one subject, of "codes" (in the order of the catalogue), of "flags", or of all for an empty word;
+// "terms" takes in hardware, serving and distributed, "errors" the codes. Empty when the subject does not exist.
 std::vector<Listed> list(const Book& book, std::string_view subject, Language language);
 
 // The words that list() takes.

@@ -61,8 +61,10 @@ void index_codes(Book& book) {
 
 void index_flags(Book& book) {
   for (size_t i = 0; i < book.flags.size(); ++i) {
-    add(book.flag_names, book.flags[i].name, i);
-    book.names.push_back(book.flags[i].name);
+    const Flag& flag = book.flags[i];
+    for (const std::string& before : {std::string(), flag.verb, "ridge " + flag.verb})
+      add(book.flag_names, before + " " + flag.name, i);
+    book.names.push_back(flag.name);
   }
 }
 

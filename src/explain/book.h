@@ -42,8 +42,8 @@ struct SubjectText {
   std::string_view chinese;
 };
 
-// Errors: a text that cannot be read; an entry in one language only; an id in two subjects; a "see" or "codes" that names
-// nothing. The built-in texts have none (book_test.cc).
+// Errors: a text that cannot be read; an entry in one language only; an id in two subjects; a "see" or "codes" that
+// names nothing. The built-in texts have none (book_test.cc).
 Result<Book> make_book(std::span<const SubjectText> subjects, const CodeTables& tables, std::vector<Flag> flags);
 
 // The book of the embedded texts; `flags` come from the verbs' help, which other folders own.

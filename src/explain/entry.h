@@ -4,8 +4,8 @@
 //   ## ridge-point            begins the entry with that id
 //   what: text                a field; lines that begin with a blank continue it
 //   # …, > … and empty lines  are for readers of the file
-// Fields: name, also (a list by commas), what, why, first, deeper, hurts, wrong, ridge in every language; see, match, codes (lists)
-// and source in English only, because they do not depend on the language. Immutable values.
+// Fields: name, also (a list by commas), what, why, first, deeper, hurts, wrong, ridge in every language; see, match,
+// codes (lists) and source in English only, because they do not depend on the language. Immutable values.
 #pragma once
 
 #include <array>
@@ -45,8 +45,8 @@ struct Entry {
   const Wording& in(Language language) const { return wording[static_cast<size_t>(language)]; }
 };
 
-// Reads one file into the wording of `language` and, in English, the rest. `subject` names it in errors, which give the line:
-// text outside an entry or a field, an unknown or repeated field, an id given twice.
+// Reads one file into the wording of `language` and, in English, the rest. `subject` names it in errors, which give the
+// line: text outside an entry or a field, an unknown or repeated field, an id given twice.
 Result<std::vector<Entry>> parse_entries(std::string_view text, std::string_view subject, Language language);
 
 }  // namespace ridge::explain

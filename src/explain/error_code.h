@@ -1,5 +1,5 @@
-// Numbered errors of CUDA (driver and runtime), NVML, XID and NCCL, from data/error_codes.csv, with their Chinese wording and
-// with the sentences that libraries print for them. Immutable values.
+// Numbered errors of CUDA (driver and runtime), NVML, XID and NCCL, from data/error_codes.csv, with their Chinese
+// wording and with the sentences that libraries print for them. Immutable values.
 #pragma once
 
 #include <array>

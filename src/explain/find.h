@@ -1,8 +1,9 @@
 // Look-up: from what somebody typed or pasted to the things that explain it.
 //
-// In this order, and the first that finds something decides: an exact name (of a code, a term, an option); a family and a
-// number; what is named inside a message (codes, texts of messages), the most specific first; the longest names of terms inside a
-// question; nothing, with the nearest names. Pure; work is linear in the query, of which at most kMostText is read.
+// In this order, and the first that finds something decides: an exact name (of a code, a term, an option); a family and
+// a number; what is named inside a message (codes, texts of messages), the most specific first; the longest names of
+// terms inside a question; nothing, with the nearest names. Pure; work is linear in the query, of which at most
+// kMostText is read.
 #pragma once
 
 #include <string>

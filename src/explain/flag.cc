@@ -10,25 +10,42 @@ size_t indentation(std::string_view line) { return std::min(line.find_first_not_
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-'; }
 
-// The long options that a line begins with: "--threads, -t N   of …" has one, "--a DIR, --b DIR   …" two. Names end where two
-// blanks begin the explanation.
-std::vector<std::string> names_in(std::string_view line) {
+// The long options in the head of a row: "--threads, -t N" has one, "--a DIR, --b DIR" two.
+std::vector<std::string> names_in(std::string_view head) {
   std::vector<std::string> names;
-  line = line.substr(0, line.find("   "));
-  for (size_t at = line.find("--"); at != std::string_view::npos; at = line.find("--", at)) {
+  for (size_t at = head.find("--"); at != std::string_view::npos; at = head.find("--", at)) {
     size_t end = at;
-    while (end < line.size() && is_name(line[end])) ++end;
-    if (end > at + 2 && (at == 0 || !is_name(line[at - 1]))) names.emplace_back(line.substr(at, end - at));
+    while (end < head.size() && is_name(head[end])) ++end;
+    if (end > at + 2 && (at == 0 || !is_name(head[at - 1]))) names.emplace_back(head.substr(at, end - at));
     at = end;
   }
   return names;
 }
 
-// "--batch N       rows" → "--batch N: rows"
-std::string row_text(std::string_view text) {
-  const size_t gap = text.find("  ");
-  if (gap == std::string_view::npos) return std::string(text);
-  return std::string(text.substr(0, gap)) + ": " + std::string(text.substr(text.find_first_not_of(' ', gap)));
+// What two or more blanks set apart.
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  while (!line.empty()) {
+    const size_t end = std::min(line.find("  "), line.size());
+    cells.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(line.find_first_not_of(' ', end), line.size()));
+  }
+  return cells;
+}
+
+// The flags of one row, "--batch, -b N   rows of one run"; a row may have several columns of them.
+void read_row(std::string_view verb, std::string_view row, std::vector<Flag>& flags) {
+  size_t open = flags.size();
+  bool text_before = false;
+  for (std::string_view cell : cells_of(row)) {
+    const bool head = cell.starts_with('-');
+    if (head && text_before) open = flags.size();
+    if (head)
+      for (const std::string& name : names_in(cell)) flags.push_back({name, std::string(verb), std::string(cell)});
+    else
+      for (size_t i = open; i < flags.size(); ++i) flags[i].text += (text_before ? " " : ": ") + std::string(cell);
+    text_before = !head;
+  }
 }
 
 }  // namespace
@@ -46,7 +63,7 @@ std::vector<Flag> flags_in(std::string_view verb, std::string_view help) {
     if (text.starts_with('-') && indent > 0) {
       open = flags.size();
       indented_by = indent;
-      for (const std::string& name : names_in(text)) flags.push_back({name, std::string(verb), row_text(text)});
+      read_row(verb, text, flags);
     } else if (text.empty() || indent <= indented_by) {
       open = flags.size();
     } else {

@@ -27,6 +27,13 @@ TEST(Flags, AreTheRowsOfTheHelpWithTheLinesBelow) {
   EXPECT_EQ(flags[3].text, flags[2].text);
 }
 
+TEST(Flags, ARowMayHaveTwoColumnsOfThem) {
+  auto flags = flags_in("x", "    --a F      first (1)     --b F      second (2)\n");
+  ASSERT_EQ(flags.size(), 2u);
+  EXPECT_EQ(flags[0].text, "--a F: first (1)");
+  EXPECT_EQ(flags[1].text, "--b F: second (2)");
+}
+
 TEST(Flags, AVerbWithoutHelpHasNone) { EXPECT_TRUE(flags_in("x", "").empty()); }
 
 }  // namespace

@@ -13,8 +13,8 @@ struct PatternFound {
   size_t literal = 0;     // characters of the pattern that are not gaps: how specific it is
 };
 
-// The first line of `text` (in lower case) that holds the parts of `pattern` in their order; the case of `pattern` does not count.
-// Linear in the text for every part.
+// The first line of `text` (in lower case) that holds the parts of `pattern` in their order; the case of `pattern` does
+// not count. Linear in the text for every part.
 std::optional<PatternFound> find_pattern(std::string_view text, std::string_view pattern);
 
 }  // namespace ridge::explain

@@ -72,7 +72,7 @@ std::string message_text(std::string_view text) {
     const Folded other = folded(text);
     const char c = other.length > 0 ? other.ascii : text.front();
     text.remove_prefix(other.length > 0 ? other.length : 1);
-    const bool blank = c == ' ' || c == '\t' || c == '\r';
+    const bool blank = c == ' ' || c == 0x7F || (c >= 0 && c < ' ' && c != '\n');
     if (!blank) {
       result += c;
     } else if (!result.empty() && result.back() != ' ' && result.back() != '\n') {

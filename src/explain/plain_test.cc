@@ -24,6 +24,12 @@ TEST(MessageText, ColoursGoAndTypographicQuotesBecomePlain) {
   EXPECT_EQ(message_text("\x1b[1;31mFailed\x1b[m: ‘x’ “y”"), "Failed: 'x' \"y\"");
 }
 
+TEST(MessageText, HoldsNothingThatATerminalWouldObey) {
+  EXPECT_EQ(message_text("a\x1b]0;title\x07"
+                         "b\x7f\bc"),
+            "a ]0;title b c");
+}
+
 TEST(MessageText, ACutEscapeOrCharacterEnds) {
   EXPECT_EQ(message_text("a\x1b["), "a");
   EXPECT_EQ(message_text("\xEF\xBC"), "\xEF\xBC");

@@ -1,5 +1,5 @@
-// Error codes named inside a pasted message: by identifier (CUDA_ERROR_…, cudaError…), by family and number ("Xid (PCI:…): 79",
-// "CUDA error 700", "NCCL failure 3"), and by the sentences that libraries print.
+// Error codes named inside a pasted message: by identifier (CUDA_ERROR_…, cudaError…), by family and number ("Xid
+// (PCI:…): 79", "CUDA error 700", "NCCL failure 3"), and by the sentences that libraries print.
 //
 // Work is linear in the text: one pass over its words, and one search per sentence. Pure.
 #pragma once

@@ -39,8 +39,9 @@ struct Node {
 };
 
 struct GraphInput {
-  TensorSpec spec;                   // -1 where symbolic and not bound
-  std::vector<std::string> symbols;  // per dimension: its symbol ("batch"), or ""
+  TensorSpec spec;  // -1 where symbolic and not bound
+  std::vector<std::string>
+      symbols;  // per dimension: its symbol in the file, bound or not; "?": open, unnamed; "": sized
 };
 
 struct Graph {

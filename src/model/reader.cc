@@ -16,6 +16,17 @@
 namespace ridge::model {
 namespace {
 
+// Per input: the symbol of each dimension that the file leaves open ("?" without a name), "" where it has a size.
+std::map<std::string, std::vector<std::string>> open_dimensions(const onnx::GraphProto& graph) {
+  std::map<std::string, std::vector<std::string>> open;
+  for (const onnx::ValueInfoProto& input : graph.input())
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      const bool sized = dim.has_dim_value() && dim.dim_value() >= 0;
+      open[input.name()].push_back(sized ? "" : dim.dim_param().empty() ? "?" : dim.dim_param());
+    }
+  return open;
+}
+
 // The main path of reading, from ONNX's structure on.
 Result<Graph> graph_of(onnx::ModelProto& model, const std::string& folder, const Binding& binding) {
   normalise(model);
@@ -25,9 +36,12 @@ Result<Graph> graph_of(onnx::ModelProto& model, const std::string& folder, const
   RIDGE_TRY(check_schemas(model));
   restore_shapes(dropped);
   RIDGE_TRY(inline_functions(model));
+  auto open = open_dimensions(model.graph());
   RIDGE_TRY(bind(model, binding));
   const std::map<std::string, SmallTensor> values = infer(model);
-  return graph_from_onnx(model, values);
+  Graph graph = graph_from_onnx(model, values);
+  for (GraphInput& input : graph.input_specs) input.symbols = std::move(open[input.spec.name]);
+  return graph;
 }
 
 // The small tensors that the file itself holds.

@@ -100,6 +100,15 @@ std::vector<Event> kernels_in(const Json& trace) {
   return kernels;
 }
 
+// Of the middle half: the times of calls that something disturbed do not count.
+double middle_mean(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  const size_t first = values.size() / 4, last = std::max(first + 1, values.size() - values.size() / 4);
+  double sum = 0;
+  for (size_t i = first; i < last && i < values.size(); ++i) sum += values[i];
+  return sum / static_cast<double>(last - first);
+}
+
 NodeTime describe(const Json& event, const Json& arguments) {
   NodeTime node;
   node.name = text_or(event, "name");
@@ -124,6 +133,7 @@ Result<std::vector<NodeTime>> parse_profile(std::string_view text, int skip_runs
   const int counted = static_cast<int>(runs.size()) - std::max(skip_runs, 0);
 
   std::vector<NodeTime> nodes;
+  std::vector<std::vector<double>> calls;                                     // of each node [µs]
   std::map<std::tuple<std::string, std::string, std::string>, size_t> index;  // name, node index, op → nodes
   const Json none = Json::object();
   for (const Event& event : kernels_in(trace)) {
@@ -132,12 +142,17 @@ Result<std::vector<NodeTime>> parse_profile(std::string_view text, int skip_runs
     const Json& arguments = found == event.json->end() || !found->is_object() ? none : *found;
     auto [entry, added] = index.try_emplace(
         {text_or(*event.json, "name"), text_or(arguments, "node_index"), text_or(arguments, "op_name")}, nodes.size());
-    if (added) nodes.push_back(describe(*event.json, arguments));
+    if (added) {
+      nodes.push_back(describe(*event.json, arguments));
+      calls.emplace_back();
+    }
     NodeTime& node = nodes[entry->second];
     node.runs = counted;
     ++node.calls;
     node.mean_us += (static_cast<double>(event.self_us) + kTruncatedUs) / counted;
+    calls[entry->second].push_back(static_cast<double>(event.self_us) + kTruncatedUs);
   }
+  for (size_t i = 0; i < nodes.size(); ++i) nodes[i].typical_us = middle_mean(calls[i]);
   return nodes;
 }
 

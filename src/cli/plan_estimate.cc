@@ -1,0 +1,92 @@
+#include "cli/plan_estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/interruption.h"
+#include "cli/plan_study.h"
+#include "cli/terminal.h"
+#include "measure/calibrate.h"
+#include "measure/calibration_store.h"
+
+namespace ridge::cli {
+namespace {
+
+Status calibrate_machine(const hw::Machine& machine, bool fresh) {
+  const std::string folder = measure::default_calibration_folder();
+  if (!fresh) {
+    if (auto known = measure::recall_calibration(folder, machine.id)) {
+      say(fmt::format("this machine was calibrated {} with {} {}; --fresh does it again", known->measured_at,
+                      known->engine, known->engine_version));
+      return {};
+    }
+  }
+  listen_for_interruption();
+  measure::CalibrateOptions options;
+  options.interrupted = interrupted;
+  Result<plan::Efficiency> efficiency = [&] {
+    Progress progress("calibrate this machine");
+    options.progress = [&](const std::string& step, double share) { progress.update(step, share); };
+    return measure::calibrate(machine, options);
+  }();
+  if (!efficiency) return efficiency.error();
+  RIDGE_ASSIGN(std::string path, measure::keep_calibration(folder, *efficiency));
+  std::string errors;
+  for (const plan::Calibration& calibration : efficiency->calibrations)
+    errors += fmt::format("; with {} thread{} two of three of its models are predicted within {}", calibration.threads,
+                          calibration.threads == 1 ? "" : "s", format_percent(100 * calibration.held_out_error));
+  say(fmt::format("calibrated in {:.0f} s{}; kept in {}", efficiency->seconds, errors, path));
+  return {};
+}
+
+}  // namespace
+
+Status calibrate_this_machine(const PlanRequest& request) {
+  RIDGE_ASSIGN(PlanDevice device, know_device(request));
+  if (!device.machine)
+    return Error{Code::kInvalid, "--calibrate measures this machine; a device of the catalogue is not here"};
+  return calibrate_machine(*device.machine, request.options.fresh);
+}
+
+Result<std::optional<plan::Efficiency>> known_efficiency(const hw::Machine& machine, const PlanOptions& options) {
+  if (options.calibrate) RIDGE_TRY(calibrate_machine(machine, options.fresh));
+  return measure::recall_calibration(measure::default_calibration_folder(), machine.id);
+}
+
+std::vector<std::string> estimate_notes(const Study& study) {
+  if (study.estimate) return study.estimate->notes;
+  if (!study.device.machine) return {};
+  if (study.request.precision != Precision::kFp32)
+    return {"no estimate: what was calibrated is FP32, as ONNX Runtime's CPU provider computes"};
+  return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
+}
+
+std::vector<std::vector<std::string>> estimate_rows(const plan::Estimate& e, double bound_ms) {
+  const std::string share = e.ms > 0 ? format_percent(100 * bound_ms / e.ms) + " of the limit" : "";
+  return {{"estimate", format_ms(e.ms),
+           fmt::format("± {} expected; {} (derived from a calibration with {}, {})", format_percent(e.error_percent),
+                       share, e.engine, e.measured_at)},
+          {"will reach", fmt::format("{:.4g} items/s", e.throughput_per_s),
+           e.instances == 1 ? "one instance" : fmt::format("{} instances together", e.instances)}};
+}
+
+std::string estimate_table(const plan::Estimate& estimate, int most) {
+  std::vector<const plan::Estimate::Layer*> layers;
+  for (const auto& layer : estimate.layers) layers.push_back(&layer);
+  std::stable_sort(layers.begin(), layers.end(), [](const auto* a, const auto* b) { return a->ms > b->ms; });
+  if (layers.size() > static_cast<size_t>(most)) layers.resize(static_cast<size_t>(most));
+  std::vector<std::vector<std::string>> rows;
+  for (const auto* layer : layers)
+    rows.push_back({layer->name, layer->op, format_ms(layer->ms), format_percent(100 * layer->ms / estimate.ms),
+                    "± " + format_percent(layer->error_percent) + (layer->known ? "" : ", a guess")});
+  return table({"executed", "kernel", "estimate", "share", "expected error"}, rows, "llrrl");
+}
+
+void add_estimate(Json& json, const plan::Estimate& estimate) {
+  const Json more = plan::to_json(estimate);
+  for (auto member = more.begin(); member != more.end(); ++member) json[member.key()] = member.value();
+}
+
+}  // namespace ridge::cli

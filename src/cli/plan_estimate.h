@@ -1,0 +1,38 @@
+// What `ridge plan` says about the time that a machine will really need: the estimate, if the machine was calibrated, and
+// the calibration itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "hw/machine.h"
+#include "model/graph.h"
+#include "plan/estimate.h"
+
+namespace ridge::cli {
+
+struct Study;
+struct PlanOptions;
+struct PlanRequest;
+
+// `ridge plan --calibrate` without a model: reads this machine and calibrates it.
+Status calibrate_this_machine(const PlanRequest& request);
+
+// What is known of `machine`; with --calibrate it is measured first (two to four minutes, with progress; kept; where is said
+// on stderr), unless it is known and --fresh was not given.
+Result<std::optional<plan::Efficiency>> known_efficiency(const hw::Machine& machine, const PlanOptions& options);
+
+// On what the estimate had to assume, or how to get one.
+std::vector<std::string> estimate_notes(const Study& study);
+
+// Rows for the summary: what, figure, explanation.
+std::vector<std::vector<std::string>> estimate_rows(const plan::Estimate& estimate, double bound_ms);
+// The slowest kernels.
+std::string estimate_table(const plan::Estimate& estimate, int most);
+// Adds the estimate's members to a forecast's JSON.
+void add_estimate(Json& json, const plan::Estimate& estimate);
+
+}  // namespace ridge::cli

@@ -1,0 +1,248 @@
+#include "measure/calibrate.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <map>
+#include <optional>
+
+#include "base/log.h"
+#include "base/temporary_folder.h"
+#include "cost/costs.h"
+#include "measure/runner.h"
+#include "measure/statistics.h"
+#include "model/reader.h"
+#include "model/zoo/writer.h"
+#include "plan/held_out.h"
+#include "plan/kernel_work.h"
+
+namespace ridge::measure {
+namespace {
+
+constexpr int kWarmUpRuns = 2;
+constexpr int kMostRuns = 400;  // of one model: enough for a mean of the middle half, and keeps profiles small
+constexpr std::string_view kBlocked = "com.microsoft.nchwc";
+
+std::string now_in_utc() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+// What was executed, operand by operand. The profile leaves out weights that the engine packed for itself, so that its list
+// is shorter than the node's; weights are taken from the graph, all else from the profile.
+std::vector<cost::Operand> operands(const model::Graph& graph, const std::vector<int>& tensors,
+                                    const std::vector<std::pair<DataType, Shape>>& seen) {
+  std::vector<cost::Operand> list;
+  size_t next = 0;
+  for (int index : tensors) {
+    cost::Operand& operand = list.emplace_back();
+    operand.present = index >= 0;
+    if (!operand.present) {
+      if (next < seen.size() && seen[next].first == DataType::kInvalid) ++next;
+      continue;
+    }
+    const model::TensorInfo& info = graph.tensors[static_cast<size_t>(index)];
+    operand.type = info.type;
+    operand.shape = info.shape;
+    operand.weight = info.role == model::TensorRole::kWeight;
+    const bool listed = next < seen.size() && (!operand.weight || (info.shape && *info.shape == seen[next].second));
+    if (!listed) continue;
+    if (!operand.weight && seen[next].first != DataType::kInvalid) {
+      operand.type = seen[next].first;
+      operand.shape = seen[next].second;
+    }
+    ++next;
+  }
+  return list;
+}
+
+plan::Plan plan_of(const CalibrateOptions& options, const std::string& path, int threads) {
+  plan::Plan plan;
+  plan.model = path;
+  plan.engine_library = options.engine_library;
+  plan.threads = threads;
+  return plan;
+}
+
+std::map<std::string, Shape> shapes_of(const model::zoo::Blueprint& blueprint, const model::Graph& graph) {
+  std::map<std::string, Shape> shapes;
+  for (size_t i = 0; i < blueprint.inputs.size() && i < graph.input_specs.size(); ++i)
+    shapes[graph.input_specs[i].spec.name] = graph.input_specs[i].spec.shape;
+  return shapes;
+}
+
+bool is_open(const model::zoo::Blueprint& blueprint) {
+  return std::any_of(blueprint.inputs.begin(), blueprint.inputs.end(), [](const model::zoo::Port& input) {
+    return !input.shape.empty() && std::holds_alternative<std::string>(input.shape.front());
+  });
+}
+
+// One model of the suite on the disk, with its shapes known.
+struct Ready {
+  std::string path;
+  model::Graph graph;
+  std::map<std::string, Shape> shapes;
+};
+
+Result<Ready> prepare(const CalibrationModel& model, const std::string& folder) {
+  Ready ready;
+  ready.path = folder + "/model.onnx";
+  RIDGE_TRY(model::zoo::write(model.blueprint, 0, ready.path));
+  model::Binding binding;
+  if (is_open(model.blueprint)) binding.batch = model.batch;
+  RIDGE_ASSIGN(ready.graph, model::read(ready.path, binding));
+  ready.shapes = shapes_of(model.blueprint, ready.graph);
+  return ready;
+}
+
+// Runs for `time`; the times of all runs but the first [µs].
+Result<std::vector<double>> run_for(Runner& runner, Nanoseconds time, int least) {
+  std::vector<double> us;
+  const TimePoint end = Clock::now() + time;
+  while (static_cast<int>(us.size()) < least || (Clock::now() < end && static_cast<int>(us.size()) < kMostRuns)) {
+    const TimePoint begin = Clock::now();
+    RIDGE_TRY(runner.run(0, nullptr));
+    us.push_back(1e3 * to_ms(Clock::now() - begin));
+  }
+  return us;
+}
+
+Result<std::vector<plan::TimedKernel>> profile(const CalibrateOptions& options, const Ready& ready, int threads,
+                                               const std::string& folder) {
+  plan::Plan plan = plan_of(options, ready.path, threads);
+  plan.shapes = ready.shapes;
+  plan.profile = true;
+  plan.optimised_model = folder + "/optimised.onnx";
+  RIDGE_ASSIGN(Runner runner, Runner::open(plan, &ready.graph, 1));  // runs once
+  RIDGE_TRY(run_for(runner, options.per_model, kWarmUpRuns + options.least_runs));
+  RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));
+  RIDGE_ASSIGN(model::Graph optimised, model::read_optimised(plan.optimised_model));
+  return timed_kernels(times, optimised);
+}
+
+double middle_mean(std::vector<double> values, double& spread_percent) {
+  std::sort(values.begin(), values.end());
+  const size_t quarter = values.size() / 4;
+  const std::span<const double> middle(values.data() + quarter, values.size() - 2 * quarter);
+  const double typical = mean(middle);
+  spread_percent = typical > 0 ? 50 * (middle.back() - middle.front()) / typical : 0;
+  return typical;
+}
+
+// Adds one model to `calibration`.
+Status measure(const CalibrateOptions& options, const CalibrationModel& model, int threads,
+               plan::Calibration& calibration) {
+  RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
+  RIDGE_ASSIGN(Ready ready, prepare(model, folder.path()));
+  plan::CalibrationSample sample;
+  sample.model = model.name;
+  {
+    plan::Plan plan = plan_of(options, ready.path, threads);
+    plan.shapes = ready.shapes;
+    RIDGE_ASSIGN(Runner runner, Runner::open(plan, &ready.graph, 1));
+    RIDGE_TRY(run_for(runner, options.per_model / 8, kWarmUpRuns));
+    RIDGE_ASSIGN(std::vector<double> us, run_for(runner, options.per_model, options.least_runs));
+    sample.runs = static_cast<int>(us.size());
+    sample.run_us = middle_mean(std::move(us), sample.spread_percent);
+  }
+  RIDGE_ASSIGN(std::vector<plan::TimedKernel> kernels, profile(options, ready, threads, folder.path()));
+  std::vector<plan::Kernel> plain;
+  for (plan::TimedKernel& timed : kernels) {
+    timed.sample = static_cast<int>(calibration.samples.size());
+    plain.push_back(timed.kernel);
+  }
+  sample.footprint_bytes = plan::footprint_of(plain);
+  calibration.samples.push_back(std::move(sample));
+  calibration.kernels.insert(calibration.kernels.end(), std::make_move_iterator(kernels.begin()),
+                             std::make_move_iterator(kernels.end()));
+  return {};
+}
+
+// The channels per block of the engine's own layout: from the padding of 24 filters in the graph that it writes.
+Result<int64_t> block_of(const CalibrateOptions& options) {
+  RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
+  RIDGE_ASSIGN(Ready ready, prepare({"probe", block_probe(), 1}, folder.path()));
+  plan::Plan plan = plan_of(options, ready.path, 1);
+  plan.optimised_model = folder.path() + "/optimised.onnx";
+  RIDGE_TRY(engine::open(plan));
+  RIDGE_ASSIGN(model::Graph graph, model::read_optimised(plan.optimised_model));
+  for (const model::Node& node : graph.nodes) {
+    if (node.domain != kBlocked || node.op != "Conv" || node.inputs.size() < 2 || node.inputs[1] < 0) continue;
+    const std::optional<Shape>& filters = graph.tensors[static_cast<size_t>(node.inputs[1])].shape;
+    return filters && !filters->empty() && filters->front() == kProbeFilters ? 8 : 16;
+  }
+  return 0;
+}
+
+std::vector<int> thread_counts(const hw::Machine& machine, const CalibrateOptions& options) {
+  if (!options.threads.empty()) return options.threads;
+  const int all = hw::usable_threads(machine);
+  return all > 1 ? std::vector<int>{1, all} : std::vector<int>{1};
+}
+
+Result<double> own_error(const hw::Machine& machine, const plan::Calibration& calibration, int64_t block) {
+  RIDGE_ASSIGN(cost::DeviceLimits one, cost::limits_of(machine, 1));
+  RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(machine, calibration.threads));
+  return plan::held_out(calibration, plan::kernel_device(one, all, block)).error;
+}
+
+bool interrupted(const CalibrateOptions& options) { return options.interrupted && options.interrupted(); }
+
+}  // namespace
+
+std::vector<plan::TimedKernel> timed_kernels(const std::vector<engine::NodeTime>& times,
+                                             const model::Graph& optimised) {
+  std::multimap<std::pair<std::string, std::string>, const model::Node*> index;
+  for (const model::Node& node : optimised.nodes) index.emplace(std::pair(node.name, node.op), &node);
+  std::vector<plan::TimedKernel> kernels;
+  for (const engine::NodeTime& time : times) {
+    auto found = index.find({time.name, time.op});
+    if (found == index.end() || time.calls != time.runs) continue;
+    const model::Node& node = *found->second;
+    index.erase(found);
+    kernels.push_back({{node.name, node.op, node.domain, node.attributes, operands(optimised, node.inputs, time.inputs),
+                        operands(optimised, node.outputs, time.outputs)},
+                       time.typical_us,
+                       0});
+  }
+  return kernels;
+}
+
+Result<plan::Efficiency> calibrate(const hw::Machine& machine, const CalibrateOptions& options) {
+  const TimePoint begin = Clock::now();
+  plan::Efficiency efficiency;
+  RIDGE_ASSIGN(engine::Info engine, engine::find_engine(plan_of(options, "", 1)));
+  efficiency.machine = machine.id;
+  efficiency.engine = engine.name;
+  efficiency.engine_version = engine.version;
+  efficiency.measured_at = now_in_utc();
+  RIDGE_ASSIGN(efficiency.block, block_of(options));
+  const std::vector<CalibrationModel> suite = calibration_suite();
+  const std::vector<int> counts = thread_counts(machine, options);
+  const double steps = static_cast<double>(suite.size() * counts.size());
+  double done = 0;
+  for (int threads : counts) {
+    plan::Calibration calibration;
+    calibration.threads = threads;
+    for (const CalibrationModel& model : suite) {
+      if (interrupted(options)) break;
+      if (options.progress)
+        options.progress(std::to_string(threads) + (threads == 1 ? " thread" : " threads"), done++ / steps);
+      if (Status measured = measure(options, model, threads, calibration); !measured)
+        return wrap(measured.error(), "calibration model '" + model.name + "'");
+    }
+    if (2 * calibration.samples.size() < suite.size()) break;
+    RIDGE_ASSIGN(calibration.held_out_error, own_error(machine, calibration, efficiency.block));
+    efficiency.calibrations.push_back(std::move(calibration));
+  }
+  if (efficiency.calibrations.empty())
+    return Error{Code::kCancelled, "interrupted before half of the calibration was measured; nothing is kept"};
+  efficiency.seconds = to_seconds(Clock::now() - begin);
+  return efficiency;
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,39 @@
+// Calibration: runs the suite once through the real engine and times every kernel of it, so that plan/ can say how long any
+// model will take. The engine's profile gives the times of kernels, runs without profiling what lies between them.
+//
+// Every figure is the mean of the middle half of its runs: what disturbs some runs does not count, and what is predicted
+// is the run in between. Takes one to two minutes per number of threads.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "hw/machine.h"
+#include "measure/calibration_suite.h"
+#include "model/graph.h"
+#include "plan/efficiency.h"
+
+namespace ridge::measure {
+
+struct CalibrateOptions {
+  std::vector<int> threads;  // that are measured, ascending; empty: 1 and all usable
+  std::string engine_library;
+  Nanoseconds per_model = std::chrono::milliseconds(450);  // profiled, and as long again without profiling
+  int least_runs = 5;
+  std::function<bool()> interrupted;                                         // may be empty
+  std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+};
+
+// Interrupted, it returns what is complete: whole models, at least half of the suite for a number of threads; an error
+// (kCancelled) if that is nothing. `machine` with its limits.
+Result<plan::Efficiency> calibrate(const hw::Machine& machine, const CalibrateOptions& options);
+
+// The pure part: the kernels of a profile, with attributes and weights from the graph that the engine wrote. Nodes that are
+// not in the graph, or inside loops, are left out.
+std::vector<plan::TimedKernel> timed_kernels(const std::vector<engine::NodeTime>& times, const model::Graph& optimised);
+
+}  // namespace ridge::measure

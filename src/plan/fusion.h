@@ -1,0 +1,24 @@
+// The graph that ONNX Runtime's CPU provider will really run for a model: what is folded and left out, what melts together,
+// which layout the channels get. Known without opening the engine; compared with what the engine writes by
+// benchmarks/fusion and tests. Pure.
+//
+// It follows ONNX Runtime's order of transformations (optimizer/graph_transformer_utils.cc, levels 1 to 3) and each one's
+// conditions as far as they decide what is executed; it is a forecast of kinds, shapes and counts, not of numbers, so
+// weights have shapes only. Where the engine does something this file does not know, a node stays as it is in the model.
+#pragma once
+
+#include "model/graph.h"
+#include "plan/plan.h"
+
+namespace ridge::plan {
+
+struct EngineTraits {
+  // Channels per block of the engine's own layout: 16 with AVX-512, 8 with AVX and AVX2; ≤ 1: it has none.
+  int64_t block = 16;
+  GraphLevel level = GraphLevel::kAll;
+};
+
+// `graph`: as read, all shapes known.
+model::Graph executed_graph(const model::Graph& graph, const EngineTraits& traits);
+
+}  // namespace ridge::plan
