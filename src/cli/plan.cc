@@ -7,9 +7,11 @@
 #include "cli/plan_estimate.h"
 #include "cli/plan_llm.h"
 #include "cli/plan_load.h"
+#include "cli/plan_memory.h"
 #include "cli/plan_section.h"
 #include "cli/plan_study.h"
 #include "cli/plan_text.h"
+#include "cli/plan_training.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
@@ -33,6 +35,8 @@ Result<std::vector<Section>> sections_of(const Study& study) {
   };
   RIDGE_TRY(add(wanted(study.request.options.load), load_section));
   RIDGE_TRY(add(wanted(study.request.options.cost), cost_section));
+  RIDGE_TRY(add(wanted(study.request.options.memory), memory_section));
+  RIDGE_TRY(add(wanted(study.request.options.training), training_section));
   return sections;
 }
 
@@ -45,7 +49,12 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
   }
   if (study.estimate) add_estimate(json, *study.estimate);
   for (const Section& section : sections)
-    for (const auto& [name, value] : section.members) json[name] = value;
+    for (const auto& [name, value] : section.members) {
+      if (value.is_object() && json.contains(name))
+        json[name].update(value);  // memory_bytes: each form adds its own
+      else
+        json[name] = value;
+    }
   return json;
 }
 

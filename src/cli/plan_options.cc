@@ -36,6 +36,8 @@ void declare(CLI::App& app, PlanOptions& options) {
   declare(app, options.llm);
   declare(app, options.load);
   declare(app, options.cost);
+  declare(app, options.memory);
+  declare(app, options.training);
 }
 
 Result<PlanRequest> request_of(const PlanOptions& options) {
@@ -43,6 +45,8 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   request.options = options;
   RIDGE_TRY(check_model(options));
   RIDGE_TRY(check(options.load));
+  RIDGE_TRY(check(options.memory));
+  RIDGE_TRY(check(options.training));
   RIDGE_ASSIGN(request.batch, plan::parse_batch_range(options.batch.empty() ? "1" : options.batch));
   request.binding.batch = request.batch.first;
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));

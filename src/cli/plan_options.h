@@ -9,6 +9,8 @@
 #include "cli/plan_cost.h"
 #include "cli/plan_llm.h"
 #include "cli/plan_load.h"
+#include "cli/plan_memory.h"
+#include "cli/plan_training.h"
 #include "hw/catalogue.h"
 #include "model/reader.h"
 #include "plan/batch_curve.h"
@@ -38,6 +40,8 @@ struct PlanOptions {
   LlmOptions llm;
   LoadOptions load;
   CostOptions cost;
+  MemoryFormOptions memory;
+  TrainingOptions training;
 };
 
 void declare(CLI::App& app, PlanOptions& options);
