@@ -9,10 +9,9 @@
 #include "base/log.h"
 #include "base/temporary_folder.h"
 #include "cost/costs.h"
+#include "measure/calibration_run.h"
 #include "measure/runner.h"
-#include "measure/statistics.h"
 #include "model/reader.h"
-#include "model/zoo/writer.h"
 #include "plan/held_out.h"
 #include "plan/kernel_work.h"
 
@@ -21,7 +20,6 @@ namespace {
 
 constexpr int kWarmUpRuns = 2;
 constexpr int kPasses = 2;
-constexpr int kMostRuns = 400;  // of one model: enough for a mean of the middle half, and keeps profiles small
 constexpr std::string_view kBlocked = "com.microsoft.nchwc";
 
 std::string now_in_utc() {
@@ -61,60 +59,9 @@ std::vector<cost::Operand> operands(const model::Graph& graph, const std::vector
   return list;
 }
 
-plan::Plan plan_of(const CalibrateOptions& options, const std::string& path, int threads) {
-  plan::Plan plan;
-  plan.model = path;
-  plan.engine_library = options.engine_library;
-  plan.threads = threads;
-  return plan;
-}
-
-std::map<std::string, Shape> shapes_of(const model::zoo::Blueprint& blueprint, const model::Graph& graph) {
-  std::map<std::string, Shape> shapes;
-  for (size_t i = 0; i < blueprint.inputs.size() && i < graph.input_specs.size(); ++i)
-    shapes[graph.input_specs[i].spec.name] = graph.input_specs[i].spec.shape;
-  return shapes;
-}
-
-bool is_open(const model::zoo::Blueprint& blueprint) {
-  return std::any_of(blueprint.inputs.begin(), blueprint.inputs.end(), [](const model::zoo::Port& input) {
-    return !input.shape.empty() && std::holds_alternative<std::string>(input.shape.front());
-  });
-}
-
-// One model of the suite on the disk, with its shapes known.
-struct Ready {
-  std::string path;
-  model::Graph graph;
-  std::map<std::string, Shape> shapes;
-};
-
-Result<Ready> prepare(const CalibrationModel& model, const std::string& folder) {
-  Ready ready;
-  ready.path = folder + "/model.onnx";
-  RIDGE_TRY(model::zoo::write(model.blueprint, 0, ready.path));
-  model::Binding binding;
-  if (is_open(model.blueprint)) binding.batch = model.batch;
-  RIDGE_ASSIGN(ready.graph, model::read(ready.path, binding));
-  ready.shapes = shapes_of(model.blueprint, ready.graph);
-  return ready;
-}
-
-// Runs for `time`; the times of all runs but the first [µs].
-Result<std::vector<double>> run_for(Runner& runner, Nanoseconds time, int least) {
-  std::vector<double> us;
-  const TimePoint end = Clock::now() + time;
-  while (static_cast<int>(us.size()) < least || (Clock::now() < end && static_cast<int>(us.size()) < kMostRuns)) {
-    const TimePoint begin = Clock::now();
-    RIDGE_TRY(runner.run(0, nullptr));
-    us.push_back(1e3 * to_ms(Clock::now() - begin));
-  }
-  return us;
-}
-
-Result<std::vector<plan::TimedKernel>> profile(const CalibrateOptions& options, const Ready& ready, int threads,
+Result<std::vector<plan::TimedKernel>> profile(const CalibrateOptions& options, const ReadyModel& ready, int threads,
                                                const std::string& folder) {
-  plan::Plan plan = plan_of(options, ready.path, threads);
+  plan::Plan plan = calibration_plan(options.engine_library, ready.path, threads);
   plan.shapes = ready.shapes;
   plan.profile = true;
   plan.optimised_model = folder + "/optimised.onnx";
@@ -125,15 +72,6 @@ Result<std::vector<plan::TimedKernel>> profile(const CalibrateOptions& options, 
   return timed_kernels(times, optimised);
 }
 
-double middle_mean(std::vector<double> values, double& spread_percent) {
-  std::sort(values.begin(), values.end());
-  const size_t quarter = values.size() / 4;
-  const std::span<const double> middle(values.data() + quarter, values.size() - 2 * quarter);
-  const double typical = mean(middle);
-  spread_percent = typical > 0 ? 50 * (middle.back() - middle.front()) / typical : 0;
-  return typical;
-}
-
 // One model, timed.
 struct Timed {
   plan::CalibrationSample sample;
@@ -142,11 +80,11 @@ struct Timed {
 
 Result<Timed> time_model(const CalibrateOptions& options, const CalibrationModel& model, int threads) {
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
-  RIDGE_ASSIGN(Ready ready, prepare(model, folder.path()));
+  RIDGE_ASSIGN(ReadyModel ready, prepare(model, folder.path()));
   Timed timed;
   timed.sample.model = model.name;
   {
-    plan::Plan plan = plan_of(options, ready.path, threads);
+    plan::Plan plan = calibration_plan(options.engine_library, ready.path, threads);
     plan.shapes = ready.shapes;
     RIDGE_ASSIGN(Runner runner, Runner::open(plan, &ready.graph, 1));
     RIDGE_TRY(run_for(runner, options.per_model / 8, kWarmUpRuns));
@@ -185,8 +123,8 @@ void improve(const Timed& again, int sample, plan::Calibration& calibration) {
 // The channels per block of the engine's own layout: from the padding of 24 filters in the graph that it writes.
 Result<int64_t> block_of(const CalibrateOptions& options) {
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
-  RIDGE_ASSIGN(Ready ready, prepare({"probe", block_probe(), 1}, folder.path()));
-  plan::Plan plan = plan_of(options, ready.path, 1);
+  RIDGE_ASSIGN(ReadyModel ready, prepare({"probe", block_probe(), 1}, folder.path()));
+  plan::Plan plan = calibration_plan(options.engine_library, ready.path, 1);
   plan.optimised_model = folder.path() + "/optimised.onnx";
   RIDGE_TRY(engine::open(plan));
   RIDGE_ASSIGN(model::Graph graph, model::read_optimised(plan.optimised_model));
@@ -262,7 +200,7 @@ std::vector<plan::TimedKernel> timed_kernels(const std::vector<engine::NodeTime>
 Result<plan::Efficiency> calibrate(const hw::Machine& machine, const CalibrateOptions& options) {
   const TimePoint begin = Clock::now();
   plan::Efficiency efficiency;
-  RIDGE_ASSIGN(engine::Info engine, engine::find_engine(plan_of(options, "", 1)));
+  RIDGE_ASSIGN(engine::Info engine, engine::find_engine(calibration_plan(options.engine_library, "", 1)));
   efficiency.machine = machine.id;
   efficiency.engine = engine.name;
   efficiency.engine_version = engine.version;
