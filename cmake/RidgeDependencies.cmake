@@ -16,6 +16,8 @@ find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(GTest REQUIRED)
 find_package(Protobuf REQUIRED)
+# Charts of pages, embedded as text (Chart.js 3 and 4 name their whole file differently).
+find_file(RIDGE_CHART_JS NAMES chart.min.js chart.umd.js PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 if(NOT TARGET SQLite3::SQLite3)  # its name since CMake 4.3
   add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)

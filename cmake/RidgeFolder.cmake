@@ -83,16 +83,21 @@ function(ridge_folder name)
   endif()
 endfunction()
 
-# ridge_embed(TARGET HEADER FUNCTION GLOB) puts the files that match GLOB into TARGET as text. HEADER declares
+# ridge_embed(TARGET HEADER FUNCTION GLOB...) puts the files that match a GLOB into TARGET as text. HEADER declares
 #   std::string_view FUNCTION(std::string_view name);
 # which returns the text of the file NAME.*, or nothing when there is none. Does nothing without TARGET (the fuzz preset).
-function(ridge_embed target header function glob)
+function(ridge_embed target header function)
   if(NOT TARGET ${target})
     return()
   endif()
   string(REPLACE "::" "_" stem "${function}")
   set(output "${PROJECT_BINARY_DIR}/embedded/${stem}.cc")
-  file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${glob}")
+  set(files "")
+  foreach(glob IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH glob BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    file(GLOB matching CONFIGURE_DEPENDS "${glob}")
+    list(APPEND files ${matching})
+  endforeach()
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed.cmake")
   add_custom_command(
     OUTPUT "${output}"

@@ -9,7 +9,6 @@
 #include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "cost/costs.h"
 #include "model/reader.h"
 #include "plan/recommend.h"
 
@@ -157,8 +156,10 @@ int show_recommendation(const Catalogue& catalogue, const Options& options, cons
   auto graph = model::read(options.recommend, binding);
   if (!graph) return fail("gpus", graph.error());
   if (Status open = check_symbols(options.recommend, *graph); !open) return wrong_usage(open.error());
-  cost::Costs costs = cost::count(*graph, options.goal.precision);
-  plan::Recommendation result = plan::recommend(accepted(catalogue, options), catalogue.prices, costs, options.goal);
+  auto workload = plan::workload_of(*graph, options.goal);
+  if (!workload) return wrong_usage(workload.error());
+  plan::Recommendation result =
+      plan::recommend(accepted(catalogue, options), catalogue.prices, *workload, options.goal);
   if (options.json) {
     print_json(plan::to_json(result));
   } else if (options.csv) {

@@ -236,9 +236,9 @@ std::string recommendation_csv(const plan::Recommendation& recommendation) {
       "available_bytes,per_joule,per_usd,usd_per_hour,reason\n";
   auto raw = [](const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; };
   auto add_row = [&](const plan::Candidate& each) {
-    text += fmt::format("{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{:.10g},{:.10g},{},{},{},{}\n",
+    text += fmt::format("{},{},{:.6g},{:.6g},{:.6g},{},{:.6g},{},{},{:.10g},{:.10g},{},{},{},{}\n",
                         csv_field(each.device.name), each.meets, each.run_ms.fast, each.run_ms.likely, each.run_ms.slow,
-                        each.bound_ms, each.rows_per_s, each.devices, raw(each.p99_ms), each.needed_bytes,
+                        raw(each.bound_ms), each.rows_per_s, each.devices, raw(each.p99_ms), each.needed_bytes,
                         each.available_bytes, raw(each.rows_per_joule), raw(each.rows_per_usd), raw(each.usd_per_hour),
                         csv_field(each.reason));
   };

@@ -24,6 +24,7 @@ struct Row {
 
 // In the order in which a user meets them. One row per verb.
 const std::vector<Row> kVerbs = {
+    {"doctor", "is this machine ready, and what holds it back?", doctor},
     {"make", "write a reference model with random weights", make},
     {"gpus", "the catalogue of GPUs: peaks and where they come from, comparison, which one for a model", gpus},
     {"plan", "what a model costs and the least time this machine needs for it", plan},

@@ -1,14 +1,17 @@
 // ridge plan: what a model costs and the least time a device needs for it, before anything runs.
 #include <CLI/CLI.hpp>
 
+#include "base/file.h"
 #include "cli/model_options.h"
 #include "cli/plan_cost.h"
 #include "cli/plan_estimate.h"
 #include "cli/plan_llm.h"
 #include "cli/plan_load.h"
+#include "cli/plan_memory.h"
 #include "cli/plan_section.h"
 #include "cli/plan_study.h"
 #include "cli/plan_text.h"
+#include "cli/plan_training.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
@@ -33,6 +36,8 @@ Result<std::vector<Section>> sections_of(const Study& study) {
   RIDGE_TRY(add(study.request.options.verify, verify_section));
   RIDGE_TRY(add(wanted(study.request.options.load), load_section));
   RIDGE_TRY(add(wanted(study.request.options.cost), cost_section));
+  RIDGE_TRY(add(wanted(study.request.options.memory), memory_section));
+  RIDGE_TRY(add(wanted(study.request.options.training), training_section));
   return sections;
 }
 
@@ -45,8 +50,21 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
   }
   if (study.estimate) add_estimate(json, *study.estimate);
   for (const Section& section : sections)
-    for (const auto& [name, value] : section.members) json[name] = value;
+    for (const auto& [name, value] : section.members) {
+      if (value.is_object() && json.contains(name))
+        json[name].update(value);  // memory_bytes: each form adds its own
+      else
+        json[name] = value;
+    }
   return json;
+}
+
+Status write_page(const Study& study, const std::vector<Section>& sections) {
+  const std::string& path = study.request.options.html;
+  if (path.empty()) return ok_status();
+  RIDGE_TRY(write_file_atomically(path, report::plan_page(json_of(study, sections), study.request.language)));
+  say("ridge plan: wrote " + path);
+  return ok_status();
 }
 
 int show(const Study& study, const std::vector<Section>& sections) {
@@ -65,7 +83,7 @@ int show(const Study& study, const std::vector<Section>& sections) {
   return exit;
 }
 
-// read → ask → study (device, costs, forecast, curve) → sections → show
+// read → ask → study (device, costs, forecast, curve) → sections → page → show
 int plan_model(const PlanRequest& request) {
   Result<model::Graph> graph = model::read(request.options.model, request.binding);
   if (!graph) return fail("plan", graph.error());
@@ -74,6 +92,7 @@ int plan_model(const PlanRequest& request) {
   if (!study) return fail("plan", study.error());
   Result<std::vector<Section>> sections = sections_of(*study);
   if (!sections) return fail("plan", sections.error());
+  if (Status written = write_page(*study, *sections); !written) return fail("plan", written.error());
   return show(*study, *sections);
 }
 

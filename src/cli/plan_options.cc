@@ -32,9 +32,13 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_flag("--fresh", options.fresh);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
+  app.add_option("--html", options.html);
+  app.add_option("--lang", options.language);
   declare(app, options.llm);
   declare(app, options.load);
   declare(app, options.cost);
+  declare(app, options.memory);
+  declare(app, options.training);
 }
 
 Result<PlanRequest> request_of(const PlanOptions& options) {
@@ -42,11 +46,16 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   request.options = options;
   RIDGE_TRY(check_model(options));
   RIDGE_TRY(check(options.load));
+  RIDGE_TRY(check(options.memory));
+  RIDGE_TRY(check(options.training));
   RIDGE_ASSIGN(request.batch, plan::parse_batch_range(options.batch.empty() ? "1" : options.batch));
   request.binding.batch = request.batch.first;
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   std::string precision = is_llm(options) ? "fp16" : "fp32";
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));
+  RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
+  if (!options.html.empty() && is_llm(options))
+    return Error{Code::kInvalid, "--html draws a model's layers; for a language model's dimensions there is --json"};
   if (!options.device.empty()) {
     RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
     RIDGE_ASSIGN(request.device, hw::find_device(devices, options.device));

@@ -9,9 +9,12 @@
 #include "cli/plan_cost.h"
 #include "cli/plan_llm.h"
 #include "cli/plan_load.h"
+#include "cli/plan_memory.h"
+#include "cli/plan_training.h"
 #include "hw/catalogue.h"
 #include "model/reader.h"
 #include "plan/batch_curve.h"
+#include "report/plan_page.h"
 
 namespace CLI {
 class App;
@@ -33,9 +36,13 @@ struct PlanOptions {
   bool fresh = false;
   bool json = false;
   bool csv = false;
+  std::string html;  // file to write the page to; empty: none
+  std::string language = "en";
   LlmOptions llm;
   LoadOptions load;
   CostOptions cost;
+  MemoryFormOptions memory;
+  TrainingOptions training;
 };
 
 void declare(CLI::App& app, PlanOptions& options);
@@ -47,6 +54,7 @@ struct PlanRequest {
   plan::BatchRange batch;
   Precision precision = Precision::kFp32;
   std::optional<hw::CatalogueDevice> device;  // absent: this machine
+  report::Language language = report::Language::kEnglish;
 };
 Result<PlanRequest> request_of(const PlanOptions& options);
 

@@ -3,6 +3,7 @@
 #include "cli/model_options.h"
 #include "cli/plan_estimate.h"
 #include "cli/terminal.h"
+#include "cost/live_activations.h"
 #include "hw/probe.h"
 #include "plan/first_plan.h"
 
@@ -43,6 +44,12 @@ Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const mode
                                   .seen_error = seen_error(*study.efficiency)};
   RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *study.efficiency, *study.device.machine, how));
   return std::optional<plan::Estimate>(std::move(estimate));
+}
+
+void add_live_activations(Study& study) {
+  std::vector<double> live = cost::live_activations(study.graph, study.request.precision);
+  for (size_t n = 0; n < live.size(); ++n)
+    if (study.forecast.layers[n].runs) study.forecast.layers[n].live_bytes = live[n];
 }
 
 Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
@@ -89,6 +96,7 @@ Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
   study.plan = plan_of(study);
   RIDGE_ASSIGN(study.limits, limits_of(study.device, study.plan.threads));
   study.forecast = forecast_of(study, request.batch.first, study.costs);
+  add_live_activations(study);
   if (study.device.machine) {
     RIDGE_ASSIGN(study.efficiency, known_efficiency(*study.device.machine, request.options));
   }

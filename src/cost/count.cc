@@ -7,6 +7,7 @@
 #include "cost/costs.h"
 #include "cost/count_node.h"
 #include "cost/lifetime.h"
+#include "cost/live_activations.h"
 #include "cost/residency.h"
 
 namespace ridge::cost {
@@ -52,6 +53,20 @@ double bytes_of(const model::Graph& graph, const Residency& residency, int index
   if (!tensor.shape) return 0;
   for (int64_t dimension : *tensor.shape) size *= static_cast<double>(std::max<int64_t>(dimension, 0));
   return size;
+}
+
+std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& residency, Precision precision) {
+  std::vector<NodeWork> works;
+  works.reserve(graph.nodes.size());
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const model::Node& node = graph.nodes[n];
+    works.push_back(residency.runs[n] ? work_of(node, operands_of(node.inputs, residency, graph),
+                                                operands_of(node.outputs, residency, graph), precision)
+                                      : idle(node));
+    NodeCost& cost = works.back().cost;
+    if (cost.needed_flops > 0 && is_quantised(node, residency)) cost.precision = Precision::kInt8;
+  }
+  return works;
 }
 
 // Weights that running nodes use, each once.
@@ -133,16 +148,10 @@ std::string_view limiter_name(Limiter limiter) {
 
 Costs count(const model::Graph& graph, Precision precision) {
   Residency residency = residency_of(graph);
-  std::vector<NodeWork> works;
-  works.reserve(graph.nodes.size());
+  std::vector<NodeWork> works = works_of(graph, residency, precision);
   Costs costs;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const model::Node& node = graph.nodes[n];
-    works.push_back(residency.runs[n] ? work_of(node, operands_of(node.inputs, residency, graph),
-                                                operands_of(node.outputs, residency, graph), precision)
-                                      : idle(node));
-    NodeCost& cost = works.back().cost;
-    if (cost.needed_flops > 0 && is_quantised(node, residency)) cost.precision = Precision::kInt8;
+  for (const NodeWork& work : works) {
+    const NodeCost& cost = work.cost;
     costs.flops += cost.flops;
     costs.macs += cost.macs;
     costs.bytes += cost.bytes_read + cost.bytes_written;
@@ -156,6 +165,13 @@ Costs count(const model::Graph& graph, Precision precision) {
   costs.nodes.reserve(works.size());
   for (NodeWork& work : works) costs.nodes.push_back(std::move(work.cost));
   return costs;
+}
+
+std::vector<double> live_activations(const model::Graph& graph, Precision precision) {
+  Residency residency = residency_of(graph);
+  std::vector<NodeWork> works = works_of(graph, residency, precision);
+  auto size_of = [&](int index) { return bytes_of(graph, residency, index, precision); };
+  return live_bytes(graph, residency, works, size_of);
 }
 
 }  // namespace ridge::cost

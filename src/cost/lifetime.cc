@@ -32,11 +32,12 @@ Lives lives_of(const model::Graph& graph, const Residency& residency, const std:
 
 }  // namespace
 
-double peak_activation_bytes(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
-                             const std::function<double(int tensor)>& bytes) {
+std::vector<double> live_bytes(const model::Graph& graph, const Residency& residency,
+                               const std::vector<NodeWork>& works, const std::function<double(int tensor)>& bytes) {
   Lives lives = lives_of(graph, residency, works);
   std::vector<std::vector<double>> freed(graph.nodes.size() + 1);
-  double live = 0, peak = 0;
+  std::vector<double> at_node(graph.nodes.size(), 0.0);
+  double live = 0;
   auto make = [&](int index) {
     if (index < 0 || lives.root[static_cast<size_t>(index)] != index || residency.constant[static_cast<size_t>(index)])
       return;
@@ -45,13 +46,22 @@ double peak_activation_bytes(const model::Graph& graph, const Residency& residen
     freed[lives.end[static_cast<size_t>(index)]].push_back(size);
   };
   for (int index : graph.inputs) make(index);
-  peak = live;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (works[n].cost.runs)
+    if (works[n].cost.runs) {
       for (int index : graph.nodes[n].outputs) make(index);
-    peak = std::max(peak, live + works[n].body_peak_bytes);
+      at_node[n] = live + works[n].body_peak_bytes;
+    }
     for (double size : freed[n]) live -= size;
   }
+  return at_node;
+}
+
+double peak_activation_bytes(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
+                             const std::function<double(int tensor)>& bytes) {
+  double peak = 0;
+  for (int index : graph.inputs)
+    if (index >= 0 && !residency.constant[static_cast<size_t>(index)]) peak += bytes(index);
+  for (double live : live_bytes(graph, residency, works, bytes)) peak = std::max(peak, live);
   return peak;
 }
 

@@ -9,9 +9,13 @@
 
 namespace ridge::cost {
 
-// Most bytes of live activations while the nodes run in their order: a tensor lives from the node that makes it (inputs of
+// Bytes of live activations while each node runs, nodes in their order; 0 for a node that does not run: a tensor lives from the node that makes it (inputs of
 // the model: from the start) to the last node that reads it or a view of it (outputs: to the end). Nothing is computed in
 // place; the inside of a loop or branch counts while that node runs.
+std::vector<double> live_bytes(const model::Graph& graph, const Residency& residency,
+                               const std::vector<NodeWork>& works, const std::function<double(int tensor)>& bytes);
+
+// The most of them, and no less than the inputs of the model.
 double peak_activation_bytes(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
                              const std::function<double(int tensor)>& bytes);
 

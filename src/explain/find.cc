@@ -185,11 +185,23 @@ std::vector<Hit> inside_chinese(const Book& book, std::string_view query) {
 
 std::vector<Hit> look_up(const Book& book, std::string_view query) {
   std::vector<Hit> hits = by_name(book, query);
-  if (hits.empty() && query.size() <= kLongestName) hits = hits_of(codes_by_number(book, query), query);
+  if (query.size() <= kLongestName) {  // "137" is an exit status and an XID, "cuda 12" a version and a code
+    const std::vector<Hit> numbered = hits_of(codes_by_number(book, query), query);
+    hits.insert(hits.end(), numbered.begin(), numbered.end());
+  }
   if (hits.empty()) hits = inside_message(book, query);
   if (hits.empty()) hits = inside_question(book, query);
   if (hits.empty()) hits = inside_chinese(book, query);
   return hits;
+}
+
+// Names in the script that was used to ask.
+std::vector<std::string> near_names(const Book& book, std::string_view query) {
+  constexpr size_t kMost = 5;
+  std::set<std::string> names;
+  for (const std::string& name : book.names)
+    if (is_wide(query) || !is_wide(name)) names.insert(name);
+  return nearest(query, std::vector<std::string>(names.begin(), names.end()), kMost);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -213,7 +225,7 @@ Found find(const Book& book, std::string_view query) {
     found.left_out = found.hits.size() - kMostHits;
     found.hits.resize(kMostHits);
   }
-  if (found.hits.empty() && query.size() <= kLongestName) found.near = nearest(query, book.names, 5);
+  if (found.hits.empty() && query.size() <= kLongestName) found.near = near_names(book, query);
   return found;
 }
 

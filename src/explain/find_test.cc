@@ -54,7 +54,12 @@ TEST(Find, ANumberWithItsFamily) {
   EXPECT_THAT(ids("xid 7000"), ElementsAre("xid"));  // the term; there is no such code
 }
 
-TEST(Find, ANumberAloneInEveryFamily) { EXPECT_THAT(ids("15"), ElementsAre("nvml 15")); }
+TEST(Find, ANumberAloneInEveryFamilyAndByItsName) {
+  EXPECT_THAT(ids("15"), ElementsAre("nvml 15"));
+  EXPECT_THAT(ids("error 700"), ElementsAre("cuda 700"));
+  EXPECT_THAT(ids("137"), ElementsAre("oom-killer", "xid 137"));
+  EXPECT_THAT(ids("cuda 12"), ElementsAre("cuda-toolkit", "cuda 12"));
+}
 
 TEST(Find, AnXidInALineOfTheKernelLog) {
   EXPECT_EQ(first("NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus"), "xid 79");
@@ -199,6 +204,7 @@ TEST(Find, NothingGivesTheNearestNames) {
   const Found found = find(book(), "roofflinx modlqq");
   EXPECT_TRUE(found.hits.empty());
   EXPECT_THAT(find(book(), "arithmetic intensty").near, Contains("arithmetic intensity"));
+  EXPECT_THAT(find(book(), "arithmetic intensty").near, Not(Contains(HasSubstr("强度"))));
   EXPECT_TRUE(find(book(), "qqqqzzzzqqqq").near.empty());
   EXPECT_TRUE(find(book(), "   ").hits.empty());
 }

@@ -150,7 +150,7 @@ std::vector<CodeSeen> codes_by_number(const Book& book, std::string_view query) 
   if (!number) return {};
   std::string family = name.substr(0, digits);
   for (std::string_view suffix : {"code", "error", "err", "result", "status", "failure"})
-    if (family.ends_with(suffix) && family.size() > suffix.size()) family.resize(family.size() - suffix.size());
+    if (family.ends_with(suffix)) family.resize(family.size() - suffix.size());
   for (std::string_view each : kFamilies)
     if (family.empty() || family == each) collector.add_number(each, *number, 0, query);
   return collector.in_order();

@@ -86,9 +86,9 @@ void keep_smallest(std::optional<T>& smallest, std::optional<T> candidate) {
 }
 
 // A controller's place: its own v1 hierarchy, or the common v2 one.
-std::vector<Place> places(const std::string& cgroup_file, const std::string& mountinfo, const char* controller) {
+std::vector<Place> places(const std::string& cgroup_file, const std::string& mountinfo, std::string_view controller) {
   std::vector<Place> found;
-  for (std::string_view wanted : {std::string_view(controller), std::string_view()}) {
+  for (std::string_view wanted : {controller, std::string_view()}) {
     Place place;
     place.v2 = wanted.empty();
     std::optional<std::string> group = own_group(cgroup_file, wanted);
@@ -143,6 +143,16 @@ CgroupLimits cgroup_limits(const std::string& root) {
     for (const std::string& folder : folders(root, place))
       keep_smallest(limits.memory_bytes, memory_of(folder, place.v2));
   return limits;
+}
+
+std::vector<std::string> cgroup_folders(const std::string& root, const std::string& controller) {
+  Result<std::string> groups = read_file(root + "/proc/self/cgroup");
+  Result<std::string> mounts = read_file(root + "/proc/self/mountinfo");
+  std::vector<std::string> result;
+  if (!groups || !mounts) return result;
+  for (const Place& place : places(*groups, *mounts, controller))
+    for (std::string& folder : folders(root, place)) result.push_back(folder.substr(root.size()));
+  return result;
 }
 
 std::optional<double> parse_cpu_max(std::string_view text, bool& readable) {

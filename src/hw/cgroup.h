@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ridge::hw {
 
@@ -16,9 +17,13 @@ struct CgroupLimits {
   std::optional<int64_t> memory_bytes;
 };
 
-// From `root`/proc/self and the cgroup file systems it names. A system without control groups has no limits; a file that
-// cannot be understood is no limit and one warning in the log.
+// From `root`/proc/self and the cgroup file systems it names. A system without control groups has no limits; a file
+// that cannot be understood is no limit and one warning in the log.
 CgroupLimits cgroup_limits(const std::string& root);
+
+// The folders, without `root`, that show the group of this process and those above it, innermost first, for a
+// controller ("cpu", "memory", "pids"); where its usage and events can be read. Empty without control groups.
+std::vector<std::string> cgroup_folders(const std::string& root, const std::string& controller);
 
 // cpu.max: "50000 100000" → 0.5, "max 100000" → absent. `readable` says whether the text was understood.
 std::optional<double> parse_cpu_max(std::string_view text, bool& readable);

@@ -1,29 +1,18 @@
 #include "measure/bench.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <memory>
 
 #include "base/log.h"
 #include "cost/costs.h"
 #include "measure/advice.h"
 #include "measure/layers.h"
 #include "measure/load.h"
+#include "measure/resident.h"
 #include "measure/runner.h"
 #include "measure/statistics.h"
 
 namespace ridge::measure {
 namespace {
-
-// Resident memory of this process [bytes]; 0 if the system does not say.
-int64_t resident_bytes() {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "r"), std::fclose);
-  long long total = 0, resident = 0;
-  if (!file || std::fscanf(file.get(), "%lld %lld", &total, &resident) != 2) return 0;
-  return static_cast<int64_t>(resident) * sysconf(_SC_PAGESIZE);
-}
 
 LoadOptions load_options(const BenchOptions& options, int callers) {
   LoadOptions load;

@@ -3,10 +3,12 @@
 #include <numeric>
 
 #include "measure/inputs.h"
+#include "measure/resident.h"
 
 namespace ridge::measure {
 
 Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed) {
+  const int64_t resident_before = resident_bytes();
   Runner runner;
   for (int i = 0; i < plan.instances; ++i) {
     RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan));
@@ -21,6 +23,7 @@ Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, i
   runner.wanted_.resize(signature.outputs.size());
   std::iota(runner.wanted_.begin(), runner.wanted_.end(), 0);
   RIDGE_TRY(runner.run_first(callers));
+  runner.rss_delta_bytes_ = resident_bytes() - resident_before;
   return runner;
 }
 

@@ -21,7 +21,9 @@ struct CarriedOver {
   std::vector<std::string> evidence = {};  // sentences: from where, and how far it holds
 };
 
+// Of inference; and of a training step, where `layer_seconds` counts per node and pass, whatever the node's size.
 CarriedOver carried_over(const hw::CatalogueDevice& device, Precision precision);
+CarriedOver carried_over_to_training(const hw::CatalogueDevice& device, Precision precision);
 
 // Bounds of the layers that an engine runs as kernels of their own; elementwise operators are fused into the one before.
 // All bytes of a layer count against DRAM: with the cache's capacity credited, as a bound must, the published results spread
@@ -30,6 +32,10 @@ std::vector<cost::Bound> layer_bounds(const cost::Costs& costs, const cost::Devi
 
 // Σ max(bound / share, layer_seconds), in milliseconds.
 Range predicted_ms(const std::vector<cost::Bound>& layers, const CarriedOver& efficiency);
+
+// passes × (Σ bound / share + nodes × layer_seconds), in milliseconds: a training step's forward and backward passes.
+Range predicted_training_ms(const std::vector<cost::Bound>& layers, double nodes, double passes,
+                            const CarriedOver& efficiency);
 
 // Where the likely time goes, as shares that add up to 1: layers that compute, that wait for memory, and that are so short
 // that starting them takes longer.

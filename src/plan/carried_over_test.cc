@@ -38,7 +38,7 @@ constexpr Published kOffline[] = {
     {"H100 SXM5 80GB", 90930, "v3.0"},
 };
 
-cost::Costs resnet50(int64_t batch) {
+cost::Costs resnet50(int64_t batch, Precision precision = Precision::kInt8) {
   auto path = std::filesystem::path(::testing::TempDir()) / ("carried_over_" + std::to_string(getpid()) + ".onnx");
   EXPECT_TRUE(model::make("resnet50", {}, path.string()));
   model::Binding binding;
@@ -46,7 +46,7 @@ cost::Costs resnet50(int64_t batch) {
   auto graph = model::read(path.string(), binding);
   std::filesystem::remove(path);
   EXPECT_TRUE(graph);
-  return cost::count(*graph, Precision::kInt8);
+  return cost::count(*graph, precision);
 }
 
 // The same rounds, scenario SingleStream: 90th percentile of the latency of one image [ms].
@@ -99,6 +99,26 @@ TEST(CarriedOver, CoversEveryPublishedLatencyOfResNet50) {
     ratios.push_back(compared.measured_ms / compared.predicted_ms.likely);
   }
   EXPECT_NEAR(median(ratios), 1, 0.2);
+}
+
+double trained_ms(int64_t batch, Precision precision) {
+  auto device = hw::find_device(*hw::catalogue(), "GeForce RTX 4090");
+  auto limits = cost::limits_of(*device, cost::Accumulate::kFp32);
+  EXPECT_TRUE(limits);
+  std::vector<cost::Bound> layers = layer_bounds(resnet50(batch, precision), *limits);
+  constexpr double kNodes = 176, kPasses = 3;  // as training_speed.cc fits them
+  return predicted_training_ms(layers, kNodes, kPasses, carried_over_to_training(*device, precision)).likely;
+}
+
+// Handbook L24.
+TEST(CarriedOverToTraining, GivesTheHandbooksFiguresForResNet50OnAnRtx4090) {
+  for (auto [batch, images_per_s] : {std::pair(64, 1850), {128, 2140}, {256, 2320}, {512, 2410}})
+    EXPECT_NEAR(1e3 * batch / trained_ms(batch, Precision::kFp16) / images_per_s, 1, 0.05) << batch;
+}
+
+// Handbook L25: mixed precision takes 38 % off the time.
+TEST(CarriedOverToTraining, GivesTheHandbooksGainOfMixedPrecision) {
+  EXPECT_NEAR(trained_ms(256, Precision::kFp16) / trained_ms(256, Precision::kFp32), 0.62, 0.03);
 }
 
 // Elementwise operators are fused into what comes before them; views move nothing.

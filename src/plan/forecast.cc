@@ -15,6 +15,7 @@ Forecast::Layer layer_of(const cost::NodeCost& node, const cost::DeviceLimits& l
           .intensity = node.intensity(),
           .bound_ms = bound.ms,
           .limiter = bound.limiter,
+          .live_bytes = {},
           .has_rule = node.has_rule,
           .runs = node.runs};
 }
@@ -27,6 +28,7 @@ Json to_json(const Forecast::Layer& layer) {
             {"intensity", layer.intensity},
             {"bound_ms", layer.bound_ms},
             {"limiter", cost::limiter_name(layer.limiter)}};
+  if (layer.live_bytes) json["live_bytes"] = *layer.live_bytes;
   if (!layer.has_rule) json["has_rule"] = false;
   if (!layer.runs) json["runs"] = false;
   return json;

@@ -2,6 +2,7 @@
 // supports yet is absent, not estimated.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ struct Forecast {
     double intensity = 0;  // [FLOP/byte]
     double bound_ms = 0;
     cost::Limiter limiter = cost::Limiter::kUnknown;
+    std::optional<double> live_bytes;  // of activations while it runs
     bool has_rule = true;
     bool runs = true;  // false: computed when the model is loaded, or not used
   };

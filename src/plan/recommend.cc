@@ -4,22 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
+
+#include "plan/capacity.h"
+#include "plan/training_plan.h"
 
 namespace ridge::plan {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
-// Context of the driver, kernels of the libraries and a small workspace, on top of what the model needs. Assumed.
-constexpr double kReservedBytes = 1.0 * kGib;
-// Load without a latency goal: devices are kept this busy at most. Assumed.
-constexpr double kMostUtilisation = 0.8;
-// Forward and backward pass in units of the forward pass: the gradients of inputs and of weights each cost as much again.
-constexpr double kTrainingPasses = 3;
 // [bytes/parameter] that Adam reads (parameter, gradient, two moments) and writes (parameter, two moments), each FP32.
 constexpr double kAdamTraffic = 28;
-constexpr int kMostDevices = 100000;
 
 constexpr std::array<std::pair<Use, std::string_view>, 3> kUses = {
     {{Use::kInference, "inference"}, {Use::kTraining, "training"}, {Use::kMixed, "mixed"}}};
@@ -36,74 +30,83 @@ Result<Key> from_name(const Table& table, std::string_view name, std::string_vie
   return Error{Code::kInvalid, fmt::format("unknown {} '{}'; known: {}", what, name, known)};
 }
 
-// What the goal asks of one device, alike for all.
-struct Demand {
-  double needed_bytes = 0;
-  double passes = 1;
-  double extra_bytes = 0;  // traffic beyond the layers', per step
-};
-
-Demand demand_of(const cost::Costs& costs, const Goal& goal) {
-  if (goal.use == Use::kInference) return {.needed_bytes = inference_bytes(costs)};
-  Demand demand{.needed_bytes = training_bytes(costs)};
-  if (goal.use == Use::kMixed) return demand;
-  demand.passes = kTrainingPasses;
-  demand.extra_bytes = kAdamTraffic * static_cast<double>(costs.parameters);
-  return demand;
+TrainingSetup training_setup(Precision precision) {
+  TrainingSetup setup;
+  bool fp32 = precision == Precision::kFp32 || precision == Precision::kTf32;
+  setup.precision = fp32 ? TrainingPrecision::kFp32 : TrainingPrecision::kMixed;
+  return setup;
 }
 
-Range scaled(const Range& range, double factor, double more) {
-  return {range.slow * factor + more, range.likely * factor + more, range.fast * factor + more};
+double needed_bytes(const Workload& workload, const Goal& goal) {
+  return goal.use == Use::kInference ? workload.inference_bytes : workload.training_bytes;
+}
+
+double running_nodes(const cost::Costs& costs) {
+  return static_cast<double>(
+      std::count_if(costs.nodes.begin(), costs.nodes.end(), [](const cost::NodeCost& node) { return node.runs; }));
+}
+
+CarriedOver efficiency_of(const hw::CatalogueDevice& device, const Goal& goal) {
+  return goal.use == Use::kTraining ? carried_over_to_training(device, goal.precision)
+                                    : carried_over(device, goal.precision);
+}
+
+// `limits` with FP32 accumulators.
+void predict_training(const Workload& workload, const Goal& goal, const cost::DeviceLimits& limits,
+                      Candidate& candidate) {
+  std::vector<cost::Bound> layers = layer_bounds(workload.costs, limits);
+  CarriedOver efficiency = efficiency_of(candidate.device, goal);
+  double optimiser_ms =
+      1e3 * kAdamTraffic * static_cast<double>(workload.costs.parameters) / *candidate.device.bytes_per_s;
+  Range passes = predicted_training_ms(layers, running_nodes(workload.costs), passes_of(training_setup(goal.precision)),
+                                       efficiency);
+  candidate.run_ms = {passes.slow + optimiser_ms, passes.likely + optimiser_ms, passes.fast + optimiser_ms};
+  candidate.held = held_by(layers, efficiency);
+}
+
+void predict_inference(const Workload& workload, const Goal& goal, const cost::DeviceLimits& limits,
+                       Candidate& candidate) {
+  std::vector<cost::Bound> layers = layer_bounds(workload.costs, limits);
+  CarriedOver efficiency = efficiency_of(candidate.device, goal);
+  if (auto any = cost::limits_of(candidate.device)) candidate.bound_ms = cost::bound(workload.costs, *any).ms;
+  candidate.run_ms = predicted_ms(layers, efficiency);
+  candidate.held = held_by(layers, efficiency);
 }
 
 // The run's time; false with a reason if the device has no rate for it.
-bool predict(const cost::Costs& costs, const Goal& goal, const Demand& demand, Candidate& candidate) {
-  auto limit = cost::limits_of(candidate.device);
-  auto likely = cost::limits_of(candidate.device, cost::Accumulate::kFp32);
-  if (!limit || !likely) {
+bool predict(const Workload& workload, const Goal& goal, Candidate& candidate) {
+  auto limits = cost::limits_of(candidate.device, cost::Accumulate::kFp32);
+  if (!limits) {
     candidate.reason = "cannot be judged: its peaks or its bandwidth have no source";
     return false;
   }
-  if (cost::rate_of(*likely, goal.precision).flops_per_s <= 0) {
+  if (cost::rate_of(*limits, goal.precision).flops_per_s <= 0) {
     candidate.reason = fmt::format("cannot be judged: no {} rate has a source", precision_name(goal.precision));
     return false;
   }
-  cost::Bound bound = cost::bound(costs, *limit);
-  double optimiser_ms = 1e3 * demand.extra_bytes / *candidate.device.bytes_per_s;
-  candidate.bound_ms = bound.ms * demand.passes + optimiser_ms;
-  std::vector<cost::Bound> layers = layer_bounds(costs, *likely);
-  CarriedOver efficiency = carried_over(candidate.device, goal.precision);
-  Range forward = predicted_ms(layers, efficiency);
-  candidate.held = held_by(layers, efficiency);
-  candidate.run_ms = scaled(forward, demand.passes, optimiser_ms);
-  candidate.rows_per_s =
-      candidate.run_ms.likely > 0 ? 1e3 * static_cast<double>(goal.batch) / candidate.run_ms.likely : 0;
+  (goal.use == Use::kTraining ? predict_training : predict_inference)(workload, goal, *limits, candidate);
+  double likely_s = candidate.run_ms.likely / 1e3;
+  candidate.rows_per_s = likely_s > 0 ? static_cast<double>(goal.batch) / likely_s : 0;
   return true;
 }
 
 // Devices for the load, and the latency that they give. Planned at the slow end of the prediction.
 void size_fleet(const Goal& goal, Candidate& candidate) {
-  double service_ms = candidate.run_ms.slow;
-  candidate.p99_ms = service_ms;
-  if (!goal.rows_per_s) return;
-  double rows_per_s = 1e3 * static_cast<double>(goal.batch) / service_ms;
-  double most = goal.p99_ms ? 0.999 : kMostUtilisation;
-  double at_least = std::min(std::ceil(*goal.rows_per_s / (rows_per_s * most)), double{kMostDevices});
-  int devices = std::max(1, static_cast<int>(at_least));
-  auto latency = [&](int n) {
-    return p99_with_queue_ms(service_ms, std::min(0.999, *goal.rows_per_s / (rows_per_s * n)));
-  };
-  if (goal.p99_ms && service_ms <= *goal.p99_ms)
-    while (devices < kMostDevices && latency(devices) > *goal.p99_ms) ++devices;
-  candidate.devices = devices;
-  candidate.p99_ms = latency(devices);
+  candidate.p99_ms = candidate.run_ms.slow;
+  bool hopeless = goal.p99_ms && *candidate.p99_ms > *goal.p99_ms;
+  if (!goal.rows_per_s || hopeless) return;
+  Capacity fleet =
+      capacity({.rows_per_s = *goal.rows_per_s, .p99_ms = goal.p99_ms},
+               {.batch = goal.batch, .ms = candidate.run_ms.slow, .basis = "slow end of the prediction"}, 1);
+  candidate.devices = fleet.instances;
+  candidate.p99_ms = fleet.p99_ms;
 }
 
 // Per dollar: of the load where one was given, since a fleet is not busy all the time; else of a device at its limit.
 void add_efficiency(const Goal& goal, Candidate& candidate) {
   if (auto watts = hw::power_per_gpu_w(candidate.device)) candidate.rows_per_joule = candidate.rows_per_s / *watts;
   if (!candidate.price) return;
-  candidate.usd_per_hour = candidate.devices * candidate.price->usd_per_gpu_hour;
+  candidate.usd_per_hour = static_cast<double>(candidate.devices) * candidate.price->usd_per_gpu_hour;
   candidate.rows_per_usd = 3600 * goal.rows_per_s.value_or(candidate.rows_per_s) / *candidate.usd_per_hour;
 }
 
@@ -127,7 +130,8 @@ std::string praise(const Goal& goal, const Candidate& candidate) {
   const Held& held = candidate.held;
   std::string sentence;
   if (held.start >= std::max(held.compute, held.memory))
-    sentence = fmt::format("starts layers for {:.0f} % of the time, so a larger batch would use it better", 100 * held.start);
+    sentence =
+        fmt::format("starts layers for {:.0f} % of the time, so a larger batch would use it better", 100 * held.start);
   else if (held.memory >= held.compute)
     sentence = fmt::format("waits for memory ({}) for {:.0f} % of the time",
                            format_bandwidth(*candidate.device.bytes_per_s), 100 * held.memory);
@@ -139,17 +143,16 @@ std::string praise(const Goal& goal, const Candidate& candidate) {
          fmt::format(", uses {:.0f} % of its memory", 100 * candidate.needed_bytes / candidate.available_bytes);
 }
 
-Candidate judge(const hw::CatalogueDevice& device, std::span<const hw::CloudPrice> prices, const cost::Costs& costs,
+Candidate judge(const hw::CatalogueDevice& device, std::span<const hw::CloudPrice> prices, const Workload& workload,
                 const Goal& goal) {
-  Demand demand = demand_of(costs, goal);
   Candidate candidate{.device = device, .price = hw::price_of(prices, device)};
-  candidate.needed_bytes = demand.needed_bytes;
+  candidate.needed_bytes = needed_bytes(workload, goal) + kAssumedReservedBytes;
   candidate.available_bytes = device.memory_bytes.value_or(0);
   if (!device.memory_bytes) {
     candidate.reason = "cannot be judged: its memory has no source";
     return candidate;
   }
-  if (!predict(costs, goal, demand, candidate)) return candidate;
+  if (!predict(workload, goal, candidate)) return candidate;
   size_fleet(goal, candidate);
   add_efficiency(goal, candidate);
   candidate.reason = objection(goal, candidate);
@@ -189,7 +192,7 @@ std::vector<std::string> evidence_of(const Goal& goal, const Recommendation& rec
   std::vector<std::string> sentences;
   for (const auto* candidates : {&recommendation.ranked, &recommendation.refused})
     for (const Candidate& candidate : *candidates)
-      for (const std::string& sentence : carried_over(candidate.device, goal.precision).evidence)
+      for (const std::string& sentence : efficiency_of(candidate.device, goal).evidence)
         if (candidate.run_ms.likely > 0 && std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
           sentences.push_back(sentence);
   return sentences;
@@ -198,16 +201,17 @@ std::vector<std::string> evidence_of(const Goal& goal, const Recommendation& rec
 std::vector<std::string> assumptions_of(const Goal& goal, const Recommendation& recommendation) {
   std::vector<std::string> sentences = evidence_of(goal, recommendation);
   sentences.push_back("peaks and bandwidths are datasheet values; FP16 and FP8 with FP32 accumulators");
-  sentences.push_back(fmt::format("{} are set aside for driver and libraries", format_bytes(kReservedBytes)));
+  sentences.push_back(
+      fmt::format("assumed: {} are set aside for driver and libraries", format_bytes(kAssumedReservedBytes)));
   if (goal.use != Use::kInference)
-    sentences.push_back(
-        "training: 16 bytes per parameter with Adam, each layer's output kept once; a step takes three "
-        "forward passes and the optimiser's 28 bytes per parameter");
+    sentences.push_back("training memory: Adam, what backward keeps of the graph, and one layer's gradients");
+  if (goal.use == Use::kTraining)
+    sentences.push_back("a step: forward, two products per layer backward, and Adam's 28 bytes per parameter");
   if (goal.rows_per_s)
     sentences.push_back(
-        goal.p99_ms ? "requests arrive at random and are spread evenly; their 99th percentile by the heavy-traffic "
-                      "formula of M/D/1, without the wait for a batch to fill"
-                    : fmt::format("devices are busy {:.0f} % of the time at most", 100 * kMostUtilisation));
+        "load: requests of one row at random moments, one queue for all devices, runs at the slow end of the "
+        "prediction "
+        "(M/D/c), devices busy 80 % at most");
   sentences.push_back("prices: the lowest per GPU among the newest public lists, by the hour, on demand");
   return sentences;
 }
@@ -228,37 +232,38 @@ std::string_view rank_by_name(RankBy by) {
 }
 Result<RankBy> rank_by_from_name(std::string_view name) { return from_name<RankBy>(kRankings, name, "ranking"); }
 
-double inference_bytes(const cost::Costs& costs) {
-  return costs.weight_bytes + costs.peak_activation_bytes + kReservedBytes;
-}
-
-double training_bytes(const cost::Costs& costs) {
-  constexpr double kPerParameter = 16;
-  double outputs = 0;
-  for (const cost::NodeCost& node : costs.nodes)
-    if (node.runs) outputs += node.bytes_written;
-  return kPerParameter * static_cast<double>(costs.parameters) + outputs + kReservedBytes;
-}
-
-double p99_with_queue_ms(double service_ms, double utilisation) {
-  double wait_above_one_percent = std::log(std::max(1.0, 100 * utilisation));  // 0: fewer than 1 % wait at all
-  return service_ms * (1 + wait_above_one_percent / (2 * (1 - utilisation)));
+Result<Workload> workload_of(const model::Graph& graph, const Goal& goal) {
+  Workload workload{.costs = cost::count(graph, goal.precision)};
+  workload.inference_bytes = workload.costs.weight_bytes + workload.costs.peak_activation_bytes;
+  for (const std::string& op : workload.costs.without_rule)
+    workload.notes.push_back(fmt::format("no rule for {}: counted by its bytes only", op));
+  if (goal.use == Use::kInference) return workload;
+  if (goal.precision == Precision::kInt8 || goal.precision == Precision::kFp8 || goal.precision == Precision::kFp64)
+    return Error{Code::kInvalid, fmt::format("training in {} is not predicted; give fp32, tf32, fp16 or bf16",
+                                             precision_name(goal.precision))};
+  TrainingSetup setup = training_setup(goal.precision);
+  TrainingProfile profile = plan::profile(graph, static_cast<double>(goal.batch), setup);
+  workload.training_bytes = training_memory(profile, setup).total();
+  for (const std::string& op : profile.without_rule)
+    workload.notes.push_back(fmt::format("no rule for the backward pass of {}: its inputs and outputs are kept", op));
+  return workload;
 }
 
 Recommendation recommend(std::span<const hw::CatalogueDevice> devices, std::span<const hw::CloudPrice> prices,
-                         const cost::Costs& costs, const Goal& goal) {
+                         const Workload& workload, const Goal& goal) {
   Recommendation result{.goal = goal};
   for (const hw::CatalogueDevice& device : devices) {
-    Candidate candidate = judge(device, prices, costs, goal);
+    Candidate candidate = judge(device, prices, workload, goal);
     (candidate.meets ? result.ranked : result.refused).push_back(std::move(candidate));
   }
   std::stable_sort(result.ranked.begin(), result.ranked.end(), [&](const Candidate& a, const Candidate& b) {
     double of_a = merit(a, goal.rank_by), of_b = merit(b, goal.rank_by);
     if (of_a != of_b) return of_a > of_b;
-    return a.rows_per_s != b.rows_per_s ? a.rows_per_s > b.rows_per_s : a.bound_ms < b.bound_ms;
+    return a.rows_per_s != b.rows_per_s ? a.rows_per_s > b.rows_per_s : a.run_ms.fast < b.run_ms.fast;
   });
   name_winners(result.ranked);
   result.assumptions = assumptions_of(goal, result);
+  result.assumptions.insert(result.assumptions.end(), workload.notes.begin(), workload.notes.end());
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "cost/costs.h"
 #include "hw/catalogue.h"
 #include "hw/cloud_price.h"
+#include "model/graph.h"
 #include "plan/carried_over.h"
 
 namespace ridge::plan {
@@ -39,12 +40,12 @@ struct Goal {
 struct Candidate {
   hw::CatalogueDevice device = {};
   std::optional<hw::CloudPrice> price = {};
-  double bound_ms = 0;    // of the whole model: what nothing on this device can beat
-  Held held = {};         // where the likely time goes
-  Range run_ms = {};      // of one run or training step at the goal's batch
-  double rows_per_s = 0;  // of one device, likely
+  std::optional<double> bound_ms = {};  // of an inference run: what nothing on this device can beat
+  Held held = {};                       // where the likely time goes
+  Range run_ms = {};                    // of one run or training step at the goal's batch
+  double rows_per_s = 0;                // of one device, likely
   double needed_bytes = 0, available_bytes = 0;
-  int devices = 1;                            // to carry the load
+  int64_t devices = 1;                        // to carry the load
   std::optional<double> p99_ms = {};          // slow end, with queueing if a load was given
   std::optional<double> rows_per_joule = {};  // at the board's power
   std::optional<double> rows_per_usd = {};
@@ -60,19 +61,18 @@ struct Recommendation {
   std::vector<std::string> assumptions = {};
 };
 
-// `costs` are those of the model at the goal's batch and precision.
+// What the model asks of a device, at the goal's batch and precision.
+struct Workload {
+  cost::Costs costs = {};
+  double inference_bytes = 0;           // weights and live activations
+  double training_bytes = 0;            // with Adam: training_memory() of training.h; 0 for inference
+  std::vector<std::string> notes = {};  // what was left out of the count
+};
+// Errors: training at a precision in which nobody trains (int8, fp8, fp64).
+Result<Workload> workload_of(const model::Graph& graph, const Goal& goal);
+
 Recommendation recommend(std::span<const hw::CatalogueDevice> devices, std::span<const hw::CloudPrice> prices,
-                         const cost::Costs& costs, const Goal& goal);
-
-// [bytes] Weights and live activations, and what a driver and its libraries take.
-double inference_bytes(const cost::Costs& costs);
-// [bytes] 16 per parameter (FP32 or mixed precision with Adam: handbook, section 2, ZeRO's 4P + 12P) and every output that
-// the backward pass needs: here each layer's, once.
-double training_bytes(const cost::Costs& costs);
-
-// [ms] 99th percentile of waiting and being served, where requests arrive at random and one takes `service_ms`: the tail of
-// M/D/1 in heavy traffic, P(W > t) ≈ ρ·exp(−2(1−ρ)t/s) (Kingman's approximation with constant service). ρ < 1.
-double p99_with_queue_ms(double service_ms, double utilisation);
+                         const Workload& workload, const Goal& goal);
 
 Json to_json(const Recommendation& recommendation);
 

@@ -26,7 +26,7 @@ Json to_json(const Candidate& candidate) {
       {"vendor", candidate.device.vendor},
       {"meets", candidate.meets},
       {"reason", candidate.reason},
-      {"bound_ms", candidate.bound_ms},
+      {"bound_ms", or_null(candidate.bound_ms)},
       {"held_by",
        {{"compute", candidate.held.compute}, {"memory", candidate.held.memory}, {"start", candidate.held.start}}},
       {"run_ms",

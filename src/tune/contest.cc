@@ -9,6 +9,7 @@
 
 #include "measure/inputs.h"
 #include "measure/load.h"
+#include "measure/resident.h"
 #include "measure/runner.h"
 #include "measure/statistics.h"
 
@@ -52,7 +53,9 @@ Result<Slice> run_slice(measure::Runner& runner, int callers, double ms, const s
   options.stop.min_samples = std::numeric_limits<int64_t>::max();  // time alone ends a slice
   options.stop.max_time = from_seconds(ms / 1e3);
   options.interrupted = interrupted;
+  const int64_t resident_before = measure::resident_bytes();
   RIDGE_ASSIGN(measure::LoadResult load, measure::run_load(runner.target(), options));
+  runner.note_growth(measure::resident_bytes() - resident_before);
   if (load.interrupted || load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted"};
   double rate = load.rate_per_s * static_cast<double>(runner.rows());
   return Slice{std::move(load), rate};
@@ -90,6 +93,7 @@ struct Player {
     side.stages_ms = {runner.load_ms(), runner.first_run_ms(), times_ms.input / runs, times_ms.compute / runs,
                       times_ms.output / runs};
     side.threads = runner.session(0).info().threads;
+    side.rss_delta_bytes = runner.rss_delta_bytes();
     return side;
   }
 };

@@ -29,6 +29,7 @@ Json side_json(const Side& side) {
   visit(side, [&](const char* name, double value) { json[name] = value; });
   json["samples"] = side.samples;
   json["threads"] = side.threads;
+  json["rss_delta"] = side.rss_delta_bytes;
   return json;
 }
 
@@ -49,6 +50,7 @@ Result<Side> read_side(const Json& parent, const char* key) {
   RIDGE_ASSIGN(side.samples, json_member<int64_t>(json, "samples"));
   RIDGE_ASSIGN(int64_t threads, json_member<int64_t>(json, "threads"));
   side.threads = static_cast<int>(threads);
+  RIDGE_ASSIGN(side.rss_delta_bytes, json_member_or<int64_t>(json, "rss_delta", 0));
   return side;
 }
 

@@ -20,6 +20,8 @@ struct Side {
   int64_t samples = 0;          // runs
   measure::Stages stages_ms;    // load and first run of the first session; the rest as means over the runs
   int threads = 0;              // per instance, as the engine really runs
+  // Growth of the process while this side was opened and while it ran; 0 in older records, which did not measure it.
+  int64_t rss_delta_bytes = 0;
 };
 
 struct Trial {

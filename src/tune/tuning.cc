@@ -86,6 +86,7 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   m.ci95_percent = side.ci95_percent;
   m.samples = side.samples;
   m.stages_ms = side.stages_ms;
+  m.rss_delta_bytes = side.rss_delta_bytes;
   m.flops = costs.flops;
   m.without_rule = costs.without_rule;
   const int usable = hw::usable_threads(machine);

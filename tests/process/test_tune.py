@@ -240,6 +240,7 @@ def test_real_engine_with_external_data(environment, tmp_path):
     assert result["best"]["engine"] == "onnxruntime"
     assert result["drift"]["relative_l2"] < 1e-6
     assert result["best"]["throughput_per_s"] >= 0.9 * result["baseline"]["throughput_per_s"]
+    assert result["baseline"]["memory_bytes"]["rss_delta"] > 0  # the engine was opened for it
     assert (tmp_path / "repo" / "net" / "1" / "weights.bin").exists()
     assert onnx.load(str(tmp_path / "repo" / "net" / "1" / "model.onnx")).graph.initializer
 

@@ -1,0 +1,200 @@
+// ridge doctor: is this machine ready, and what holds it back?
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/units.h"
+#include "cli/doctor_engines.h"
+#include "cli/interruption.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "hw/doctor/doctor.h"
+#include "hw/doctor/gather.h"
+#include "hw/doctor/link_speed.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr const char* kVerb = "doctor";
+
+struct Options {
+  std::vector<std::string> areas;
+  std::string path;
+  std::string size = "256MiB";
+  std::string peer;
+  int listen = -1;  // port; -1: not asked
+  std::string root;
+  std::string record;
+  std::vector<std::string> providers;
+  std::string engine_library;
+  double time_limit_s = 5;
+  bool no_measure = false;
+  bool fresh = false;
+  bool verbose = false;
+  bool json = false;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("--area,-a", options.areas)->delimiter(',');
+  app.add_option("--path", options.path);
+  app.add_option("--size", options.size);
+  app.add_option("--peer", options.peer);
+  app.add_option("--listen", options.listen)
+      ->expected(0, 1)
+      ->default_str(std::to_string(hw::doctor::kLinkPort))
+      ->check(CLI::Range(0, 65535));
+  app.add_option("--root", options.root);
+  app.add_option("--record", options.record);
+  app.add_option("--provider", options.providers)->delimiter(',');
+  app.add_option("--engine-library", options.engine_library);
+  app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 600.0));
+  app.add_flag("--no-measure", options.no_measure);
+  app.add_flag("--fresh", options.fresh);
+  app.add_flag("--verbose,-v", options.verbose);
+  app.add_flag("--json", options.json);
+}
+
+// What is wrong with the options as they stand together.
+Result<int64_t> check(const Options& options) {
+  RIDGE_TRY(hw::doctor::check_areas(options.areas));
+  if (!options.root.empty() && (!options.path.empty() || !options.peer.empty() || !options.record.empty()))
+    return Error{Code::kInvalid, "--root judges a recorded machine: nothing can be measured or recorded on it"};
+  if (!options.peer.empty()) {
+    Result<hw::doctor::LinkOptions> peer = hw::doctor::parse_peer(options.peer);
+    if (!peer) return peer.error();
+  }
+  Result<int64_t> size = parse_bytes(options.size);
+  if (!size) return wrap(size.error(), "--size");
+  return *size;
+}
+
+bool wants(const Options& options, std::string_view area) {
+  return options.areas.empty() || std::find(options.areas.begin(), options.areas.end(), area) != options.areas.end();
+}
+
+// ".../site-packages/onnxruntime/capi/libonnxruntime.so" → ".../site-packages"
+std::vector<std::string> package_folders(const std::vector<hw::doctor::EngineFacts>& engines) {
+  std::vector<std::string> folders;
+  for (const hw::doctor::EngineFacts& engine : engines)
+    if (size_t at = engine.library.find("/onnxruntime/capi/"); at != std::string::npos)
+      folders.push_back(engine.library.substr(0, at));
+  return folders;
+}
+
+hw::doctor::Facts gather(const Options& options, int64_t file_bytes) {
+  Progress progress("look at this machine");
+  hw::doctor::GatherOptions how;
+  how.areas = options.areas;
+  how.limit = from_seconds(options.time_limit_s);
+  how.measure = !options.no_measure;
+  how.fresh = options.fresh;
+  how.path = options.path;
+  how.file_bytes = file_bytes;
+  how.peer = options.peer;
+  how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
+  std::vector<hw::doctor::EngineFacts> engines;
+  if (wants(options, "engines") || wants(options, "versions")) {
+    progress.update("engines", 0);
+    engines = gather_engines({options.engine_library, options.providers, how.limit});
+    how.python_folders = package_folders(engines);
+  }
+  hw::doctor::Facts facts = hw::doctor::gather(how);
+  if (!engines.empty()) facts.tree.files[hw::doctor::entry::kEngines] = dump_json(to_json(engines));
+  return facts;
+}
+
+std::string_view sign(hw::doctor::Verdict verdict) {
+  switch (verdict) {
+    case hw::doctor::Verdict::kFail: return "FAIL";
+    case hw::doctor::Verdict::kWarn: return "warn";
+    case hw::doctor::Verdict::kOk: return "ok";
+    case hw::doctor::Verdict::kNotApplicable: return "n/a";
+  }
+  return "";
+}
+
+bool is_bad(const hw::doctor::Finding& finding) { return finding.verdict <= hw::doctor::Verdict::kWarn; }
+
+// One area: its bad findings in full, and of the others a line each or only their number.
+void render_area(const std::vector<const hw::doctor::Finding*>& findings, bool verbose) {
+  int good = 0, absent = 0;
+  for (const hw::doctor::Finding* finding : findings) {
+    good += finding->verdict == hw::doctor::Verdict::kOk ? 1 : 0;
+    absent += finding->verdict == hw::doctor::Verdict::kNotApplicable ? 1 : 0;
+  }
+  std::string hidden;
+  if (good > 0) hidden = fmt::format("{} ok", good);
+  if (absent > 0) hidden += fmt::format("{}{} not applicable", hidden.empty() ? "" : ", ", absent);
+  print(hidden.empty() ? findings.front()->area : fmt::format("{:<9} {}", findings.front()->area, hidden));
+  for (const hw::doctor::Finding* finding : findings) {
+    if (!verbose && !is_bad(*finding)) continue;
+    print(fmt::format("  {:<4}  {}: {}", sign(finding->verdict), finding->title, finding->evidence));
+    if (!finding->remedy.empty()) print(fmt::format("        do: {}", finding->remedy));
+    if (verbose) print(fmt::format("        {} · from: {}", finding->id, finding->origin));
+  }
+}
+
+void render(const hw::doctor::Diagnosis& diagnosis, bool verbose) {
+  std::vector<const hw::doctor::Finding*> area;
+  for (const hw::doctor::Finding& finding : diagnosis.findings) {
+    if (!area.empty() && area.front()->area != finding.area) {
+      render_area(area, verbose);
+      area.clear();
+    }
+    area.push_back(&finding);
+  }
+  if (!area.empty()) render_area(area, verbose);
+  print("\n" + diagnosis.summary);
+}
+
+int listen(int port) {
+  listen_for_interruption();
+  Status served = hw::doctor::serve_link(
+      static_cast<uint16_t>(port),
+      [](uint16_t ready) {
+        print(fmt::format("listening on port {}; on the other machine: ridge doctor --peer THIS_HOST:{} (Ctrl-C ends)",
+                          ready, ready));
+      },
+      interrupted);
+  return served ? kDone : fail(kVerb, served.error());
+}
+
+// gather or recall → judge → record → render
+int examine(const Options& options, int64_t file_bytes) {
+  Result<hw::doctor::Facts> facts =
+      options.root.empty() ? Result<hw::doctor::Facts>(gather(options, file_bytes)) : hw::doctor::recall(options.root);
+  if (!facts) return fail(kVerb, facts.error());
+  hw::doctor::Diagnosis diagnosis = hw::doctor::judge(*facts, options.areas);
+  if (!options.record.empty()) {
+    Status written = write_file_atomically(options.record, hw::doctor::format_tree(facts->tree));
+    if (!written) return fail(kVerb, written.error());
+    say("recorded in " + options.record + "; look through it before you send it");
+  }
+  if (options.json)
+    print_json(to_json(diagnosis));
+  else
+    render(diagnosis, options.verbose);
+  return diagnosis.ready ? kDone : kNo;
+}
+
+}  // namespace
+
+int doctor(std::span<const std::string> arguments) {
+  Options options;
+  CLI::App app;
+  declare(app, options);
+  if (Parsed parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
+  Result<int64_t> file_bytes = check(options);
+  if (!file_bytes) {
+    fail(kVerb, file_bytes.error());
+    return kUsage;
+  }
+  if (options.listen >= 0) return listen(options.listen);
+  return examine(options, *file_bytes);
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,132 @@
+#include "cli/doctor_engines.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "cli/product_model.h"
+#include "engine/engine.h"
+#include "engine/providers.h"
+#include "hw/doctor/bounded.h"
+
+namespace ridge::cli {
+namespace {
+
+using hw::doctor::EngineFacts;
+using hw::doctor::ProviderFacts;
+
+constexpr int64_t kSmall = 64;  // rows of the model that providers are tried with
+// Rows of the timed one: 2 · 384³ = 0.11 GFLOP, about a millisecond, so that some runs fall between two interruptions.
+constexpr int64_t kLarge = 384;
+constexpr int kTimedRuns = 60;
+
+Result<std::string> ask(const std::string& what, Nanoseconds limit, const std::function<Result<std::string>()>& work) {
+  return hw::doctor::text_of_child(what, limit, [&](int output) { return hw::doctor::answer(output, work()); });
+}
+
+// "version\nlibrary\nprovider\nprovider…"
+Result<std::string> describe_engine(const plan::Plan& plan) {
+  RIDGE_ASSIGN(engine::Info info, engine::find_engine(plan));
+  RIDGE_ASSIGN(std::vector<std::string> providers, engine::compiled_providers(plan));
+  std::string text = info.version + "\n" + info.library + "\n";
+  for (const std::string& provider : providers) text += provider + "\n";
+  return text;
+}
+
+Result<std::string> run_provider(const plan::Plan& plan, const std::string& provider) {
+  Status ran = engine::try_provider(plan, provider);
+  if (ran) return std::string("ran");
+  if (ran.error().code == Code::kUnsupported) return "not asked: " + ran.error().message;
+  return ran.error();
+}
+
+// FLOP/s of the best of a few runs, by one thread.
+Result<std::string> time_product(const plan::Plan& plan) {
+  RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan));
+  Shape shape = {kLarge, kLarge};
+  std::vector<float> values(static_cast<size_t>(kLarge * kLarge), 0.5f);
+  TensorView view{DataType::kFp32, shape, std::as_bytes(std::span(values))};
+  std::vector<TensorView> inputs = {view, view};
+  Nanoseconds best = Nanoseconds::max();
+  for (int i = 0; i < kTimedRuns; ++i) {
+    std::vector<int> wanted = {0};
+    std::vector<engine::Output> outputs(1);
+    engine::RunTimes times;
+    RIDGE_TRY(session->run(inputs, wanted, outputs, &times));
+    best = std::min(best, times.compute);
+  }
+  double flops = 2.0 * static_cast<double>(kLarge * kLarge * kLarge);
+  return std::to_string(flops / to_seconds(best));
+}
+
+ProviderFacts gather_provider(const plan::Plan& plan, const std::string& name, bool wanted, Nanoseconds limit) {
+  ProviderFacts facts;
+  facts.name = name;
+  facts.wanted = wanted;
+  Result<std::string> ran = ask(name, limit, [&] { return run_provider(plan, name); });
+  facts.ran = ran && *ran == "ran";
+  facts.asked = !ran || facts.ran;
+  if (!ran) facts.reason = ran.error().message;
+  if (!facts.asked) facts.reason = ran->substr(ran->find(": ") + 2);
+  return facts;
+}
+
+// A provider by its short name: "cuda" is CUDAExecutionProvider.
+bool names(const std::string& wanted, std::string provider) {
+  auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  };
+  return lower(provider) == lower(wanted) || lower(provider) == lower(wanted) + "executionprovider";
+}
+
+void gather_providers(const plan::Plan& small, const EngineQuestions& questions, std::vector<std::string> compiled,
+                      EngineFacts& facts) {
+  std::vector<std::string> missing = questions.wanted;
+  for (const std::string& provider : compiled) {
+    bool wanted = std::erase_if(missing, [&](const std::string& name) { return names(name, provider); }) > 0;
+    facts.providers.push_back(gather_provider(small, provider, wanted, questions.limit));
+  }
+  for (const std::string& name : missing)
+    facts.providers.push_back(
+        {name, true, false, true, "it is not compiled into this library: install the package that has it"});
+}
+
+}  // namespace
+
+std::vector<EngineFacts> gather_engines(const EngineQuestions& questions) {
+  EngineFacts facts;
+  facts.name = "onnxruntime";
+  plan::Plan plan;
+  plan.engine_library = questions.library;
+  plan.threads = 1;
+  Result<std::string> described = ask("loading ONNX Runtime", questions.limit, [&] { return describe_engine(plan); });
+  Result<TemporaryFolder> folder = TemporaryFolder::make();
+  if (!described || !folder) {
+    facts.failure = described ? folder.error().message : described.error().message;
+    return {facts};
+  }
+  std::istringstream lines(*described);
+  std::getline(lines, facts.version);
+  std::getline(lines, facts.library);
+  std::vector<std::string> compiled;
+  for (std::string line; std::getline(lines, line);) compiled.push_back(line);
+  plan::Plan small = plan, large = plan;
+  small.model = folder->path() + "/small.onnx";
+  large.model = folder->path() + "/large.onnx";
+  Status written = write_file_atomically(small.model, product_model(kSmall, kSmall, kSmall));
+  if (written) written = write_file_atomically(large.model, product_model(kLarge, kLarge, kLarge));
+  if (!written) {
+    facts.failure = written.error().message;
+    return {facts};
+  }
+  gather_providers(small, questions, compiled, facts);
+  Result<std::string> rate = ask("the timed matrix product", questions.limit, [&] { return time_product(large); });
+  if (rate) facts.gemm_flops_per_s = std::atof(rate->c_str());
+  return {facts};
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,22 @@
+// Gathers for the doctor what only engines can tell: which load, and which execution providers run a small model. Each
+// question is asked in a child process with a time limit, because a provider may hang or crash with its driver.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "hw/doctor/engines.h"
+
+namespace ridge::cli {
+
+struct EngineQuestions {
+  std::string library;              // --engine-library
+  std::vector<std::string> wanted;  // --provider: those that must run
+  Nanoseconds limit{};              // of each question
+};
+
+// Call it while the process has one thread.
+std::vector<hw::doctor::EngineFacts> gather_engines(const EngineQuestions& questions);
+
+}  // namespace ridge::cli

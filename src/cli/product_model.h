@@ -1,0 +1,14 @@
+// A model that is one matrix product of its two inputs, in FP32: what the doctor runs on engines. It needs no weights,
+// so it is a file of some hundred bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ridge::cli {
+
+// The bytes of an ONNX file: inputs "a" [rows, inner] and "b" [inner, columns], output "c" [rows, columns].
+// Source of the format: onnx.proto (IR version 8, opset 17) in protobuf's wire encoding.
+std::string product_model(int64_t rows, int64_t inner, int64_t columns);
+
+}  // namespace ridge::cli

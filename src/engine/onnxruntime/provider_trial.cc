@@ -1,0 +1,107 @@
+#include "engine/onnxruntime/provider_trial.h"
+
+#include <onnxruntime_session_options_config_keys.h>
+
+#include <cstring>
+#include <vector>
+
+#include "engine/onnxruntime/element_type.h"
+#include "engine/onnxruntime/handles.h"
+#include "engine/onnxruntime/session_options.h"
+#include "engine/onnxruntime/signature.h"
+
+namespace ridge::engine::onnxruntime {
+namespace {
+
+constexpr std::string_view kSuffix = "ExecutionProvider";
+
+Status append_cuda(const OrtApi& api, OrtSessionOptions* options) {
+  OrtCUDAProviderOptionsV2* cuda = nullptr;
+  RIDGE_TRY(take(api, api.CreateCUDAProviderOptions(&cuda)));
+  Status appended = take(api, api.SessionOptionsAppendExecutionProvider_CUDA_V2(options, cuda));
+  api.ReleaseCUDAProviderOptions(cuda);
+  return appended;
+}
+
+Status append_tensorrt(const OrtApi& api, OrtSessionOptions* options) {
+  OrtTensorRTProviderOptionsV2* tensorrt = nullptr;
+  RIDGE_TRY(take(api, api.CreateTensorRTProviderOptions(&tensorrt)));
+  Status appended = take(api, api.SessionOptionsAppendExecutionProvider_TensorRT_V2(options, tensorrt));
+  api.ReleaseTensorRTProviderOptions(tensorrt);
+  return appended;
+}
+
+Status append_rocm(const OrtApi& api, OrtSessionOptions* options) {
+  OrtROCMProviderOptions* rocm = nullptr;
+  RIDGE_TRY(take(api, api.CreateROCMProviderOptions(&rocm)));
+  Status appended = take(api, api.SessionOptionsAppendExecutionProvider_ROCM(options, rocm));
+  api.ReleaseROCMProviderOptions(rocm);
+  return appended;
+}
+
+Status append_dnnl(const OrtApi& api, OrtSessionOptions* options) {
+  OrtDnnlProviderOptions* dnnl = nullptr;
+  RIDGE_TRY(take(api, api.CreateDnnlProviderOptions(&dnnl)));
+  Status appended = take(api, api.SessionOptionsAppendExecutionProvider_Dnnl(options, dnnl));
+  api.ReleaseDnnlProviderOptions(dnnl);
+  return appended;
+}
+
+// Older providers have functions of their own, newer ones are known by name.
+Status append(const OrtApi& api, OrtSessionOptions* options, const std::string& provider) {
+  if (provider == "CUDAExecutionProvider") return append_cuda(api, options);
+  if (provider == "TensorrtExecutionProvider") return append_tensorrt(api, options);
+  if (provider == "ROCMExecutionProvider") return append_rocm(api, options);
+  if (provider == "DnnlExecutionProvider") return append_dnnl(api, options);
+  if (provider == "MIGraphXExecutionProvider") {
+    OrtMIGraphXProviderOptions migraphx{};
+    return take(api, api.SessionOptionsAppendExecutionProvider_MIGraphX(options, &migraphx));
+  }
+  std::string name = provider;
+  if (name.ends_with(kSuffix)) name.erase(name.size() - kSuffix.size());
+  return take(api, api.SessionOptionsAppendExecutionProvider(options, name.c_str(), nullptr, nullptr, 0));
+}
+
+Status run_zeros(const Library& library, OrtSession* session) {
+  const OrtApi& api = *library.api;
+  RIDGE_ASSIGN(Signature signature, read_signature(library, session));
+  std::vector<const char*> in_names, out_names;
+  std::vector<ValueHandle> in, out;
+  std::vector<const OrtValue*> in_values;
+  for (const TensorSpec& spec : signature.inputs) {
+    std::optional<size_t> size = byte_size(spec.type, spec.shape);
+    if (!size) return Error{Code::kUnsupported, "input '" + spec.name + "' has no fixed size"};
+    ValueHandle& value = in.emplace_back(api);
+    RIDGE_TRY(take(api, api.CreateTensorAsOrtValue(library.allocator, spec.shape.data(), spec.shape.size(),
+                                                   to_element_type(spec.type), value.out())));
+    void* data = nullptr;
+    RIDGE_TRY(take(api, api.GetTensorMutableData(value.get(), &data)));
+    std::memset(data, 0, *size);
+    in_names.push_back(spec.name.c_str());
+    in_values.push_back(value.get());
+  }
+  std::vector<OrtValue*> results(signature.outputs.size());
+  for (const TensorSpec& spec : signature.outputs) out_names.push_back(spec.name.c_str());
+  Status ran = take(api, api.Run(session, nullptr, in_names.data(), in_values.data(), in_values.size(),
+                                 out_names.data(), out_names.size(), results.data()));
+  for (OrtValue* result : results) out.emplace_back(api, result);
+  return ran;
+}
+
+}  // namespace
+
+Status try_provider(const Library& library, const plan::Plan& plan, const std::string& provider) {
+  if (provider == "AzureExecutionProvider")
+    return Error{Code::kUnsupported, "it calls a remote service and computes nothing here"};
+  const OrtApi& api = *library.api;
+  RIDGE_ASSIGN(SessionOptionsHandle options, session_options(library, plan, ""));
+  if (provider != "CPUExecutionProvider") {
+    RIDGE_TRY(append(api, options.get(), provider));
+    RIDGE_TRY(take(api, api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsDisableCPUEPFallback, "1")));
+  }
+  SessionHandle session(api);
+  RIDGE_TRY(take(api, api.CreateSession(library.env, plan.model.c_str(), options.get(), session.out())));
+  return run_zeros(library, session.get());
+}
+
+}  // namespace ridge::engine::onnxruntime

@@ -1,0 +1,20 @@
+// Execution providers: which are compiled into an engine's library, and whether one really runs a model here. Asking
+// may load drivers and crash with them: do it in a process that may end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+
+namespace ridge::engine {
+
+// Of the library that open() would use: "CUDAExecutionProvider", "CPUExecutionProvider", …
+Result<std::vector<std::string>> compiled_providers(const plan::Plan& plan);
+
+// Runs Plan::model once, with zeros, on that provider alone: a node that would go to the processor instead is an error.
+// kUnsupported: this provider cannot be tried (a remote service).
+Status try_provider(const plan::Plan& plan, const std::string& provider);
+
+}  // namespace ridge::engine

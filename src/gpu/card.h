@@ -1,0 +1,123 @@
+// An NVIDIA card as its management library tells it: identity, state and limits at one moment. A plain value,
+// printable as JSON and readable back; each field is a value or the reason why there is none (too old a driver, no
+// permission, not supported by this card, card lost). Units are in the names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "gpu/reading.h"
+
+namespace ridge::gpu {
+
+struct CardProcess {
+  int64_t pid = 0;
+  int64_t memory_bytes = -1;  // -1: not told (in a container, under MIG)
+};
+
+struct Card {
+  int index = 0;  // as the library counts
+  // Why the card as a whole does not answer: lost, needs a reset, no permission; empty: it answers.
+  std::string failure;
+
+  Reading<std::string> name;
+  Reading<std::string> uuid;
+  Reading<std::string> pci_address;         // "0000:3b:00.0", as in /sys/bus/pci/devices
+  Reading<std::string> compute_capability;  // "9.0"
+  Reading<int64_t> memory_total_bytes;
+  Reading<int64_t> memory_used_bytes;  // by all, the driver's own included
+  Reading<int64_t> utilization_percent;
+  Reading<bool> ecc;
+  Reading<int64_t> ecc_corrected;  // errors since the driver started
+  Reading<int64_t> ecc_uncorrected;
+  Reading<int64_t> ecc_corrected_ever;
+  Reading<int64_t> ecc_uncorrected_ever;
+  Reading<int64_t> rows_remapped;  // memory rows replaced by spare ones, ever
+  Reading<bool> row_remap_pending;
+  Reading<bool> row_remap_failed;
+  Reading<bool> persistence;
+  Reading<int64_t> compute_mode;       // 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process
+  Reading<int64_t> performance_state;  // 0 fastest … 15
+  Reading<int64_t> slowdown_bits;      // see gpu/slowdown.h
+  Reading<bool> mig;
+  Reading<int64_t> mig_instances;
+  Reading<int64_t> pcie_generation;
+  Reading<int64_t> pcie_generation_max;  // of card and slot together
+  Reading<int64_t> pcie_width;           // [lanes]
+  Reading<int64_t> pcie_width_max;
+  Reading<int64_t> pcie_replays;  // packets sent again since the driver started
+  Reading<int64_t> temperature_c;
+  Reading<int64_t> slowdown_temperature_c;
+  Reading<int64_t> power_mw;
+  Reading<int64_t> power_limit_mw;  // the one in force
+  Reading<int64_t> power_limit_default_mw;
+  Reading<int64_t> power_limit_min_mw;
+  Reading<int64_t> power_limit_max_mw;
+  Reading<int64_t> energy_mj;  // since the driver started [millijoule]
+  Reading<int64_t> sm_clock_mhz;
+  Reading<int64_t> sm_clock_max_mhz;
+  Reading<int64_t> memory_clock_mhz;
+  Reading<int64_t> memory_clock_max_mhz;
+  std::vector<CardProcess> processes;  // that compute
+};
+
+// Calls visit(name, field) for every Reading of a card, in the order above: the one list that JSON, the tests'
+// stand-in and tables share.
+template <typename CardLike, typename Visit>
+void visit_readings(CardLike& card, Visit&& visit) {
+  visit("name", card.name);
+  visit("uuid", card.uuid);
+  visit("pci_address", card.pci_address);
+  visit("compute_capability", card.compute_capability);
+  visit("memory_total_bytes", card.memory_total_bytes);
+  visit("memory_used_bytes", card.memory_used_bytes);
+  visit("utilization_percent", card.utilization_percent);
+  visit("ecc", card.ecc);
+  visit("ecc_corrected", card.ecc_corrected);
+  visit("ecc_uncorrected", card.ecc_uncorrected);
+  visit("ecc_corrected_ever", card.ecc_corrected_ever);
+  visit("ecc_uncorrected_ever", card.ecc_uncorrected_ever);
+  visit("rows_remapped", card.rows_remapped);
+  visit("row_remap_pending", card.row_remap_pending);
+  visit("row_remap_failed", card.row_remap_failed);
+  visit("persistence", card.persistence);
+  visit("compute_mode", card.compute_mode);
+  visit("performance_state", card.performance_state);
+  visit("slowdown_bits", card.slowdown_bits);
+  visit("mig", card.mig);
+  visit("mig_instances", card.mig_instances);
+  visit("pcie_generation", card.pcie_generation);
+  visit("pcie_generation_max", card.pcie_generation_max);
+  visit("pcie_width", card.pcie_width);
+  visit("pcie_width_max", card.pcie_width_max);
+  visit("pcie_replays", card.pcie_replays);
+  visit("temperature_c", card.temperature_c);
+  visit("slowdown_temperature_c", card.slowdown_temperature_c);
+  visit("power_mw", card.power_mw);
+  visit("power_limit_mw", card.power_limit_mw);
+  visit("power_limit_default_mw", card.power_limit_default_mw);
+  visit("power_limit_min_mw", card.power_limit_min_mw);
+  visit("power_limit_max_mw", card.power_limit_max_mw);
+  visit("energy_mj", card.energy_mj);
+  visit("sm_clock_mhz", card.sm_clock_mhz);
+  visit("sm_clock_max_mhz", card.sm_clock_max_mhz);
+  visit("memory_clock_mhz", card.memory_clock_mhz);
+  visit("memory_clock_max_mhz", card.memory_clock_max_mhz);
+}
+
+// What the library tells of the whole system.
+struct NvidiaSystem {
+  std::string library;  // path or name that was opened
+  Reading<std::string> driver_version;
+  Reading<std::string> cuda_version;  // newest CUDA that the driver can run: "12.4"
+  std::vector<Card> cards;
+};
+
+Json to_json(const Card& card);
+Result<Card> card_from_json(const Json& json);
+Json to_json(const NvidiaSystem& system);
+Result<NvidiaSystem> nvidia_system_from_json(const Json& json);
+
+}  // namespace ridge::gpu

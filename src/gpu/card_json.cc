@@ -1,0 +1,93 @@
+#include <nlohmann/json.hpp>
+
+#include "gpu/card.h"
+
+namespace ridge::gpu {
+namespace {
+
+// A value as it is; a missing one as {"reason": "…"}.
+template <typename T>
+Json reading_json(const Reading<T>& reading) {
+  if (reading) return Json(*reading);
+  return Json{{"reason", reading.reason}};
+}
+
+template <typename T>
+Result<Reading<T>> reading_from_json(const Json& object, const char* key) {
+  auto found = object.find(key);
+  if (found == object.end()) return Reading<T>(Error{Code::kNotFound, "not recorded"});
+  if (found->is_object()) {
+    RIDGE_ASSIGN(std::string reason, json_member_or<std::string>(*found, "reason", "unknown reason"));
+    return Reading<T>(Error{Code::kNotFound, std::move(reason)});
+  }
+  RIDGE_ASSIGN(T value, json_member<T>(object, key));
+  return Reading<T>(std::move(value));
+}
+
+Result<std::vector<CardProcess>> processes_from_json(const Json& json) {
+  std::vector<CardProcess> processes;
+  auto list = json.find("processes");
+  if (list == json.end() || !list->is_array()) return processes;
+  for (const Json& entry : *list) {
+    CardProcess process;
+    RIDGE_ASSIGN(process.pid, json_member<int64_t>(entry, "pid"));
+    RIDGE_ASSIGN(process.memory_bytes, json_member_or<int64_t>(entry, "memory_bytes", -1));
+    processes.push_back(process);
+  }
+  return processes;
+}
+
+}  // namespace
+
+Json to_json(const Card& card) {
+  Json json = {{"index", card.index}};
+  if (!card.failure.empty()) json["failure"] = card.failure;
+  visit_readings(card, [&](const char* name, const auto& reading) { json[name] = reading_json(reading); });
+  json["processes"] = Json::array();
+  for (const CardProcess& process : card.processes)
+    json["processes"].push_back({{"pid", process.pid}, {"memory_bytes", process.memory_bytes}});
+  return json;
+}
+
+Result<Card> card_from_json(const Json& json) {
+  Card card;
+  RIDGE_ASSIGN(int64_t index, json_member<int64_t>(json, "index"));
+  card.index = static_cast<int>(index);
+  RIDGE_ASSIGN(card.failure, json_member_or<std::string>(json, "failure", ""));
+  Status status;
+  visit_readings(card, [&]<typename T>(const char* name, Reading<T>& reading) {
+    Result<Reading<T>> read = reading_from_json<T>(json, name);
+    if (read)
+      reading = *read;
+    else
+      status = read.error();
+  });
+  RIDGE_TRY(status);
+  RIDGE_ASSIGN(card.processes, processes_from_json(json));
+  return card;
+}
+
+Json to_json(const NvidiaSystem& system) {
+  Json json = {{"library", system.library},
+               {"driver_version", reading_json(system.driver_version)},
+               {"cuda_version", reading_json(system.cuda_version)},
+               {"cards", Json::array()}};
+  for (const Card& card : system.cards) json["cards"].push_back(to_json(card));
+  return json;
+}
+
+Result<NvidiaSystem> nvidia_system_from_json(const Json& json) {
+  NvidiaSystem system;
+  RIDGE_ASSIGN(system.library, json_member_or<std::string>(json, "library", ""));
+  RIDGE_ASSIGN(system.driver_version, reading_from_json<std::string>(json, "driver_version"));
+  RIDGE_ASSIGN(system.cuda_version, reading_from_json<std::string>(json, "cuda_version"));
+  auto cards = json.find("cards");
+  if (cards == json.end() || !cards->is_array()) return system;
+  for (const Json& entry : *cards) {
+    RIDGE_ASSIGN(Card card, card_from_json(entry));
+    system.cards.push_back(std::move(card));
+  }
+  return system;
+}
+
+}  // namespace ridge::gpu

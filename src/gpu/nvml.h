@@ -1,0 +1,46 @@
+// NVIDIA's management library (NVML), opened at run time: what cards there are and how they fare. Absent, too old,
+// without permission and lost cards are values with a reason.
+// Not for changing anything on a card. Thread-safe, as the library itself is; a call into a broken driver may hang, so
+// ask from a child process (hw/doctor/bounded.h) where that must not matter.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "gpu/card.h"
+
+namespace ridge::gpu {
+
+struct NvmlLibrary;  // the typed table of functions, nvml.cc
+
+// Move-only owner of the open and initialised library.
+class Nvml {
+ public:
+  // `library`: a path; empty: the environment variable RIDGE_NVML, else libnvidia-ml.so.1 by the loader's search. The
+  // error says whether there is no library (kNotFound: no NVIDIA driver here, or not visible in this container), it is
+  // too old (kUnsupported), or it refuses to start (kUnavailable: module not loaded, versions differ).
+  static Result<Nvml> open(const std::string& library = "");
+
+  Nvml(Nvml&& other) noexcept;
+  Nvml& operator=(Nvml&& other) noexcept;
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  ~Nvml();
+
+  Result<int> count() const;  // of cards that the driver knows, those it lost included
+  // Everything about one card, 0 ≤ index < count(); takes some milliseconds.
+  Card card(int index) const;
+  // The whole system: versions and all cards.
+  NvidiaSystem system() const;
+
+ private:
+  explicit Nvml(std::unique_ptr<NvmlLibrary> library);
+  std::unique_ptr<NvmlLibrary> library_;
+};
+
+// Address as the library writes it ("00000000:3B:00.0") in the form of /sys/bus/pci/devices ("0000:3b:00.0").
+std::string sysfs_pci_address(std::string_view library_address);
+
+}  // namespace ridge::gpu

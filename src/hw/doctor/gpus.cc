@@ -1,0 +1,173 @@
+// GPUs: those on the PCI bus, whether a driver has them and how wide their link is; then, for each maker, what its
+// library or driver tells.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "gpu/card.h"
+#include "hw/doctor/areas.h"
+#include "hw/doctor/nvidia_cards.h"
+#include "hw/doctor/pci_gpus.h"
+#include "hw/proc_text.h"
+
+namespace ridge::hw::doctor {
+namespace {
+
+constexpr const char* kArea = "gpu";
+
+std::string name_of(const PciGpu& gpu) {
+  return fmt::format("{} {} at {}", vendor_name(gpu.vendor), gpu.id, gpu.address);
+}
+
+Finding judge_driver(const PciGpu& gpu) {
+  Finding finding = about(kArea, gpu.address + ".driver", "driver of " + name_of(gpu),
+                          "/sys/bus/pci/devices/" + gpu.address + "/uevent");
+  if (gpu.driver == "vfio-pci") return not_applicable(finding, "vfio-pci: it is given to a virtual machine");
+  if (gpu.driver == "nouveau")
+    return fail(finding, "nouveau: it shows pictures and does not compute",
+                "install NVIDIA's driver and keep nouveau from loading");
+  if (!gpu.driver.empty()) return ok(finding, gpu.driver);
+  if (gpu.display_only) return not_applicable(finding, "no driver; it is the processor's own graphics");
+  switch (gpu.vendor) {
+    case GpuVendor::kNvidia:
+      return fail(finding, "no driver has it",
+                  "install or load the nvidia module (modprobe nvidia), and look at the kernel log: secure boot "
+                  "refuses unsigned modules");
+    case GpuVendor::kAmd:
+      return fail(finding, "no driver has it", "load amdgpu (modprobe amdgpu), and look at the kernel log");
+    case GpuVendor::kIntel:
+      return fail(finding, "no driver has it", "load i915 or xe; a card newer than the kernel needs a newer kernel");
+  }
+  return finding;
+}
+
+std::string link_text(int64_t lanes, double speed) {
+  return fmt::format("x{} at {:g} GT/s ({})", lanes, speed, format_bandwidth(link_bytes_per_s(lanes, speed)));
+}
+
+// The width tells; the speed sinks while a card is idle.
+Finding judge_pci_link(const PciGpu& gpu) {
+  Finding finding =
+      about(kArea, gpu.address + ".link", "PCIe link of " + name_of(gpu), "/sys/bus/pci/devices/" + gpu.address);
+  if (!gpu.width || !gpu.width_max || !gpu.speed || !gpu.speed_max)
+    return not_applicable(finding, "the link is not told: integrated, or a virtual machine");
+  std::string evidence = link_text(*gpu.width, *gpu.speed) + ", could be " + link_text(*gpu.width_max, *gpu.speed_max);
+  if (*gpu.width < *gpu.width_max)
+    return warn(finding, evidence,
+                "seat the card again, check the riser and choose a slot with all lanes: copies to the card take longer "
+                "by the ratio");
+  if (*gpu.speed < *gpu.speed_max)
+    return ok(finding, evidence + "; slower while idle is normal, look again under load");
+  return ok(finding, evidence);
+}
+
+std::optional<double> in_hwmon(const Tree& tree, const std::string& address, std::string_view file) {
+  std::vector<std::string> paths = paths_like(tree, "sys/bus/pci/devices/" + address + "/hwmon/", file);
+  if (paths.empty()) return std::nullopt;
+  std::optional<int64_t> value = number_at(tree, paths.front());
+  if (!value) return std::nullopt;
+  return static_cast<double>(*value);
+}
+
+// amdgpu tells through /sys what the other makers tell through a library. Units: hwmon gives m°C and µW.
+Finding judge_amd_state(const Tree& tree, const PciGpu& gpu) {
+  const std::string folder = "sys/bus/pci/devices/" + gpu.address + "/";
+  Finding finding = about(kArea, gpu.address + ".state", "state of " + name_of(gpu), "/" + folder);
+  std::optional<int64_t> total = number_at(tree, folder + "mem_info_vram_total"),
+                         used = number_at(tree, folder + "mem_info_vram_used");
+  if (!total || !used) return not_applicable(finding, "this driver does not tell its memory");
+  std::string evidence = fmt::format("{} of {} in use", format_bytes(static_cast<double>(*used)),
+                                     format_bytes(static_cast<double>(*total)));
+  if (auto busy = number_at(tree, folder + "gpu_busy_percent")) evidence += fmt::format(", {} % busy", *busy);
+  auto heat = in_hwmon(tree, gpu.address, "/temp1_input"), critical = in_hwmon(tree, gpu.address, "/temp1_crit");
+  if (heat) evidence += fmt::format(", {:.0f} °C", *heat / 1000);
+  if (auto power = in_hwmon(tree, gpu.address, "/power1_average")) evidence += fmt::format(", {:.0f} W", *power / 1e6);
+  if (heat && critical && *heat > *critical - 5000)
+    return warn(finding, evidence + fmt::format(" (critical {:.0f} °C)", *critical / 1000),
+                "look at fans and inlet air");
+  if (*used > *total / 10 && *total > (int64_t{2} << 30))
+    return warn(finding, evidence, "end what holds the memory (rocm-smi --showpids), or plan with what is left");
+  return ok(finding, evidence);
+}
+
+Finding judge_amd_errors(const Tree& tree, const PciGpu& gpu) {
+  const std::string path = "sys/bus/pci/devices/" + gpu.address + "/ras/umc_err_count";
+  Finding finding = about(kArea, gpu.address + ".ecc", "memory errors of " + name_of(gpu), "/" + path);
+  std::optional<std::string> text = text_at(tree, path);
+  if (!text) return not_applicable(finding, "this card or driver counts none");
+  int64_t uncorrected = to_number(line_value(*text, "ue").value_or("")).value_or(0);
+  int64_t corrected = to_number(line_value(*text, "ce").value_or("")).value_or(0);
+  std::string evidence = fmt::format("{} corrected, {} uncorrected", corrected, uncorrected);
+  if (uncorrected > 0)
+    return fail(finding, evidence, "reset the card; replace it if the count grows: results may be wrong");
+  return ok(finding, evidence);
+}
+
+// The run-time library that engines need of a maker: whether the loader finds it.
+Finding judge_runtime(const Tree& tree, GpuVendor vendor) {
+  const char* library = vendor == GpuVendor::kAmd ? "libamdhip64.so" : "libze_loader.so.1";
+  const char* package =
+      vendor == GpuVendor::kAmd ? "ROCm's HIP run-time" : "the Level Zero loader and Intel's compute run-time";
+  Finding finding = about(kArea, fmt::format("{}.runtime", vendor == GpuVendor::kAmd ? "amd" : "intel"),
+                          fmt::format("compute run-time of {}", vendor_name(vendor)), library);
+  std::optional<std::string> answer = line_value(text_at(tree, entry::kLibraries).value_or(""), library);
+  if (!answer) return not_applicable(finding, reason_at(tree, entry::kLibraries));
+  if (*answer == "loaded") return ok(finding, fmt::format("{} can be loaded", library));
+  return warn(finding, *answer, fmt::format("install {}: engines need it to run on this card", package));
+}
+
+// The tool answers, or it hangs, which a sick driver makes it do.
+Finding judge_nvidia_smi(const Tree& tree) {
+  Finding finding = about(kArea, "nvidia-smi", "nvidia-smi", "nvidia-smi -L");
+  if (std::optional<std::string> text = text_at(tree, entry::kNvidiaSmi)) {
+    auto cards = std::count(text->begin(), text->end(), '\n') + 1;
+    return ok(finding, fmt::format("answers, {} line{}", cards, cards == 1 ? "" : "s"));
+  }
+  std::string reason = reason_at(tree, entry::kNvidiaSmi);
+  if (reason.find("not on PATH") != std::string::npos || !tree.missing.contains(entry::kNvidiaSmi))
+    return not_applicable(finding, reason);
+  if (reason.find("did not end") != std::string::npos)
+    return fail(finding, reason,
+                "the driver hangs: look at the kernel log for XID 119 or 79, then reset the card or reboot");
+  return fail(finding, reason, "reinstall or reload the driver for the running kernel, and look at the kernel log");
+}
+
+Findings judge_bus(const Tree& tree, const std::vector<PciGpu>& gpus) {
+  Findings findings;
+  for (const PciGpu& gpu : gpus) {
+    findings.push_back(judge_driver(gpu));
+    if (gpu.display_only) continue;
+    findings.push_back(judge_pci_link(gpu));
+    if (gpu.vendor != GpuVendor::kAmd) continue;
+    findings.push_back(judge_amd_state(tree, gpu));
+    findings.push_back(judge_amd_errors(tree, gpu));
+  }
+  for (GpuVendor vendor : {GpuVendor::kAmd, GpuVendor::kIntel})
+    if (std::any_of(gpus.begin(), gpus.end(),
+                    [&](const PciGpu& gpu) { return gpu.vendor == vendor && !gpu.display_only; }))
+      findings.push_back(judge_runtime(tree, vendor));
+  return findings;
+}
+
+}  // namespace
+
+Findings judge_gpus(const Facts& facts) {
+  const Tree& tree = facts.tree;
+  std::vector<PciGpu> gpus = pci_gpus(tree);
+  Findings findings = judge_bus(tree, gpus);
+  if (gpus.empty())
+    findings.push_back(
+        not_applicable(about(kArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),
+                       "there is none of NVIDIA, AMD or Intel, or the bus is not visible in this container"));
+  bool nvidia =
+      std::any_of(gpus.begin(), gpus.end(), [](const PciGpu& gpu) { return gpu.vendor == GpuVendor::kNvidia; });
+  for (Finding& finding : judge_nvidia_cards(tree, nvidia)) findings.push_back(std::move(finding));
+  if (nvidia || tree.files.contains(entry::kNvidiaSmi) ||
+      reason_at(tree, entry::kNvidiaSmi).find("did not end") != std::string::npos)
+    findings.push_back(judge_nvidia_smi(tree));
+  return findings;
+}
+
+}  // namespace ridge::hw::doctor

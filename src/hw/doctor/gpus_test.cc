@@ -1,0 +1,195 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gpu/card.h"
+#include "gpu/nvml_abi.h"
+#include "hw/doctor/pci_gpus.h"
+#include "hw/doctor/test_facts.h"
+
+namespace ridge::hw::doctor {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string device(const std::string& vendor, const std::string& lines = "",
+                   const std::string& address = "0000:18:00.0") {
+  const std::string folder = "=== sys/bus/pci/devices/" + address + "/";
+  std::string text = folder + "class: 0x030200\n" + folder + "vendor: " + vendor + "\n" + folder + "device: 0x2330\n";
+  size_t begin = 0;
+  while (begin < lines.size()) {
+    size_t end = lines.find('\n', begin);
+    text += folder + lines.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string judged(const std::string& text, std::string_view id) { return found(judge_gpus(facts_of(text)), id); }
+
+// PCIe 4.0 x16: 16 lanes × 16 GT/s × 128/130 / 8 = 31.5 GB/s; 1.0 x1: 2.5 GT/s × 8/10 / 8 = 250 MB/s.
+TEST(PciLink, BandwidthIsLanesTimesTransfersTimesCoding) {
+  EXPECT_NEAR(link_bytes_per_s(16, 16), 31.5e9, 0.02e9);
+  EXPECT_DOUBLE_EQ(link_bytes_per_s(1, 2.5), 250e6);
+}
+
+TEST(PciGpus, FindsAcceleratorsOfThreeMakersOnly) {
+  Facts facts = facts_of(device("0x10de") + device("0x1002", "", "0000:19:00.0") +
+                         device("0x8086", "", "0000:00:02.0") + device("0x1af4", "", "0000:1b:00.0"));
+  facts.tree.files["sys/bus/pci/devices/0000:1c:00.0/class"] = "0x020000";
+  facts.tree.files["sys/bus/pci/devices/0000:1c:00.0/vendor"] = "0x10de";
+  std::vector<PciGpu> gpus = pci_gpus(facts.tree);
+  ASSERT_EQ(gpus.size(), 3u);
+  EXPECT_TRUE(gpus[0].display_only);
+  EXPECT_EQ(gpus[1].vendor, GpuVendor::kNvidia);
+  EXPECT_EQ(gpus[1].id, "10de:2330");
+  EXPECT_EQ(gpus[2].vendor, GpuVendor::kAmd);
+}
+
+TEST(GpuDriver, MissingOrWrongDriverFails) {
+  EXPECT_THAT(judged(device("0x10de"), "gpu.0000:18:00.0.driver"),
+              AllOf(StartsWith("fail: no driver"), HasSubstr("modprobe nvidia")));
+  EXPECT_THAT(judged(device("0x10de", "uevent: DRIVER=nouveau\n"), "gpu.0000:18:00.0.driver"),
+              StartsWith("fail: nouveau"));
+  EXPECT_THAT(judged(device("0x10de", "uevent: DRIVER=vfio-pci\n"), "gpu.0000:18:00.0.driver"),
+              StartsWith("not_applicable: "));
+  EXPECT_THAT(judged(device("0x1002", "uevent: DRIVER=amdgpu\n"), "gpu.0000:18:00.0.driver"), StartsWith("ok: amdgpu"));
+}
+
+TEST(GpuLink, NarrowLinkWarnsAndSlowIdleLinkDoesNot) {
+  const std::string full = "max_link_width: 16\nmax_link_speed: 16.0 GT/s PCIe\n";
+  EXPECT_THAT(judged(device("0x10de", full + "current_link_width: 4\ncurrent_link_speed: 16.0 GT/s PCIe\n"),
+                     "gpu.0000:18:00.0.link"),
+              StartsWith("warn: x4 at 16 GT/s (7.88 GB/s), could be x16"));
+  EXPECT_THAT(judged(device("0x10de", full + "current_link_width: 16\ncurrent_link_speed: 2.5 GT/s PCIe\n"),
+                     "gpu.0000:18:00.0.link"),
+              AllOf(StartsWith("ok: "), HasSubstr("idle")));
+  EXPECT_THAT(judged(device("0x10de", "current_link_width: 0\nmax_link_width: 255\n"), "gpu.0000:18:00.0.link"),
+              StartsWith("not_applicable: "));
+}
+
+TEST(AmdCard, StateErrorsAndRuntimeAreJudged) {
+  const std::string state =
+      "uevent: DRIVER=amdgpu\nmem_info_vram_total: 206141652992\nmem_info_vram_used: 300000000\ngpu_busy_percent: 0\n"
+      "hwmon/hwmon3/temp1_input: 98000\nhwmon/hwmon3/temp1_crit: 100000\nhwmon/hwmon3/power1_average: 140000000\n";
+  EXPECT_THAT(
+      judged(device("0x1002", state), "gpu.0000:18:00.0.state"),
+      AllOf(StartsWith("warn: 286 MiB of 192 GiB in use, 0 % busy, 98 °C, 140 W"), HasSubstr("critical 100 °C")));
+  Facts facts = facts_of(device("0x1002", state));
+  facts.tree.files["sys/bus/pci/devices/0000:18:00.0/ras/umc_err_count"] = "ue: 1\nce: 7\n";
+  facts.tree.files[entry::kLibraries] = "libamdhip64.so: open library libamdhip64.so: cannot open shared object file\n";
+  EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.ecc"), StartsWith("fail: 7 corrected, 1 uncorrected"));
+  EXPECT_THAT(found(judge_gpus(facts), "gpu.amd.runtime"), AllOf(StartsWith("warn: open library"), HasSubstr("HIP")));
+}
+
+gpu::Card card() {
+  gpu::Card card;
+  card.name = std::string("NVIDIA H100 80GB HBM3");
+  card.memory_total_bytes = int64_t{80} << 30;
+  card.memory_used_bytes = int64_t{1} << 20;
+  card.utilization_percent = int64_t{0};
+  card.persistence = true;
+  card.slowdown_bits = int64_t{1};
+  card.compute_mode = int64_t{0};
+  card.mig = false;
+  card.ecc_uncorrected = card.ecc_corrected = int64_t{0};
+  card.pcie_width = card.pcie_width_max = int64_t{16};
+  card.pcie_generation = card.pcie_generation_max = int64_t{5};
+  card.power_limit_mw = card.power_limit_default_mw = int64_t{700000};
+  return card;
+}
+
+Findings judged_card(const gpu::Card& card, const std::string& environment = "") {
+  gpu::NvidiaSystem system;
+  system.cards = {card};
+  Facts facts = facts_of(environment.empty() ? "" : "=== tools/environment: " + environment + "\n");
+  facts.tree.files[entry::kNvml] = dump_json(to_json(system));
+  return judge_gpus(facts);
+}
+
+TEST(NvidiaCard, HealthyCardHasNothingBad) {
+  for (const Finding& finding : judged_card(card()))
+    EXPECT_TRUE(finding.verdict == Verdict::kOk || finding.verdict == Verdict::kNotApplicable)
+        << finding.id << finding.evidence;
+}
+
+TEST(NvidiaCard, SlowdownIsDecodedAndJudgedByItsKind) {
+  auto throttle = [](uint64_t bits) {
+    gpu::Card hot = card();
+    hot.slowdown_bits = static_cast<int64_t>(bits);
+    hot.temperature_c = int64_t{88};
+    return found(judged_card(hot), "gpu.0.throttle");
+  };
+  EXPECT_THAT(throttle(gpu::nvml::kHardwarePowerBrake),
+              AllOf(StartsWith("fail: power brake"), HasSubstr("power supplies")));
+  EXPECT_THAT(throttle(gpu::nvml::kHardwareThermal), AllOf(StartsWith("fail: heat (hardware)"), HasSubstr("88 °C")));
+  EXPECT_THAT(throttle(gpu::nvml::kSoftwareThermal), StartsWith("warn: heat"));
+  EXPECT_THAT(throttle(gpu::nvml::kSoftwarePowerCap), StartsWith("ok: power limit"));
+  EXPECT_THAT(throttle(gpu::nvml::kGpuIdle), StartsWith("ok: idle"));
+}
+
+TEST(NvidiaCard, EveryFaultHasItsFinding) {
+  gpu::Card bad = card();
+  bad.ecc_uncorrected = int64_t{2};
+  bad.persistence = false;
+  bad.compute_mode = int64_t{2};
+  bad.mig = true;
+  bad.mig_instances = int64_t{0};
+  bad.pcie_width = int64_t{4};
+  bad.memory_used_bytes = int64_t{40} << 30;
+  bad.processes = {{4711, int64_t{39} << 30}};
+  bad.power_limit_mw = int64_t{400000};
+  Findings findings = judged_card(bad);
+  EXPECT_THAT(found(findings, "gpu.0.ecc"), StartsWith("fail: "));
+  EXPECT_THAT(found(findings, "gpu.0.persistence"), StartsWith("warn: off"));
+  EXPECT_THAT(found(findings, "gpu.0.compute_mode"), StartsWith("fail: prohibited"));
+  EXPECT_THAT(found(findings, "gpu.0.mig"), StartsWith("fail: on, without an instance"));
+  EXPECT_THAT(found(findings, "gpu.0.link"), StartsWith("warn: generation 5 x4, could be 5 x16"));
+  EXPECT_THAT(found(findings, "gpu.0.use"),
+              AllOf(StartsWith("warn: 40.0 GiB of 80.0 GiB"), HasSubstr("process 4711 with 39.0 GiB")));
+  EXPECT_THAT(found(findings, "gpu.0.power_limit"), StartsWith("warn: 400 W, by default 700 W"));
+}
+
+TEST(NvidiaCard, LostCardIsOneFailure) {
+  gpu::Card lost;
+  lost.failure = "nvmlDeviceGetName: GPU is lost (NVML code 15)";
+  Findings findings = judged_card(lost);
+  EXPECT_THAT(found(findings, "gpu.0.state"),
+              AllOf(StartsWith("fail: nvmlDeviceGetName: GPU is lost"), HasSubstr("XID 79")));
+  EXPECT_EQ(found(findings, "gpu.0.throttle"), "not found");
+}
+
+TEST(NvidiaCard, HiddenCardsFail) {
+  EXPECT_THAT(found(judged_card(card(), "CUDA_VISIBLE_DEVICES=-1"), "gpu.visible"),
+              StartsWith("fail: CUDA_VISIBLE_DEVICES='-1'"));
+  EXPECT_THAT(found(judged_card(card(), "CUDA_VISIBLE_DEVICES=0"), "gpu.visible"), StartsWith("ok: "));
+  EXPECT_THAT(found(judged_card(card()), "gpu.visible"), StartsWith("ok: all 1"));
+}
+
+TEST(NvidiaLibrary, MissingIsAFaultOnlyWithACard) {
+  const std::string missing =
+      "=== missing/tools/nvml: open library libnvidia-ml.so.1: cannot open shared object file\n";
+  EXPECT_THAT(judged(missing, "gpu.nvml"), StartsWith("not_applicable: "));
+  EXPECT_THAT(judged(missing + device("0x10de", "uevent: DRIVER=nvidia\n"), "gpu.nvml"),
+              AllOf(StartsWith("fail: "), HasSubstr("--gpus all")));
+  EXPECT_THAT(judged("=== missing/tools/nvml: NVIDIA's management library did not end within 5 s\n", "gpu.nvml"),
+              StartsWith("fail: "));
+  EXPECT_THAT(
+      judged("=== missing/tools/nvml: nvmlInit_v2: Driver/library version mismatch (NVML code 18)\n", "gpu.nvml"),
+      StartsWith("fail: "));
+}
+
+TEST(NvidiaSmi, ToolThatHangsFails) {
+  EXPECT_THAT(judged("=== missing/tools/nvidia-smi: nvidia-smi did not end within 1 s\n", "gpu.nvidia-smi"),
+              AllOf(StartsWith("fail: "), HasSubstr("the driver hangs")));
+  EXPECT_THAT(judged(device("0x10de") + "=== missing/tools/nvidia-smi: nvidia-smi is not on PATH\n", "gpu.nvidia-smi"),
+              StartsWith("not_applicable: "));
+  EXPECT_THAT(judged("=== tools/nvidia-smi: GPU 0: NVIDIA H100 (UUID: GPU-1)\n", "gpu.nvidia-smi"),
+              StartsWith("ok: answers, 1 line"));
+}
+
+}  // namespace
+}  // namespace ridge::hw::doctor

@@ -1,0 +1,17 @@
+#include "measure/resident.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace ridge::measure {
+
+int64_t resident_bytes() {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "r"), std::fclose);
+  long long total = 0, resident = 0;
+  if (!file || std::fscanf(file.get(), "%lld %lld", &total, &resident) != 2) return 0;
+  return static_cast<int64_t>(resident) * sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace ridge::measure

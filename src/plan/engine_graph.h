@@ -1,0 +1,60 @@
+// What ONNX Runtime makes of a graph on a CPU, as far as memory is concerned: which nodes melt into others, where blocked
+// layouts (NCHWc) and copies between layouts appear, which outputs overwrite inputs, and what is done to weights on loading.
+//
+// An approximation of its optimiser at the level "all" (onnxruntime/core/optimizer: conv_bn_fusion, conv_mul_fusion,
+// conv_activation_fusion, gelu_fusion, quick_gelu_fusion, matmul_add_fusion, gemm_activation_fusion, nchwc_transformer),
+// made from the file alone; ONNX Runtime itself is not asked. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/graph.h"
+
+namespace ridge::plan {
+
+struct EngineTraits {
+  int64_t block = 16;  // channels of a block of NCHWc: 16 with AVX-512, 8 with AVX; 0: no blocked kernels
+};
+
+struct EngineStep {
+  std::string op;
+  std::vector<int> reads, writes;  // index into EngineGraph::tensors
+  bool view = false;               // the first output shows the memory of the first read
+  std::vector<int> may_overwrite;  // reads whose memory the first output may take if nothing else needs it
+  int64_t workspace_bytes = 0;     // only while it runs
+};
+
+struct EngineTensor {
+  int64_t bytes = 0;
+  int shape = -1;                      // equal numbers, equal shapes; -1: not known
+  bool input = false, output = false;  // of the model
+};
+
+// Weights, in the order in which loading works on them. `id`: index into Graph::tensors, or beyond for a new weight.
+struct EngineWeight {
+  int id = 0;
+  int64_t bytes = 0;        // before
+  int64_t after_bytes = 0;  // in the new form
+  int from = -1;            // made of this weight; -1: of itself
+};
+struct EngineWeights {
+  std::vector<EngineWeight> stored;    // as the file has them
+  std::vector<EngineWeight> computed;  // made by nodes whose inputs are all constant, while loading
+  std::vector<EngineWeight> folded;    // of convolutions that take in a normalisation or a factor
+  std::vector<EngineWeight> blocked;   // of convolutions, into NCHWc
+  std::vector<EngineWeight> packed;    // of matrix products, for the kernel; the old one goes
+};
+
+struct EngineGraph {
+  std::vector<EngineTensor> tensors;
+  std::vector<EngineStep> steps;
+  EngineWeights weights;
+  int64_t nodes = 0;  // of the file
+  bool known = true;  // false: some shapes are unknown; their tensors count as nothing
+};
+
+EngineGraph engine_graph(const model::Graph& graph, const EngineTraits& traits);
+
+}  // namespace ridge::plan

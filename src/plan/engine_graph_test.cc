@@ -1,0 +1,88 @@
+#include "plan/engine_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "cost/test_graph.h"
+
+namespace ridge::plan {
+namespace {
+
+using cost::testing::GraphBuilder;
+constexpr EngineTraits kAvx512{16};
+
+std::vector<std::string> ops(const EngineGraph& graph) {
+  std::vector<std::string> names;
+  for (const EngineStep& step : graph.steps) names.push_back(step.op);
+  return names;
+}
+using Ops = std::vector<std::string>;
+
+TEST(EngineGraph, NormalisationAndActivationMeltIntoTheConvolution) {
+  GraphBuilder g;
+  int y = g.node("Conv", {g.input("x", {1, 3, 8, 8}), g.weight("w", {32, 3, 3, 3})}, {1, 32, 8, 8});
+  int z =
+      g.node("BatchNormalization",
+             {y, g.weight("s", {32}), g.weight("b", {32}), g.weight("m", {32}), g.weight("v", {32})}, {1, 32, 8, 8});
+  EngineGraph engine = engine_graph(g.finish({g.node("Relu", {z}, {1, 32, 8, 8})}), kAvx512);
+  EXPECT_EQ(ops(engine), Ops({"Conv", "ReorderOutput"}));
+  ASSERT_EQ(engine.weights.folded.size(), 1U);
+  EXPECT_EQ(engine.weights.folded[0].bytes, 32 * 3 * 9 * 4);
+}
+
+TEST(EngineGraph, BlockedWeightsArePaddedToWholeBlocks) {
+  GraphBuilder g;
+  int y = g.node("Conv", {g.input("x", {1, 20, 8, 8}), g.weight("w", {40, 20, 1, 1})}, {1, 40, 8, 8});
+  EngineGraph engine = engine_graph(g.finish({y}), kAvx512);
+  ASSERT_EQ(engine.weights.blocked.size(), 1U);
+  EXPECT_EQ(engine.weights.blocked[0].bytes, 40 * 20 * 4);
+  EXPECT_EQ(engine.weights.blocked[0].after_bytes, 48 * 32 * 4);
+  EXPECT_EQ(ops(engine), Ops({"ReorderInput", "Conv", "ReorderOutput"}));
+  EXPECT_EQ(ops(engine_graph(g.finish({y}), {0})), Ops({"Conv"}));
+}
+
+// Two convolutions and their sum: the second adds the first's result in its memory.
+TEST(EngineGraph, TheLaterConvolutionAddsInPlace) {
+  GraphBuilder g;
+  int x = g.node("Conv", {g.input("x", {1, 3, 8, 8}), g.weight("w", {32, 3, 3, 3})}, {1, 32, 8, 8});
+  int y = g.node("Conv", {x, g.weight("v", {32, 32, 3, 3})}, {1, 32, 8, 8});
+  EngineGraph engine = engine_graph(g.finish({g.node("Add", {y, x}, {1, 32, 8, 8})}), kAvx512);
+  ASSERT_EQ(ops(engine), Ops({"Conv", "Conv", "ReorderOutput"}));
+  EXPECT_EQ(engine.steps[1].may_overwrite, engine.steps[0].writes);
+}
+
+TEST(EngineGraph, GeluWithItsBiasIsOneStep) {
+  GraphBuilder g;
+  int x = g.node("MatMul", {g.input("x", {1, 8, 64}), g.weight("w", {64, 64})}, {1, 8, 64});
+  int biased = g.node("Add", {x, g.weight("b", {64})}, {1, 8, 64});
+  int scaled = g.node("Div", {biased, g.weight("root", {})}, {1, 8, 64});
+  int plus = g.node("Add", {g.node("Erf", {scaled}, {1, 8, 64}), g.weight("one", {})}, {1, 8, 64});
+  int product = g.node("Mul", {biased, plus}, {1, 8, 64});
+  EngineGraph engine = engine_graph(g.finish({g.node("Mul", {product, g.weight("half", {})}, {1, 8, 64})}), kAvx512);
+  EXPECT_EQ(ops(engine), Ops({"MatMul", "BiasGelu"}));
+  EXPECT_EQ(engine.steps[1].reads, engine.steps[0].writes);
+}
+
+TEST(EngineGraph, SwishIsOneStep) {
+  GraphBuilder g;
+  int x = g.node("MatMul", {g.input("x", {1, 8, 64}), g.weight("w", {64, 64})}, {1, 8, 64});
+  int y = g.node("Mul", {x, g.node("Sigmoid", {x}, {1, 8, 64})}, {1, 8, 64});
+  EXPECT_EQ(ops(engine_graph(g.finish({y}), kAvx512)), Ops({"MatMul", "QuickGelu"}));
+}
+
+// 100 columns are packed as 112 (whole columns of 16).
+TEST(EngineGraph, MatricesArePackedIntoWholeColumnsOfSixteen) {
+  GraphBuilder g;
+  int y = g.node("MatMul", {g.input("x", {4, 64}), g.weight("w", {64, 100})}, {4, 100});
+  EngineGraph engine = engine_graph(g.finish({y}), kAvx512);
+  ASSERT_EQ(engine.weights.packed.size(), 1U);
+  EXPECT_EQ(engine.weights.packed[0].after_bytes, 64 * 112 * 4);
+}
+
+TEST(EngineGraph, PlainConvolutionsNeedRoomForTheirWindows) {
+  GraphBuilder g;
+  int y = g.node("Conv", {g.input("x", {1, 3, 8, 8}), g.weight("w", {4, 3, 3, 3})}, {1, 4, 8, 8});
+  EXPECT_EQ(engine_graph(g.finish({y}), {0}).steps[0].workspace_bytes, 3 * 9 * 64 * 4);
+}
+
+}  // namespace
+}  // namespace ridge::plan

@@ -1,0 +1,362 @@
+// Draws the plan that lies in the element "plan". Text from outside reaches the page by textContent only. Numbers keep their
+// value in data-value beside what is shown; nothing is computed but shares for the size of a dot.
+'use strict';
+(() => {
+const plan = JSON.parse(document.getElementById('plan').textContent);
+const chinese = document.documentElement.lang.startsWith('zh');
+
+const kChinese = {
+  'what it costs, and the least time this device needs': '模型的开销,以及该设备所需的最短时间',
+  'Summary': '概要', 'Roofline': '屋顶线', 'Memory over time': '内存随时间的变化', 'Batch': '批量',
+  'Prediction error': '预测误差', 'Load': '负载', 'Energy and cost': '能耗与成本', 'Layers': '各层', 'Notes': '说明',
+  'batch': '批量', 'threads': '线程', 'FLOPs': '浮点运算', 'multiply-adds': '乘加', 'parameters': '参数', 'weights': '权重',
+  'bytes': '字节', 'peak activations': '激活峰值', 'memory': '内存', 'intensity': '计算强度', 'ridge point': '脊点',
+  'bound': '下界', 'estimate': '估计', 'at most': '至多', 'limited by': '受限于', 'compute': '计算', 'unknown': '未知',
+  'device memory': '设备内存', 'measured': '实测', 'datasheet': '数据手册', 'derived': '推导', 'assumed': '假定',
+  'layer': '层', 'operator': '算子', 'limiter': '受限于', 'rows/s': '行/秒', 'latency': '延迟', 'throughput': '吞吐量',
+  'origin': '来源', 'figure': '项目', 'value': '数值', 'source': '出处', 'live activations': '存活的激活',
+  'node, in the order of the file': '节点,按文件中的次序', 'arithmetic intensity [FLOP/byte]': '计算强度 [FLOP/byte]',
+  'Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory.':
+    '每个点是一层,位置由其下界决定,大小为其在下界总和中的占比。位于斜线之上的层,其数据停留在更近的存储中。',
+  'Bytes of activations that live while each node runs, each freed after its last use.': '每个节点运行时存活的激活字节数,最后一次使用后即释放。',
+  'At the bound: no engine on this device is faster.': '以下界计:该设备上没有引擎能更快。',
+  'does not fit': '放不下', 'predicted': '预测', 'error': '误差',
+  'least time for the arithmetic': '计算所需的最短时间', 'least time for the memory': '访存所需的最短时间', 'given': '给定',
+  'rows that arrive': '到达的行', 'goal for p99': 'p99 目标', 'busy at most': '最高占用', 'time of one run': '一次运行的时间',
+  'instances': '实例', 'utilisation': '利用率', 'instances per machine': '每台机器的实例', 'machines': '机器', 'mean wait': '平均等待',
+  '99th percentile of the wait': '等待的第 99 百分位', '99th percentile of the answer': '应答的第 99 百分位',
+  'rows while at work': '工作时的行数', 'energy per row': '每行能耗', 'energy per million rows, at the meter': '每百万行能耗(电表处)',
+  'renting, per million rows': '租用,每百万行', 'owning, per million rows': '自有,每百万行', 'renting, per hour': '租用,每小时',
+  'owning, per hour': '自有,每小时', 'break-even': '盈亏平衡', 'months': '个月', 'power': '功率', 'load factor': '负载系数',
+  'idle factor': '空闲系数', 'pue': 'PUE', 'electricity': '电价', 'years': '折旧年限', 'staff share': '人员占比', 'rented share': '租用时间占比',
+  'price': '价格', 'hour': '每小时价格',
+};
+const say = text => (chinese && kChinese[text]) || text;
+
+// ---------------------------------------------------------------- numbers as people read them (base/units.h)
+const digits = value => {
+  if (value === 0) return '0';
+  const size = Math.floor(Math.log10(Math.abs(value)));
+  return value.toFixed(Math.max(0, 2 - size));
+};
+const scaled = (value, unit, base, prefixes) => {
+  let step = 0;
+  while (Math.abs(value) >= base && step + 1 < prefixes.length) { value /= base; ++step; }
+  return digits(value) + ' ' + prefixes[step] + unit;
+};
+const decimal = unit => value => scaled(value, unit, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E']).trim();
+const bytes = value => scaled(value, 'B', 1024, ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi']);
+const milliseconds = value =>
+  value >= 1000 ? digits(value / 1000) + ' s' : value >= 1 ? digits(value) + ' ms'
+  : value >= 1e-3 ? digits(value * 1e3) + ' µs' : digits(value * 1e6) + ' ns';
+const flops = decimal('FLOP'), rate = decimal('FLOP/s'), count = decimal(''), bandwidth = decimal('B/s');
+const intensity = value => digits(value) + ' FLOP/byte';
+const rowsPerSecond = value => Number(value.toPrecision(4)) + ' ' + say('rows/s');
+
+// ---------------------------------------------------------------- elements
+const make = (tag, text, attributes = {}, ...children) => {
+  const element = document.createElement(tag);
+  if (text !== null && text !== undefined) element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+};
+const page = document.getElementById('page');
+const section = (id, title, ...children) => make('section', null, {id}, make('h2', say(title)), ...children);
+const quiet = text => make('p', say(text), {class: 'quiet'});
+// A number that keeps its value and the member of the JSON it comes from.
+const number = (tag, value, show, member, attributes = {}) =>
+  make(tag, value === null || value === undefined ? '-' : show(value),
+       value === null || value === undefined ? attributes : {...attributes, 'data-member': member, 'data-value': value});
+const table = (head, rows) => {
+  const line = (cells, tag) => {
+    const row = make('tr');
+    for (const cell of cells)
+      row.append(cell instanceof Element ? cell : make(tag, cell));
+    return row;
+  };
+  return make('div', null, {class: 'scroll'},
+              make('table', null, {}, make('thead', null, {}, line(head.map(name =>
+                name.startsWith('#') ? make('th', say(name.slice(1)), {class: 'number'}) : say(name)), 'th')),
+              make('tbody', null, {}, ...rows.map(row => line(row, 'td')))));
+};
+const originCell = origin => make('td', say(origin), {class: 'origin'});
+
+// ---------------------------------------------------------------- parts
+const throughput = plan.bound_ms > 0 ? 1000 * plan.batch / plan.bound_ms : 0;
+
+function header() {
+  const device = plan.device;
+  const threads = device.kind === 'cpu' ? ` · ${plan.threads} ${say('threads')}` : '';
+  return [
+    make('h1', plan.model),
+    make('p', `${say('batch')} ${plan.batch} · ${plan.precision} · ${device.name}${threads} (${say(device.origin)})`),
+    quiet('what it costs, and the least time this device needs'),
+  ];
+}
+
+function figures() {
+  const figure = (name, value, show, member, note) =>
+    make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', value, show, member),
+         make('span', note, {class: 'quiet'}));
+  const cards = [figure('bound', plan.bound_ms, milliseconds, 'bound_ms', `${say('limited by')} ${say(plan.limiter)}`)];
+  if (plan.estimate_ms) cards.push(figure('estimate', plan.estimate_ms, milliseconds, 'estimate_ms', ''));
+  cards.push(figure('FLOPs', plan.flops, flops, 'flops', ''), figure('parameters', plan.params, count, 'params', ''),
+             figure('memory', plan.memory_bytes.inference, bytes, 'memory_bytes.inference', ''),
+             figure('ridge point', plan.ridge_point, intensity, 'ridge_point', say(plan.device.origin)));
+  return make('div', null, {class: 'figures'}, ...cards);
+}
+
+function summary() {
+  const limits = plan.device.origin;
+  const rows = [
+    ['FLOPs', plan.flops, flops, 'flops', 'derived'], ['multiply-adds', plan.macs, count, 'macs', 'derived'],
+    ['parameters', plan.params, count, 'params', 'derived'], ['weights', plan.weight_bytes, bytes, 'weight_bytes', 'derived'],
+    ['bytes', plan.bytes, bytes, 'bytes', 'derived'],
+    ['peak activations', plan.peak_activation_bytes, bytes, 'peak_activation_bytes', 'derived'],
+    ['memory', plan.memory_bytes.inference, bytes, 'memory_bytes.inference', 'derived'],
+    ['device memory', plan.device.memory_bytes, bytes, 'device.memory_bytes', limits],
+    ['ridge point', plan.ridge_point, intensity, 'ridge_point', limits],
+    ['least time for the arithmetic', plan.compute_bound_ms, milliseconds, 'compute_bound_ms', 'derived'],
+    ['least time for the memory', plan.memory_bound_ms, milliseconds, 'memory_bound_ms', 'derived'],
+    ['bound', plan.bound_ms, milliseconds, 'bound_ms', 'derived'],
+  ];
+  if (plan.estimate_ms) rows.push(['estimate', plan.estimate_ms, milliseconds, 'estimate_ms', 'derived']);
+  const body = rows.map(([name, value, show, member, origin]) =>
+    [say(name), number('td', value, show, member, {class: 'number'}), originCell(origin)]);
+  body.push([say('at most'), make('td', rowsPerSecond(throughput), {class: 'number'}), originCell('derived')]);
+  return section('summary', 'Summary', table(['figure', '#value', 'origin'], body));
+}
+
+const running = plan.layers.filter(layer => layer.runs !== false);
+const summed = running.reduce((sum, layer) => sum + layer.bound_ms, 0);
+
+const colours = () => {
+  const style = getComputedStyle(document.documentElement);
+  const of = name => style.getPropertyValue('--' + name).trim();
+  return {text: of('text'), quiet: of('quiet'), line: of('line'), compute: of('compute'), memory: of('memory'),
+          other: of('other'), accent: of('accent'), panel: of('panel')};
+};
+const faded = colour => colour + 'b0';
+const drawings = [];  // functions that make a Chart from the colours of the moment
+const canvas = (id, low) => {
+  const element = make('canvas', null, {id, role: 'img'});
+  return [element, make('div', null, {class: low ? 'chart low' : 'chart'}, element)];
+};
+const draw = (element, configure) => drawings.push(c => new Chart(element, configure(c)));
+
+const axis = (c, title, extra = {}) => ({
+  title: {display: true, text: say(title), color: c.quiet}, grid: {color: c.line}, ticks: {color: c.quiet}, ...extra,
+  ...(extra.ticks ? {ticks: {color: c.quiet, ...extra.ticks}} : {}),
+});
+const plain = (c, scales, tooltip, legend = true) => ({
+  responsive: true, maintainAspectRatio: false, animation: false, parsing: false, normalized: true, scales,
+  plugins: {legend: {display: legend, labels: {color: c.text, boxWidth: 14}}, tooltip},
+});
+// Of a logarithmic axis only the powers of ten.
+const decades = show => ({callback: value => Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6) ? show(value) : ''});
+
+function roofline() {
+  const dots = running.filter(layer => layer.flops > 0 && layer.intensity > 0 && layer.bound_ms > 0)
+    .map(layer => ({x: layer.intensity, y: 1000 * layer.flops / layer.bound_ms, layer}));
+  if (dots.length === 0 || !(plan.ridge_point > 0)) return null;
+  const left = Math.min(plan.ridge_point / 10, ...dots.map(dot => dot.x)) / 1.3;
+  const right = Math.max(plan.ridge_point * 10, ...dots.map(dot => dot.x)) * 1.3;
+  const top = 2.5 * Math.max(plan.peak_flops_per_s, ...dots.map(dot => dot.y));
+  const bottom = Math.min(plan.peak_flops_per_s / 100, ...dots.map(dot => dot.y)) / 2.5;
+  const [element, box] = canvas('roofline-chart', false);
+  element.dataset.dots = dots.length;
+  const roofs = plan.roofs.map((roof, index) => {
+    const ridge = plan.peak_flops_per_s / roof.bytes_per_s;
+    const at = x => ({x, y: Math.min(plan.peak_flops_per_s, x * roof.bytes_per_s)});
+    const outermost = index + 1 === plan.roofs.length;
+    return {label: `${roof.level} ${bandwidth(roof.bytes_per_s)}`, outermost,
+            data: [at(left), at(Math.min(Math.max(ridge, left), right)), at(right)]};
+  });
+  draw(element, c => {
+    const cloud = (limiter, colour) => ({
+      type: 'scatter', label: say(limiter), data: dots.filter(dot => dot.layer.limiter === limiter),
+      backgroundColor: faded(colour), borderColor: colour,
+      pointRadius: context => context.raw ? 3 + 14 * Math.sqrt(context.raw.layer.bound_ms / summed) : 3,
+      pointHoverRadius: context => context.raw ? 5 + 14 * Math.sqrt(context.raw.layer.bound_ms / summed) : 5,
+    });
+    const lines = roofs.map(roof => ({
+      type: 'line', label: roof.label, data: roof.data, borderColor: roof.outermost ? c.text : c.quiet,
+      borderWidth: roof.outermost ? 2 : 1, borderDash: roof.outermost ? [] : [4, 4], pointRadius: 0, pointHitRadius: 0, tension: 0,
+    }));
+    const about = layer => {
+      const lines = [layer.name, layer.op, flops(layer.flops), bytes(layer.bytes), intensity(layer.intensity),
+                     `${say('bound')} ${milliseconds(layer.bound_ms)}, ${say('limited by')} ${say(layer.limiter)}`];
+      if (layer.estimate_ms) lines.push(`${say('estimate')} ${milliseconds(layer.estimate_ms)}`);
+      return lines;
+    };
+    return {
+      type: 'scatter',
+      data: {datasets: [cloud('compute', c.compute), cloud('memory', c.memory), ...lines]},
+      options: plain(c, {
+        x: axis(c, 'arithmetic intensity [FLOP/byte]',
+                {type: 'logarithmic', min: left, max: right, ticks: {maxRotation: 0, ...decades(value => value.toString())}}),
+        y: axis(c, 'FLOP/s', {type: 'logarithmic', min: bottom, max: top, ticks: decades(rate)}),
+      }, {filter: item => item.raw.layer !== undefined, callbacks: {label: item => about(item.raw.layer)}}),
+    };
+  });
+  return section('roofline', 'Roofline', box,
+    quiet('Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory.'));
+}
+
+function memory() {
+  const nodes = running.filter(layer => layer.live_bytes !== undefined);
+  if (nodes.length === 0) return null;
+  const [element, box] = canvas('memory-chart', true);
+  element.dataset.points = nodes.length;
+  const points = nodes.map((layer, index) => ({x: index + 1, y: layer.live_bytes, layer}));
+  draw(element, c => ({
+    type: 'line',
+    data: {datasets: [{label: say('live activations'), data: points, stepped: 'middle', pointRadius: 0, pointHitRadius: 8,
+                       borderWidth: 1.5, borderColor: c.accent, backgroundColor: c.accent + '40', fill: true}]},
+    options: plain(c, {
+      x: axis(c, 'node, in the order of the file', {type: 'linear', min: 1, max: Math.max(2, nodes.length)}),
+      y: axis(c, 'bytes', {beginAtZero: true, ticks: {callback: bytes}}),
+    }, {callbacks: {title: items => items[0].raw.layer.name, label: item => `${item.raw.layer.op}: ${bytes(item.raw.y)}`}}, false),
+  }));
+  return section('memory', 'Memory over time', box,
+    quiet('Bytes of activations that live while each node runs, each freed after its last use.'));
+}
+
+function curve() {
+  if (!plan.curve) return null;
+  const [element, box] = canvas('curve-chart', true);
+  element.dataset.points = plan.curve.length;
+  draw(element, c => {
+    const line = (label, colour, axisName, value) => ({
+      label: say(label), yAxisID: axisName, borderColor: colour, backgroundColor: colour, borderWidth: 2, pointRadius: 3,
+      data: plan.curve.filter(point => value(point)).map(point => ({x: point.batch, y: value(point)}))});
+    const lines = [line('throughput', c.accent, 'y', point => point.throughput_per_s),
+                   line('latency', c.memory, 'y1', point => point.bound_ms)];
+    if (plan.curve.some(point => point.estimate_ms)) lines.push(line('estimate', c.compute, 'y1', point => point.estimate_ms));
+    return {
+      type: 'line', data: {datasets: lines},
+      options: plain(c, {
+        x: axis(c, 'batch', {type: 'logarithmic', ticks: {callback: String, autoSkip: true, maxRotation: 0},
+                             afterBuildTicks: scale => { scale.ticks = plan.curve.map(point => ({value: point.batch})); }}),
+        y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
+        y1: axis(c, 'latency', {position: 'right', beginAtZero: true, grid: {drawOnChartArea: false}, ticks: {callback: milliseconds}}),
+      }, {callbacks: {label: item => `${item.dataset.label}: ${item.dataset.yAxisID === 'y' ? rowsPerSecond(item.raw.y) : milliseconds(item.raw.y)}`}}),
+    };
+  });
+  const rows = plan.curve.map((point, i) => [
+    number('td', point.batch, String, `curve.${i}.batch`, {class: 'number'}),
+    number('td', point.bound_ms, milliseconds, `curve.${i}.bound_ms`, {class: 'number'}),
+    number('td', point.throughput_per_s, rowsPerSecond, `curve.${i}.throughput_per_s`, {class: 'number'}),
+    number('td', point.memory_bytes, bytes, `curve.${i}.memory_bytes`, {class: 'number'}),
+    say(point.fits === false ? 'does not fit' : point.limiter)]);
+  return section('curve', 'Batch', box, quiet('At the bound: no engine on this device is faster.'),
+                 table(['#batch', '#bound', '#at most', '#memory', 'limiter'], rows));
+}
+
+function predictions() {
+  const ledger = plan.predictions;
+  if (!Array.isArray(ledger) || ledger.length === 0) return null;
+  const [element, box] = canvas('predictions-chart', true);
+  element.dataset.points = ledger.length;
+  const all = ledger.flatMap(entry => [entry.predicted_ms, entry.measured_ms]);
+  const ends = [Math.min(...all) / 1.5, Math.max(...all) * 1.5];
+  draw(element, c => {
+    const along = (label, factor, dash) => ({type: 'line', label, borderColor: c.quiet, borderDash: dash, borderWidth: 1, pointRadius: 0,
+                                             pointHitRadius: 0, data: ends.map(x => ({x, y: x * factor}))});
+    return {
+      type: 'scatter',
+      data: {datasets: [{label: say('predicted'), backgroundColor: faded(c.accent), pointRadius: 4,
+                         data: ledger.map(entry => ({x: entry.measured_ms, y: entry.predicted_ms, entry}))},
+                        along('=', 1, []), along('+10 %', 1.1, [4, 4]), along('−10 %', 0.9, [4, 4])]},
+      options: plain(c, {
+        x: axis(c, 'measured', {type: 'logarithmic', min: ends[0], max: ends[1], ticks: decades(milliseconds)}),
+        y: axis(c, 'predicted', {type: 'logarithmic', min: ends[0], max: ends[1], ticks: decades(milliseconds)}),
+      }, {filter: item => item.raw.entry !== undefined,
+          callbacks: {label: item => `${item.raw.entry.model}: ${milliseconds(item.raw.y)} / ${milliseconds(item.raw.x)}`}}),
+    };
+  });
+  return section('predictions', 'Prediction error', box);
+}
+
+// Rows of [name, value, how it is shown, member, origin, source], without those that have no value.
+function properties(id, title, rows, ...more) {
+  const body = rows.filter(([, value]) => value !== null && value !== undefined).map(([name, value, show, member, origin, source]) =>
+    [say(name), number('td', value, show, member, {class: 'number'}), originCell(origin), source || '']);
+  return section(id, title, table(['figure', '#value', 'origin', 'source'], body), ...more);
+}
+const percent = value => digits(100 * value) + ' %';
+const dollars = value => Number(value.toPrecision(4)) + ' $';
+
+function load() {
+  const answer = plan.load;
+  if (!answer) return null;
+  const of = (name, member, show, origin = 'derived', source = '') =>
+    [name, member.split('.').reduce((value, part) => value === null || value === undefined ? value : value[part], answer), show,
+     'load.' + member, origin, source];
+  return properties('load', 'Load', [
+    of('rows that arrive', 'goal.rows_per_s', rowsPerSecond, 'given'), of('goal for p99', 'goal.p99_ms', milliseconds, 'given'),
+    of('busy at most', 'goal.most_utilisation', percent, 'assumed'), of('batch', 'batch', String, ''),
+    of('time of one run', 'service_ms', milliseconds, '', answer.basis), of('instances', 'instances', String),
+    of('utilisation', 'utilisation', percent), of('instances per machine', 'instances_per_machine', String, ''),
+    of('machines', 'machines', String), of('mean wait', 'mean_wait_ms', milliseconds), of('99th percentile of the wait', 'p99_wait_ms', milliseconds),
+    of('99th percentile of the answer', 'p99_ms', milliseconds)],
+    ...(answer.met ? [] : [make('p', answer.reason, {class: 'warn'})]));
+}
+
+function cost() {
+  const answer = plan.cost;
+  if (!answer) return null;
+  const of = (name, member, show, origin = 'derived', source = '') => [name, answer[member], show, 'cost.' + member, origin, source];
+  const given = Object.entries(answer.inputs).map(([name, input]) =>
+    [name.replaceAll('_', ' '), input.value, value => `${Number(value.toPrecision(4))} ${input.unit}`, `cost.inputs.${name}.value`,
+     input.origin, input.source]);
+  return properties('cost', 'Energy and cost', [
+    of('batch', 'batch', String, ''), of('time of one run', 'service_ms', milliseconds, '', answer.basis),
+    of('rows while at work', 'rows_per_s', rowsPerSecond), of('energy per row', 'joules_per_row', value => digits(value) + ' J'),
+    of('energy per million rows, at the meter', 'kwh_per_million', value => digits(value) + ' kWh'),
+    of('renting, per million rows', 'renting_usd_per_million', dollars), of('owning, per million rows', 'owning_usd_per_million', dollars),
+    of('renting, per hour', 'renting_usd_per_hour', dollars), of('owning, per hour', 'owning_usd_per_hour', dollars),
+    of('break-even', 'break_even_months', value => `${digits(value)} ${say('months')}`), ...given],
+    ...(answer.verdict ? [make('p', answer.verdict)] : []));
+}
+
+function layers() {
+  const order = plan.layers.map((layer, index) => [layer, index]).filter(([layer]) => layer.runs !== false)
+    .sort((a, b) => b[0].bound_ms - a[0].bound_ms);
+  const rows = order.map(([layer, index]) => [
+    make('td', layer.name, {class: 'name'}), layer.op,
+    number('td', layer.flops, flops, `layers.${index}.flops`, {class: 'number'}),
+    number('td', layer.bytes, bytes, `layers.${index}.bytes`, {class: 'number'}),
+    number('td', layer.intensity, digits, `layers.${index}.intensity`, {class: 'number'}),
+    number('td', layer.bound_ms, milliseconds, `layers.${index}.bound_ms`, {class: 'number'}), say(layer.limiter)]);
+  const list = table(['layer', 'operator', '#FLOPs', '#bytes', '#intensity', '#bound', 'limiter'], rows);
+  const whole = section('layers', 'Layers', make('details', null, rows.length <= 30 ? {open: ''} : {}, make('summary', String(rows.length)), list));
+  whole.classList.add('long');
+  return whole;
+}
+
+function notes() {
+  if (!plan.notes || plan.notes.length === 0) return null;
+  return section('notes', 'Notes', make('ul', null, {}, ...plan.notes.map(note => make('li', note))));
+}
+
+const there = parts => parts.filter(part => part);
+const side = parts => make('div', null, {class: there(parts).length > 1 ? 'side' : ''}, ...there(parts));
+page.append(...there([
+  ...header(), figures(), roofline(), side([memory(), predictions()]), curve(), summary(),
+  load(), cost(), layers(), notes(),
+]));
+
+let charts = [];
+const redraw = () => {
+  for (const chart of charts) chart.destroy();
+  const c = colours();
+  charts = drawings.map(drawing => drawing(c));
+};
+redraw();
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+addEventListener('beforeprint', () => { redraw(); for (const chart of charts) chart.resize(); });
+addEventListener('afterprint', () => { redraw(); });
+document.documentElement.dataset.ready = 'yes';
+})();

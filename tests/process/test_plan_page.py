@@ -1,0 +1,140 @@
+"""ctest: timeout 300
+
+`ridge plan --html` in a real browser: opened from a file with the network cut, figures as in the JSON, charts drawn, no wider
+than the window on a desktop and on a phone, and no name of a node that becomes markup.
+"""
+
+import json
+import os
+import subprocess
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import browser
+
+RIDGE = os.environ["RIDGE"]
+HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&'\""
+
+
+def write_model(path):
+    """Two products with a name that tries to leave its place, and an addition whose bytes limit it."""
+    def value(name, shape):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    weights = [helper.make_tensor(name, TensorProto.FLOAT, [64, 64], [0.5] * 64 * 64) for name in ("w1", "w2")]
+    nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], name=HOSTILE),
+             helper.make_node("Relu", ["a"], ["b"], name="relu"),
+             helper.make_node("MatMul", ["b", "w2"], ["c"], name="second"),
+             helper.make_node("Add", ["c", "a"], ["y"], name="sum")]
+    graph = helper.make_graph(nodes, "g", [value("x", ["batch", 64])], [value("y", ["batch", 64])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """(page, plan): a page and the object that it was drawn from."""
+    folder = tmp_path_factory.mktemp("page")
+    write_model(folder / "model.onnx")
+    command = [RIDGE, "plan", "model.onnx", "--device", "RTX 4090", "--batch", "1..64", "--rps", "1000", "--cost",
+               "--price-usd", "2000", "--html", "plan.html", "--json"]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=120)
+    return folder / "plan.html", json.loads(done.stdout)
+
+
+def opened(page, path):
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=30000, state="attached")
+
+
+def member(plan, path):
+    value = plan
+    for name in path.split("."):
+        value = value[int(name)] if isinstance(value, list) else value[name]
+    return value
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_error_no_request_and_no_wider_than_the_window(written, width):
+    with browser.page(width) as (page, complaints):
+        opened(page, written[0])
+        assert complaints == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_figures_are_those_of_the_plan(written):
+    path, plan = written
+    with browser.page(1280) as (page, _):
+        opened(page, path)
+        shown = page.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
+    assert {"bound_ms", "flops", "params", "memory_bytes.inference", "curve.6.throughput_per_s", "cost.joules_per_row",
+            "layers.0.flops", "load.utilisation"} <= {name for name, _, _ in shown}
+    for name, value, text in shown:
+        assert value == pytest.approx(member(plan, name), rel=1e-12), name
+        assert text not in ("", "NaN", "undefined", "-"), name
+
+
+def test_shown_text_is_the_value_in_its_unit(written):
+    path, plan = written
+    unit = {"FLOP": 1, "kFLOP": 1e3, "MFLOP": 1e6, "GFLOP": 1e9, "ns": 1e-6, "µs": 1e-3, "ms": 1, "s": 1e3, "B": 1, "KiB": 2**10,
+            "MiB": 2**20, "GiB": 2**30}
+    with browser.page(1280) as (page, _):
+        opened(page, path)
+        for name in ("flops", "bound_ms", "memory_bytes.inference", "device.memory_bytes", "layers.2.bytes"):
+            number, name_of_unit = page.locator(f'[data-member="{name}"]').first.text_content().split()
+            assert float(number) * unit[name_of_unit] == pytest.approx(member(plan, name), rel=0.01), name
+
+
+def test_every_layer_with_a_place_is_a_dot(written):
+    path, plan = written
+    placed = [layer for layer in plan["layers"] if layer["flops"] > 0 and layer["bound_ms"] > 0]
+    with browser.page(1280) as (page, _):
+        opened(page, path)
+        drawn = page.evaluate("""() => Chart.getChart('roofline-chart').data.datasets.filter(set => set.type === 'scatter')
+                                       .flatMap(set => set.data.map(dot => [dot.x, dot.y, dot.layer.name]))""")
+        assert len(placed) >= 2
+        assert sorted((layer["intensity"], layer["name"]) for layer in placed) == sorted((x, name) for x, _, name in drawn)
+        painted = page.evaluate("""() => { const c = document.getElementById('roofline-chart');
+            return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v !== 0) }""")
+        assert painted
+        live = page.evaluate("Chart.getChart('memory-chart').data.datasets[0].data.map(point => point.y)")
+        assert max(live) == plan["peak_activation_bytes"]
+        assert page.evaluate("Chart.getChart('curve-chart').data.datasets[0].data.length") == len(plan["curve"])
+
+
+def test_a_dot_says_what_it_is_when_pointed_at(written):
+    with browser.page(1280) as (page, _):
+        opened(page, written[0])
+        at = page.evaluate("""() => { const chart = Chart.getChart('roofline-chart');
+            const index = chart.data.datasets.findIndex(set => set.data.some(dot => dot.layer && dot.layer.name === 'second'));
+            const element = chart.getDatasetMeta(index).data[chart.data.datasets[index].data.findIndex(dot => dot.layer.name === 'second')];
+            const box = chart.canvas.getBoundingClientRect();
+            return [box.left + element.x, box.top + element.y] }""")
+        page.mouse.move(*at)
+        page.wait_for_function("Chart.getChart('roofline-chart').tooltip.opacity > 0")
+        lines = page.evaluate("Chart.getChart('roofline-chart').tooltip.body.flatMap(body => body.lines)")
+        assert "second" in lines and "MatMul" in lines
+
+
+def test_a_name_stays_text(written):
+    with browser.page(1280) as (page, complaints):
+        opened(page, written[0])
+        assert page.title() == "ridge plan · model.onnx"
+        assert page.locator("td.name", has_text="document.title").count() == 1
+        assert page.locator("td.name", has_text="document.title").text_content() == HOSTILE
+        assert page.locator("img").count() == 0
+        assert complaints == []
+
+
+def test_chinese_dark_and_paper(written, tmp_path):
+    write_model(tmp_path / "model.onnx")
+    subprocess.run([RIDGE, "plan", "model.onnx", "-d", "T4", "--html", "zh.html", "--lang", "zh"], cwd=tmp_path, check=True,
+                   capture_output=True, timeout=120)
+    with browser.page(1280, color_scheme="dark") as (page, complaints):
+        opened(page, tmp_path / "zh.html")
+        assert page.locator("#roofline h2").text_content() == "屋顶线"
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert complaints == []

@@ -1,0 +1,278 @@
+// A stand-in for NVIDIA's management library (libnvidia-ml.so.1) that plays the cards of a script, so that everything
+// that asks the library is tested on machines without a card. Loaded by RIDGE_NVML=<this file>; the script is the text
+// file that RIDGE_FAKE_NVML names:
+//
+//   # comment
+//   driver_version 580.95.05        of the system, before the first card
+//   cuda_version 13.0
+//   fail nvmlInit_v2 18             this function answers with that NVML code
+//   card                            begins a card; its lines follow, named as in src/gpu/card.h
+//   name NVIDIA H100 80GB HBM3
+//   fail nvmlDeviceGetTemperature 3
+//   fail * 15                       every question about this card: it is lost
+//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does
+//   process 4711 1073741824         pid and bytes
+//
+// What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
+// 535 and 510 are missing, as in an older library.
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpu/nvml_abi.h"
+
+using namespace ridge::gpu::nvml;
+
+namespace {
+
+struct Part {  // the system, or a card
+  std::map<std::string, std::string> values;
+  std::map<std::string, int> failures;
+  std::map<std::string, int> hangs;  // [s]
+  std::vector<ProcessInfo> processes;
+};
+
+struct Script {
+  Part system;
+  std::vector<Part> cards;
+};
+
+void read_line(const std::string& line, Script& script) {
+  std::istringstream words(line);
+  std::string key, rest;
+  words >> key;
+  std::getline(words >> std::ws, rest);
+  if (key.empty() || key[0] == '#') return;
+  if (key == "card") return script.cards.emplace_back(), void();
+  Part& part = script.cards.empty() ? script.system : script.cards.back();
+  std::istringstream arguments(rest);
+  std::string function;
+  if (key == "fail") {
+    arguments >> function;
+    arguments >> part.failures[function];
+  } else if (key == "hang") {
+    arguments >> function;
+    arguments >> part.hangs[function];
+  } else if (key == "process") {
+    ProcessInfo process{0, kNoMemoryFigure, ~0U, ~0U};
+    arguments >> process.pid >> process.memory_bytes;
+    part.processes.push_back(process);
+  } else {
+    part.values[key] = rest;
+  }
+}
+
+Script& script() {
+  static Script read = [] {
+    Script made;
+    const char* path = std::getenv("RIDGE_FAKE_NVML");
+    std::ifstream lines(path ? path : "/dev/null");
+    for (std::string line; std::getline(lines, line);) read_line(line, made);
+    return made;
+  }();
+  return read;
+}
+
+Part& card(Device device) { return *reinterpret_cast<Part*>(device); }
+
+int outcome(const Part& part, const char* function) {
+  if (auto hang = part.hangs.find(function); hang != part.hangs.end())
+    std::this_thread::sleep_for(std::chrono::seconds(hang->second));
+  for (const char* name : {function, "*"})
+    if (auto failure = part.failures.find(name); failure != part.failures.end()) return failure->second;
+  return kSuccess;
+}
+
+int text(const Part& part, const char* function, const char* key, char* buffer, unsigned size) {
+  if (int code = outcome(part, function); code != kSuccess) return code;
+  auto found = part.values.find(key);
+  if (found == part.values.end()) return kNotSupported;
+  if (found->second.size() >= size) return kInsufficientSize;
+  std::memcpy(buffer, found->second.c_str(), found->second.size() + 1);
+  return kSuccess;
+}
+
+template <typename T>
+int number(const Part& part, const char* function, const char* key, T* value) {
+  if (int code = outcome(part, function); code != kSuccess) return code;
+  auto found = part.values.find(key);
+  if (found == part.values.end()) return kNotSupported;
+  std::string word = found->second == "true" ? "1" : found->second == "false" ? "0" : found->second;
+  *value = static_cast<T>(std::strtoull(word.c_str(), nullptr, 0));
+  return kSuccess;
+}
+
+const char* ecc_key(int type, int counter) {
+  if (type == kCorrected) return counter == kSinceStart ? "ecc_corrected" : "ecc_corrected_ever";
+  return counter == kSinceStart ? "ecc_uncorrected" : "ecc_uncorrected_ever";
+}
+
+const char* error_words(int code) {
+  switch (code) {
+    case kSuccess: return "Success";
+    case kNotSupported: return "Not Supported";
+    case kNoPermission: return "Insufficient Permissions";
+    case kDriverNotLoaded: return "Driver Not Loaded";
+    case kTimeout: return "Timeout";
+    case kGpuIsLost: return "GPU is lost";
+    case kResetRequired: return "GPU requires reset";
+    case kVersionMismatch: return "Driver/library version mismatch";
+    default: return "Unknown Error";
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+#define EXPORT __attribute__((visibility("default")))
+#define NUMBER(function, type, key) \
+  EXPORT int function(Device device, type* value) { return number(card(device), #function, key, value); }
+
+EXPORT int nvmlInit_v2() { return outcome(script().system, "nvmlInit_v2"); }
+EXPORT int nvmlShutdown() { return kSuccess; }
+EXPORT const char* nvmlErrorString(int code) { return error_words(code); }
+EXPORT int nvmlSystemGetDriverVersion(char* buffer, unsigned size) {
+  return text(script().system, "nvmlSystemGetDriverVersion", "driver_version", buffer, size);
+}
+EXPORT int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  std::string words;
+  if (int code = outcome(script().system, "nvmlSystemGetCudaDriverVersion_v2"); code != kSuccess) return code;
+  auto found = script().system.values.find("cuda_version");
+  if (found == script().system.values.end()) return kNotSupported;
+  int major = 0, minor = 0;
+  char point = 0;
+  std::istringstream(found->second) >> major >> point >> minor;
+  *version = 1000 * major + 10 * minor;
+  return kSuccess;
+}
+EXPORT int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = static_cast<unsigned>(script().cards.size());
+  return outcome(script().system, "nvmlDeviceGetCount_v2");
+}
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
+  if (index >= script().cards.size()) return kInvalidArgument;
+  *device = reinterpret_cast<Device>(&script().cards[index]);
+  return outcome(script().cards[index], "nvmlDeviceGetHandleByIndex_v2");
+}
+EXPORT int nvmlDeviceGetName(Device device, char* buffer, unsigned size) {
+  return text(card(device), "nvmlDeviceGetName", "name", buffer, size);
+}
+EXPORT int nvmlDeviceGetUUID(Device device, char* buffer, unsigned size) {
+  return text(card(device), "nvmlDeviceGetUUID", "uuid", buffer, size);
+}
+EXPORT int nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
+  std::memset(pci, 0, sizeof *pci);
+  char address[32] = "";
+  int code = text(card(device), "nvmlDeviceGetPciInfo_v3", "pci_address", address, sizeof address);
+  if (code != kSuccess) return code;
+  std::string full = "0000" + std::string(address);  // the real library writes eight digits of domain, in capitals
+  for (size_t i = 0; i < full.size() && i + 1 < sizeof pci->bus_id; ++i)
+    pci->bus_id[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(full[i])));
+  return kSuccess;
+}
+EXPORT int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
+  char words[16] = "";
+  int code = text(card(device), "nvmlDeviceGetCudaComputeCapability", "compute_capability", words, sizeof words);
+  char point = 0;
+  if (code == kSuccess) std::istringstream(words) >> *major >> point >> *minor;
+  return code;
+}
+EXPORT int nvmlDeviceGetMemoryInfo(Device device, MemoryInfo* memory) {
+  int code = number(card(device), "nvmlDeviceGetMemoryInfo", "memory_total_bytes", &memory->total);
+  if (code != kSuccess) return code;
+  code = number(card(device), "nvmlDeviceGetMemoryInfo", "memory_used_bytes", &memory->used);
+  memory->free = memory->total - memory->used;
+  return code;
+}
+EXPORT int nvmlDeviceGetUtilizationRates(Device device, Utilization* busy) {
+  busy->memory = 0;
+  return number(card(device), "nvmlDeviceGetUtilizationRates", "utilization_percent", &busy->gpu);
+}
+EXPORT int nvmlDeviceGetEccMode(Device device, int* current, int* pending) {
+  int code = number(card(device), "nvmlDeviceGetEccMode", "ecc", current);
+  *pending = *current;
+  return code;
+}
+EXPORT int nvmlDeviceGetTotalEccErrors(Device device, int type, int counter, unsigned long long* count) {
+  return number(card(device), "nvmlDeviceGetTotalEccErrors", ecc_key(type, counter), count);
+}
+NUMBER(nvmlDeviceGetPersistenceMode, int, "persistence")
+NUMBER(nvmlDeviceGetComputeMode, int, "compute_mode")
+NUMBER(nvmlDeviceGetPerformanceState, int, "performance_state")
+NUMBER(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, "slowdown_bits")
+NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, "pcie_generation")
+NUMBER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, "pcie_generation_max")
+NUMBER(nvmlDeviceGetCurrPcieLinkWidth, unsigned, "pcie_width")
+NUMBER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, "pcie_width_max")
+NUMBER(nvmlDeviceGetPcieReplayCounter, unsigned, "pcie_replays")
+NUMBER(nvmlDeviceGetPowerUsage, unsigned, "power_mw")
+NUMBER(nvmlDeviceGetEnforcedPowerLimit, unsigned, "power_limit_mw")
+NUMBER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, "power_limit_default_mw")
+NUMBER(nvmlDeviceGetTotalEnergyConsumption, unsigned long long, "energy_mj")
+EXPORT int nvmlDeviceGetTemperature(Device device, int, unsigned* value) {
+  return number(card(device), "nvmlDeviceGetTemperature", "temperature_c", value);
+}
+EXPORT int nvmlDeviceGetTemperatureThreshold(Device device, int threshold, unsigned* value) {
+  if (threshold != kSlowdown) return kNotSupported;
+  return number(card(device), "nvmlDeviceGetTemperatureThreshold", "slowdown_temperature_c", value);
+}
+EXPORT int nvmlDeviceGetPowerManagementLimitConstraints(Device device, unsigned* least, unsigned* most) {
+  const char* function = "nvmlDeviceGetPowerManagementLimitConstraints";
+  int code = number(card(device), function, "power_limit_min_mw", least);
+  return code != kSuccess ? code : number(card(device), function, "power_limit_max_mw", most);
+}
+EXPORT int nvmlDeviceGetClockInfo(Device device, int type, unsigned* value) {
+  return number(card(device), "nvmlDeviceGetClockInfo", type == kMemoryClock ? "memory_clock_mhz" : "sm_clock_mhz",
+                value);
+}
+EXPORT int nvmlDeviceGetMaxClockInfo(Device device, int type, unsigned* value) {
+  const char* key = type == kMemoryClock ? "memory_clock_max_mhz" : "sm_clock_max_mhz";
+  return number(card(device), "nvmlDeviceGetMaxClockInfo", key, value);
+}
+
+#ifndef FAKE_NVML_OLD
+NUMBER(nvmlDeviceGetCurrentClocksEventReasons, unsigned long long, "slowdown_bits")
+EXPORT int nvmlDeviceGetRemappedRows(Device device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
+                                     unsigned* failed) {
+  const char* function = "nvmlDeviceGetRemappedRows";
+  *uncorrected = 0;
+  int code = number(card(device), function, "rows_remapped", corrected);
+  if (code == kSuccess) code = number(card(device), function, "row_remap_pending", pending);
+  return code != kSuccess ? code : number(card(device), function, "row_remap_failed", failed);
+}
+EXPORT int nvmlDeviceGetMigMode(Device device, unsigned* current, unsigned* pending) {
+  int code = number(card(device), "nvmlDeviceGetMigMode", "mig", current);
+  *pending = *current;
+  return code;
+}
+EXPORT int nvmlDeviceGetMaxMigDeviceCount(Device, unsigned* count) {
+  *count = 7;
+  return kSuccess;
+}
+EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned index, Device* instance) {
+  unsigned count = 0;
+  int code = number(card(device), "nvmlDeviceGetMigDeviceHandleByIndex", "mig_instances", &count);
+  if (code == kSuccess && index >= count) return kNotFound;
+  *instance = device;
+  return code;
+}
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, ProcessInfo* infos) {
+  const Part& part = card(device);
+  if (int code = outcome(part, "nvmlDeviceGetComputeRunningProcesses_v3"); code != kSuccess) return code;
+  unsigned room = *count;
+  *count = static_cast<unsigned>(part.processes.size());
+  if (room < *count) return kInsufficientSize;
+  std::copy(part.processes.begin(), part.processes.end(), infos);
+  return kSuccess;
+}
+#endif
+
+}  // extern "C"
