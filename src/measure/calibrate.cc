@@ -108,15 +108,17 @@ void add(Timed timed, plan::Calibration& calibration) {
   calibration.samples.push_back(std::move(timed.sample));
 }
 
-// The same model, timed again: what disturbed one time is not in the other, so the lower figure counts.
+// The same model, timed again: what disturbed one time is not in the other, so the lower figure counts. Branches may have
+// run in another order; kernels are found by their name.
 void improve(const Timed& again, int sample, plan::Calibration& calibration) {
   plan::CalibrationSample& kept = calibration.samples[static_cast<size_t>(sample)];
   if (again.sample.run_us < kept.run_us) kept = again.sample;
-  size_t next = 0;
+  std::map<std::pair<std::string, std::string>, double> by_name;
+  for (const plan::TimedKernel& timed : again.kernels)
+    by_name.emplace(std::pair(timed.kernel.name, timed.kernel.op), timed.us);
   for (plan::TimedKernel& kernel : calibration.kernels) {
-    if (kernel.sample != sample) continue;
-    if (next == again.kernels.size() || again.kernels[next].kernel.op != kernel.kernel.op) return;
-    kernel.us = std::min(kernel.us, again.kernels[next++].us);
+    auto found = by_name.find({kernel.kernel.name, kernel.kernel.op});
+    if (kernel.sample == sample && found != by_name.end()) kernel.us = std::min(kernel.us, found->second);
   }
 }
 

@@ -22,7 +22,7 @@ struct EstimateOptions {
   int instances = 1;  // that run at the same time
   int64_t rows = 1;   // of one run: the batch
   // Relative error of predictions on this machine as a ledger of verified ones has it, in place of the calibration's own.
-  std::optional<double> seen_error;
+  std::optional<double> seen_error = {};
 };
 
 struct Estimate {
