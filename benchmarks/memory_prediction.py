@@ -51,6 +51,8 @@ def predicted(ridge, model, inputs):
     command = [ridge, "plan", model, "--memory", "--threads", "1", "--json"]
     for shape in shape_arguments(inputs):
         command += ["--shape", shape]
+    if inputs:
+        command += ["--batch", str(next(iter(inputs.values()))[0])]
     # 1: does not fit this machine; the figures are there all the same.
     out = subprocess.run(command, capture_output=True, text=True)
     if out.returncode > 1:

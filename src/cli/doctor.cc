@@ -72,6 +72,14 @@ Result<int64_t> check(const Options& options) {
   return *size;
 }
 
+// A test that was asked for is in its area, whatever other areas were named.
+void add_tested_areas(Options& options) {
+  if (options.areas.empty()) return;
+  if (!options.path.empty()) options.areas.emplace_back("storage");
+  if (!options.peer.empty()) options.areas.emplace_back("network");
+  if (!options.providers.empty()) options.areas.emplace_back("engines");
+}
+
 bool wants(const Options& options, std::string_view area) {
   return options.areas.empty() || std::find(options.areas.begin(), options.areas.end(), area) != options.areas.end();
 }
@@ -92,7 +100,7 @@ hw::doctor::Facts gather(const Options& options, int64_t file_bytes) {
   how.limit = from_seconds(options.time_limit_s);
   how.measure = !options.no_measure;
   how.fresh = options.fresh;
-  how.path = options.path;
+  if (!options.path.empty()) how.path = std::filesystem::absolute(options.path).lexically_normal().string();
   how.file_bytes = file_bytes;
   how.peer = options.peer;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
@@ -194,6 +202,7 @@ int doctor(std::span<const std::string> arguments) {
     return kUsage;
   }
   if (options.listen >= 0) return listen(options.listen);
+  add_tested_areas(options);
   return examine(options, *file_bytes);
 }
 

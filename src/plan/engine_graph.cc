@@ -146,7 +146,7 @@ void number_shapes(const Draft& draft, EngineGraph& result) {
 
 }  // namespace
 
-EngineGraph engine_graph(const model::Graph& graph, const EngineTraits& traits) {
+EngineGraph engine_graph(const model::Graph& graph, const LayoutTraits& traits) {
   cost::Residency residency = cost::residency_of(graph);
   Draft draft(graph, residency);
   EngineGraph result;

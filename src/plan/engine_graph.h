@@ -14,7 +14,7 @@
 
 namespace ridge::plan {
 
-struct EngineTraits {
+struct LayoutTraits {
   int64_t block = 16;  // channels of a block of NCHWc: 16 with AVX-512, 8 with AVX; 0: no blocked kernels
 };
 
@@ -55,6 +55,6 @@ struct EngineGraph {
   bool known = true;  // false: some shapes are unknown; their tensors count as nothing
 };
 
-EngineGraph engine_graph(const model::Graph& graph, const EngineTraits& traits);
+EngineGraph engine_graph(const model::Graph& graph, const LayoutTraits& traits);
 
 }  // namespace ridge::plan

@@ -8,7 +8,7 @@ namespace ridge::plan {
 namespace {
 
 using cost::testing::GraphBuilder;
-constexpr EngineTraits kAvx512{16};
+constexpr LayoutTraits kAvx512{16};
 
 std::vector<std::string> ops(const EngineGraph& graph) {
   std::vector<std::string> names;

@@ -116,9 +116,10 @@ TEST_F(Resnet50, IsRecognisedAndItsDifferencesAreExplained) {
   HandbookComparison comparison = compare_with_handbook(*one_, p, setup, training_memory(p, setup));
   ASSERT_TRUE(comparison.memory.activations);
   EXPECT_EQ(*comparison.memory.activations, kHandbookResnet50ActivationBytes / 2);
-  ASSERT_EQ(comparison.notes.size(), 2U);
+  ASSERT_EQ(comparison.notes.size(), 3U);
   EXPECT_NE(comparison.notes[0].find("optimiser"), std::string::npos);
   EXPECT_NE(comparison.notes[1].find("activations per row"), std::string::npos);
+  EXPECT_NE(comparison.notes[2].find("L24"), std::string::npos);
 }
 
 // E 2.1.3: LLaMA-7B, FP16.

@@ -105,7 +105,7 @@ InferenceMemory simulate(const EngineGraph& engine, const MemoryOptions& options
 
 }  // namespace
 
-EngineTraits traits_of(const std::vector<std::string>& isa) {
+LayoutTraits traits_of(const std::vector<std::string>& isa) {
   auto has = [&](const char* name) { return std::find(isa.begin(), isa.end(), name) != isa.end(); };
   return {has("avx512f") ? 16 : has("avx") || has("avx2") ? 8 : 0};
 }

@@ -35,6 +35,18 @@ void add_curve(const TrainingProfile& one, const TrainingProfile& two, const Tra
     plan.curve.push_back(point_at(at_batch(one, two, static_cast<double>(batch)), question));
 }
 
+// Handbook L26: 35 % less memory for about 37 % fewer iterations per second.
+std::string checkpoint_note(const TrainingProfile& profile, const TrainingSetup& setup, const TrainingMemory& memory) {
+  TrainingSetup plain = setup;
+  plain.checkpoint = false;
+  double saved = 1 - memory.total() / training_memory(profile, plain).total();
+  double slower = 1 - passes_of(plain) / passes_of(setup);
+  return fmt::format(
+      "checkpointing takes {:.0f} % of the memory off and, by its FLOPs, {:.0f} % of the rate, with the cuts that "
+      "leave least; the handbook has 35 % and 37 % (L26), of coarser cuts",
+      100 * saved, 100 * slower);
+}
+
 void add_notes(const TrainingProfile& profile, const TrainingQuestion& question, TrainingPlan& plan) {
   auto note = [&](std::string text) { plan.notes.push_back(std::move(text)); };
   const TrainingSetup& setup = question.setup;
@@ -48,6 +60,7 @@ void add_notes(const TrainingProfile& profile, const TrainingQuestion& question,
         "twice the activations shown");
   for (const std::string& op : profile.without_rule)
     note(fmt::format("{}: no rule for its gradient; all its inputs and outputs are counted, an upper bound", op));
+  if (setup.checkpoint) note(checkpoint_note(profile, setup, plan.point.memory));
   if (setup.tensor > 1)
     note(
         "tensor parallelism is taken with sequence parallelism: every activation is split; the time of its "

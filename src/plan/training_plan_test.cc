@@ -62,6 +62,14 @@ TEST_F(TrainingPlanTest, SaysThatItDoesNotFit) {
   EXPECT_EQ(plan.max_batch, 0);
 }
 
+TEST_F(TrainingPlanTest, CheckpointingSaysWhatItSavesBesideTheHandbook) {
+  TrainingQuestion q = question();
+  q.setup.checkpoint = true;
+  TrainingPlan plan = plan_training(q);
+  ASSERT_EQ(plan.notes.size(), 1U);
+  EXPECT_NE(plan.notes[0].find("25 % of the rate"), std::string::npos) << plan.notes[0];
+}
+
 TEST_F(TrainingPlanTest, AFixedBatchHasNoCurveAndAnUnknownPeakNoSpeed) {
   TrainingQuestion q = question();
   q.two = nullptr;

@@ -63,6 +63,40 @@ Finding judge_pci_link(const PciGpu& gpu) {
   return ok(finding, evidence);
 }
 
+// The kernel's own counters of Advanced Error Reporting; they outlive the log.
+Finding judge_pci_errors(const Tree& tree, const PciGpu& gpu) {
+  const std::string folder = "sys/bus/pci/devices/" + gpu.address + "/";
+  Finding finding = about(kArea, gpu.address + ".aer", "PCIe errors of " + name_of(gpu), "/" + folder + "aer_dev_*");
+  auto total = [&](const char* file, const char* name) -> std::optional<int64_t> {
+    std::optional<std::string> text = text_at(tree, folder + file);
+    return text ? to_number(line_value(*text, name, ' ').value_or("")) : std::nullopt;
+  };
+  std::optional<int64_t> corrected = total("aer_dev_correctable", "TOTAL_ERR_COR");
+  if (!corrected) return not_applicable(finding, "not counted here");
+  int64_t nonfatal = total("aer_dev_nonfatal", "TOTAL_ERR_NONFATAL").value_or(0);
+  int64_t fatal = total("aer_dev_fatal", "TOTAL_ERR_FATAL").value_or(0);
+  std::string evidence =
+      fmt::format("{} corrected, {} not corrected, {} fatal since the start", *corrected, nonfatal, fatal);
+  const std::string remedy = "seat the card and its riser again, check its power; watch the count";
+  if (fatal > 0) return fail(finding, evidence, remedy);
+  if (nonfatal > 0 || *corrected > 100) return warn(finding, evidence, remedy);
+  return ok(finding, evidence);
+}
+
+// The processors that this process may use, against the memory node that the card hangs on.
+Finding judge_node(const Facts& facts, const PciGpu& gpu) {
+  Finding finding = about(kArea, gpu.address + ".numa", "memory node of " + name_of(gpu),
+                          "/sys/bus/pci/devices/" + gpu.address + "/numa_node");
+  if (!gpu.numa_node || *gpu.numa_node < 0 || !facts.machine || facts.machine->cpu.numa.size() < 2)
+    return not_applicable(finding, "one node, or the card's is not told");
+  for (const NumaNode& node : facts.machine->cpu.numa)
+    if (node.id == *gpu.numa_node && node.processors > 0)
+      return ok(finding, fmt::format("node {}, with {} allowed processors", node.id, node.processors));
+  return warn(
+      finding, fmt::format("node {}, of which no processor is allowed here", *gpu.numa_node),
+      fmt::format("numactl --cpunodebind={0} --membind={0}: copies to the card cross between sockets", *gpu.numa_node));
+}
+
 std::optional<double> in_hwmon(const Tree& tree, const std::string& address, std::string_view file) {
   std::vector<std::string> paths = paths_like(tree, "sys/bus/pci/devices/" + address + "/hwmon/", file);
   if (paths.empty()) return std::nullopt;
@@ -134,12 +168,15 @@ Finding judge_nvidia_smi(const Tree& tree) {
   return fail(finding, reason, "reinstall or reload the driver for the running kernel, and look at the kernel log");
 }
 
-Findings judge_bus(const Tree& tree, const std::vector<PciGpu>& gpus) {
+Findings judge_bus(const Facts& facts, const std::vector<PciGpu>& gpus) {
+  const Tree& tree = facts.tree;
   Findings findings;
   for (const PciGpu& gpu : gpus) {
     findings.push_back(judge_driver(gpu));
     if (gpu.display_only) continue;
     findings.push_back(judge_pci_link(gpu));
+    findings.push_back(judge_pci_errors(tree, gpu));
+    findings.push_back(judge_node(facts, gpu));
     if (gpu.vendor != GpuVendor::kAmd) continue;
     findings.push_back(judge_amd_state(tree, gpu));
     findings.push_back(judge_amd_errors(tree, gpu));
@@ -156,7 +193,7 @@ Findings judge_bus(const Tree& tree, const std::vector<PciGpu>& gpus) {
 Findings judge_gpus(const Facts& facts) {
   const Tree& tree = facts.tree;
   std::vector<PciGpu> gpus = pci_gpus(tree);
-  Findings findings = judge_bus(tree, gpus);
+  Findings findings = judge_bus(facts, gpus);
   if (gpus.empty())
     findings.push_back(
         not_applicable(about(kArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),

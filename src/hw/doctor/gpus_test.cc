@@ -71,6 +71,29 @@ TEST(GpuLink, NarrowLinkWarnsAndSlowIdleLinkDoesNot) {
               StartsWith("not_applicable: "));
 }
 
+TEST(GpuLink, CountedErrorsWarnAndFatalOnesFail) {
+  auto errors = [](int corrected, int fatal) {
+    Facts facts = facts_of(device("0x10de"));
+    const std::string folder = "sys/bus/pci/devices/0000:18:00.0/";
+    facts.tree.files[folder + "aer_dev_correctable"] = "RxErr 0\nTOTAL_ERR_COR " + std::to_string(corrected) + "\n";
+    facts.tree.files[folder + "aer_dev_fatal"] = "DLP 0\nTOTAL_ERR_FATAL " + std::to_string(fatal) + "\n";
+    return found(judge_gpus(facts), "gpu.0000:18:00.0.aer");
+  };
+  EXPECT_THAT(errors(0, 0), StartsWith("ok: 0 corrected"));
+  EXPECT_THAT(errors(5000, 0), StartsWith("warn: 5000 corrected"));
+  EXPECT_THAT(errors(0, 1), StartsWith("fail: 0 corrected, 0 not corrected, 1 fatal"));
+  EXPECT_THAT(judged(device("0x10de"), "gpu.0000:18:00.0.aer"), StartsWith("not_applicable: "));
+}
+
+TEST(GpuNode, ProcessorsFarFromTheCardWarn) {
+  Facts facts = facts_of(device("0x10de", "numa_node: 1\n"));
+  facts.machine->cpu.numa = {{0, int64_t{32} << 30, 4}, {1, int64_t{32} << 30, 0}};
+  EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.numa"),
+              AllOf(StartsWith("warn: node 1"), HasSubstr("--cpunodebind=1")));
+  facts.machine->cpu.numa[1].processors = 2;
+  EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.numa"), StartsWith("ok: node 1"));
+}
+
 TEST(AmdCard, StateErrorsAndRuntimeAreJudged) {
   const std::string state =
       "uevent: DRIVER=amdgpu\nmem_info_vram_total: 206141652992\nmem_info_vram_used: 300000000\ngpu_busy_percent: 0\n"
