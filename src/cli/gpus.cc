@@ -56,10 +56,19 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--csv", options.csv);
 }
 
+int questions_of(const Options& options) {
+  return (options.name.empty() ? 0 : 1) + (options.compare.empty() ? 0 : 1) + (options.families ? 1 : 0) +
+         (options.capabilities ? 1 : 0) + (options.recommend.empty() ? 0 : 1);
+}
+
 // The parts that only their meaning can judge; an error here is wrong usage.
 Result<model::Binding> complete(Options& options) {
   if (options.memory_gib) options.filter.memory_bytes = *options.memory_gib * kGib;
   if (options.json && options.csv) return Error{Code::kInvalid, "--json and --csv exclude each other"};
+  if (options.families && options.csv) return Error{Code::kInvalid, "--families has no --csv form; --json has one"};
+  if (questions_of(options) > 1)
+    return Error{Code::kInvalid,
+                 "NAME, --compare, --families, --capabilities and --recommend are different questions; ask one"};
   RIDGE_ASSIGN(options.goal.use, plan::use_from_name(options.use));
   RIDGE_ASSIGN(options.goal.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(options.goal.rank_by, plan::rank_by_from_name(options.by));

@@ -27,40 +27,38 @@ Assumption assume(const char* name, const char* unit, const std::optional<double
 // Intel lists 350 W for the 56 cores of a Xeon Platinum 8480+ (ark, 2023), AMD 360 W for 96 of an EPYC 9654.
 constexpr double kWattsPerCore = 6.25;
 
-Assumption power_of(const Study& study) {
-  const std::optional<double>& given = study.request.options.cost.power_w;
+Assumption power_of(const CostSubject& subject) {
+  const std::optional<double>& given = subject.options.power_w;
   if (given) return {"power", *given, "W", Origin::kAssumed, "given, --power-w"};
-  if (study.device.card) {
-    if (std::optional<double> watts = hw::power_per_gpu_w(*study.device.card))
-      return {"power", *watts, "W", Origin::kDatasheet, "board power of " + study.device.card->name};
+  if (subject.device.card) {
+    if (std::optional<double> watts = hw::power_per_gpu_w(*subject.device.card))
+      return {"power", *watts, "W", Origin::kDatasheet, "board power of " + subject.device.card->name};
     return {"power", 0, "W", Origin::kAssumed, ""};
   }
-  return {"power", kWattsPerCore * study.forecast.threads, "W", Origin::kAssumed,
-          fmt::format("{} cores at {:g} W, as server processors have it; --power-w replaces it", study.forecast.threads,
+  return {"power", kWattsPerCore * subject.threads, "W", Origin::kAssumed,
+          fmt::format("{} cores at {:g} W, as server processors have it; --power-w replaces it", subject.threads,
                       kWattsPerCore)};
 }
 
-Result<std::optional<Assumption>> hourly_price(const Study& study) {
-  if (study.request.options.cost.hour_usd)
-    return std::optional<Assumption>(
-        {"hour", *study.request.options.cost.hour_usd, "$/h", Origin::kAssumed, "given, --hour-usd"});
-  if (!study.device.card) return std::optional<Assumption>();
+Result<std::optional<Assumption>> hourly_price(const CostSubject& subject) {
+  if (subject.options.hour_usd)
+    return std::optional<Assumption>({"hour", *subject.options.hour_usd, "$/h", Origin::kAssumed, "given, --hour-usd"});
+  if (!subject.device.card) return std::optional<Assumption>();
   RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
   RIDGE_ASSIGN(std::vector<hw::CloudPrice> prices, hw::cloud_prices(devices));
-  std::optional<hw::CloudPrice> price = hw::price_of(prices, *study.device.card);
+  std::optional<hw::CloudPrice> price = hw::price_of(prices, *subject.device.card);
   if (!price) return std::optional<Assumption>();
   return std::optional<Assumption>({"hour", price->usd_per_gpu_hour, "$/h", Origin::kDatasheet,
                                     fmt::format("{} {}, list of {}, per GPU; --hour-usd replaces it", price->provider,
                                                 price->instance, price->date)});
 }
 
-Result<plan::EconomicInputs> inputs_of(const Study& study) {
-  const CostOptions& o = study.request.options.cost;
+Result<plan::EconomicInputs> inputs_of(const CostSubject& subject) {
+  const CostOptions& o = subject.options;
   plan::EconomicInputs in;
-  in.power_w = power_of(study);
+  in.power_w = power_of(subject);
   if (in.power_w.value <= 0)
-    return Error{Code::kInvalid,
-                 fmt::format("the power of {} has no source; give it by --power-w", study.forecast.device)};
+    return Error{Code::kInvalid, fmt::format("the power of {} has no source; give it by --power-w", subject.name)};
   in.load_factor = assume("load_factor", "", o.load_factor, "--load-factor", 0.8, "inference rarely draws all of it");
   in.idle_factor = assume("idle_factor", "", o.idle_factor, "--idle-factor", 0.2, "waiting for work");
   in.pue = assume("pue", "", o.pue, "--pue", 1.56, "average of Uptime Institute's survey of 2024");
@@ -73,28 +71,28 @@ Result<plan::EconomicInputs> inputs_of(const Study& study) {
       assume("staff_share", "per year", staff, "--staff-percent", 0.1, "of the price, for those who run it");
   in.rented_share = assume("rented_share", "", o.rented, "--rented", 1, "rented all the time, also when idle");
   if (o.price_usd) in.price_usd = Assumption{"price", *o.price_usd, "$", Origin::kAssumed, "given, --price-usd"};
-  RIDGE_ASSIGN(in.hour_usd, hourly_price(study));
+  RIDGE_ASSIGN(in.hour_usd, hourly_price(subject));
   return in;
 }
 
 std::string usd(const std::optional<double>& value) { return value ? fmt::format("{:.4g} $", *value) : "-"; }
 
-std::string result_table(const plan::Economics& e) {
+std::string result_table(const plan::Economics& e, const std::string& unit) {
   std::vector<std::vector<std::string>> rows = {
-      {"energy", fmt::format("{:.3g} J", e.joules_per_row), "per row (derived)"},
+      {"energy", fmt::format("{:.3g} J", e.joules_per_row), "per " + unit + " (derived)"},
       {"at the meter", fmt::format("{:.3g} kWh", e.kwh_per_million),
-       "per million rows, with idling and the building (derived)"}};
+       "per million " + unit + "s, with idling and the building (derived)"}};
   if (e.renting_usd_per_hour)
     rows.push_back({"renting", usd(e.renting_usd_per_million),
-                    fmt::format("per million rows; {} per hour (derived)", usd(e.renting_usd_per_hour))});
+                    fmt::format("per million {}s; {} per hour (derived)", unit, usd(e.renting_usd_per_hour))});
   if (e.owning_usd_per_hour)
     rows.push_back({"owning", usd(e.owning_usd_per_million),
-                    fmt::format("per million rows; {} per hour: depreciation {}, electricity {}, staff {} (derived)",
-                                usd(e.owning_usd_per_hour), usd(e.depreciation_usd_per_hour),
+                    fmt::format("per million {}s; {} per hour: depreciation {}, electricity {}, staff {} (derived)",
+                                unit, usd(e.owning_usd_per_hour), usd(e.depreciation_usd_per_hour),
                                 usd(e.electricity_usd_per_hour), usd(e.staff_usd_per_hour))});
   else
     rows.push_back({"electricity", fmt::format("{:.4g} $", e.kwh_per_million * e.inputs.kwh_usd.value),
-                    "per million rows (derived)"});
+                    "per million " + unit + "s (derived)"});
   if (e.break_even_months)
     rows.push_back({"break-even", fmt::format("{:.1f} months", *e.break_even_months), e.verdict + " (derived)"});
   return table({}, rows, "lrl");
@@ -120,10 +118,10 @@ std::string inputs_table(const plan::EconomicInputs& in) {
   return table({}, rows, "lrll");
 }
 
-std::string text_of(const plan::Economics& e, const plan::Service& service) {
-  std::string text = fmt::format("cost on one device at {:.4g} rows/s while at work: batch {}, {} per run ({})\n",
-                                 e.rows_per_s, service.batch, format_ms(service.ms), service.basis);
-  text += result_table(e);
+std::string text_of(const plan::Economics& e, const plan::Service& service, const std::string& unit) {
+  std::string text = fmt::format("cost on one device at {:.4g} {}s/s while at work: batch {}, {} per run ({})\n",
+                                 e.rows_per_s, unit, service.batch, format_ms(service.ms), service.basis);
+  text += result_table(e, unit);
   if (!e.break_even_months && !e.verdict.empty()) text += e.verdict + "\n";
   if (!e.inputs.price_usd) text += "owning: not computed; what does the machine cost? --price-usd\n";
   if (!e.inputs.hour_usd) text += "renting: not computed, no price is known; --hour-usd\n";
@@ -155,21 +153,26 @@ bool wanted(const CostOptions& o) {
          o.staff_percent || o.rented || o.price_usd || o.hour_usd;
 }
 
-Result<Section> cost_section(const Study& study) {
-  RIDGE_ASSIGN(plan::EconomicInputs inputs, inputs_of(study));
-  RIDGE_ASSIGN(std::vector<plan::Service> services, services_of(study));
-  // Of several batches the one with the most rows per second.
+Result<Section> cost_section(const CostSubject& subject) {
+  RIDGE_ASSIGN(plan::EconomicInputs inputs, inputs_of(subject));
   auto rate = [](const plan::Service& s) { return static_cast<double>(s.batch) / s.ms; };
-  plan::Service best = *std::max_element(services.begin(), services.end(),
+  plan::Service best = *std::max_element(subject.services.begin(), subject.services.end(),
                                          [&](const auto& a, const auto& b) { return rate(a) < rate(b); });
   inputs.batch_ms = best.ms;
   inputs.batch = static_cast<double>(best.batch);
   plan::Economics result = plan::economics(inputs);
   Json json = plan::to_json(result);
+  json["row"] = subject.unit;
   json["batch"] = best.batch;
   json["service_ms"] = best.ms;
   json["basis"] = best.basis;
-  return Section{{{"cost", json}}, text_of(result, best), kDone};
+  return Section{{{"cost", json}}, text_of(result, best, subject.unit), kDone};
+}
+
+Result<Section> cost_section(const Study& study) {
+  RIDGE_ASSIGN(std::vector<plan::Service> services, services_of(study));
+  return cost_section(
+      CostSubject{study.request.options.cost, study.device, study.forecast.device, study.forecast.threads, services});
 }
 
 }  // namespace ridge::cli

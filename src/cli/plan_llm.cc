@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "cli/plan_cost.h"
 #include "cli/plan_options.h"
+#include "cli/plan_section.h"
 #include "cli/plan_study.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -66,6 +68,8 @@ Result<plan::LlmWishes> wishes_of(const PlanRequest& request, const Sized& sized
   const LlmOptions& options = request.options.llm;
   plan::LlmWishes wishes;
   wishes.precision = request.precision;
+  bool wide = sized.stored && sized.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed so
+  if (request.options.precision.empty() && wide) wishes.precision = Precision::kFp32;
   if (options.weights.empty() && sized.stored) {
     wishes.weights = *sized.stored;
   } else {
@@ -89,18 +93,21 @@ Result<plan::LlmWishes> wishes_of(const PlanRequest& request, const Sized& sized
 }
 
 struct Answer {
+  PlanDevice device;
+  int threads = 1;
   plan::LlmForecast forecast;
   std::vector<plan::LlmForecast> by_weights;  // the same in every form of weights
 };
 
 Result<Answer> size(const PlanRequest& request, const Sized& sized, plan::LlmWishes wishes) {
-  RIDGE_ASSIGN(PlanDevice device, know_device(request));
-  int threads = device.machine ? request.options.threads.value_or(hw::usable_threads(*device.machine)) : 1;
-  RIDGE_ASSIGN(cost::DeviceLimits limits, limits_of(device, threads));
-  wishes.memory_bytes = device.memory_bytes;
+  Answer answer;
+  RIDGE_ASSIGN(answer.device, know_device(request));
+  if (const auto& machine = answer.device.machine)
+    answer.threads = request.options.threads.value_or(hw::usable_threads(*machine));
+  RIDGE_ASSIGN(cost::DeviceLimits limits, limits_of(answer.device, answer.threads));
+  wishes.memory_bytes = answer.device.memory_bytes;
   int64_t sequences = plan::forecast(sized.model, wishes, limits).sequences;
   wishes.batches = request.options.batch.empty() ? plan::decode_batches(sequences) : plan::batches_of(request.batch);
-  Answer answer;
   answer.forecast = plan::forecast(sized.model, wishes, limits);
   wishes.batches = {1};
   for (const plan::WeightFormat& format : plan::weight_formats()) {
@@ -129,7 +136,8 @@ std::string summary(const plan::LlmForecast& f, const LlmOptions& options) {
       f.parameters.experts > 0 ? format_count(f.parameters.active) + " used per token (derived)" : "(derived)";
   std::vector<std::vector<std::string>> rows = {
       {"parameters", format_count(f.parameters.total), active},
-      {"weights", format_bytes(f.weight_bytes), fmt::format("as {} (derived)", f.wishes.weights.name)},
+      {"weights", format_bytes(f.weight_bytes),
+       fmt::format("{}{} (derived)", f.wishes.weights.name == "as stored" ? "" : "as ", f.wishes.weights.name)},
       {"cache", format_bytes(f.kv_bytes_per_token),
        fmt::format("per token at {:g} bits; {} per sequence of {} tokens (derived)", f.wishes.kv_bits,
                    format_bytes(f.kv_bytes_per_sequence), f.wishes.context)}};
@@ -193,6 +201,31 @@ std::string csv_of(const plan::LlmForecast& f) {
   return text;
 }
 
+// Of decoding with as many sequences as fit, one token each per step.
+Result<std::optional<Section>> cost_of(const PlanRequest& request, const Answer& answer) {
+  if (!wanted(request.options.cost)) return std::optional<Section>();
+  CostSubject subject{request.options.cost, answer.device, answer.forecast.device, answer.threads, {}, "token"};
+  for (const plan::LlmDecode& step : answer.forecast.decode)
+    if (step.fits && step.bound.ms > 0)
+      subject.services.push_back(
+          {step.batch, step.bound.ms, "the bound of one step of decoding: no real one is faster"});
+  if (subject.services.empty()) return std::optional<Section>();
+  RIDGE_ASSIGN(Section section, cost_section(subject));
+  return std::optional<Section>(std::move(section));
+}
+
+void show(const PlanRequest& request, const Answer& answer, const std::optional<Section>& cost) {
+  if (request.options.csv) return print(csv_of(answer.forecast));
+  if (!request.options.json) {
+    print(text_of(answer, request.options.llm) + (cost ? "\n" + cost->text : ""));
+    return;
+  }
+  Json json = json_of(answer);
+  if (cost)
+    for (const auto& [name, value] : cost->members) json[name] = value;
+  print_json(json);
+}
+
 }  // namespace
 
 void declare(CLI::App& app, LlmOptions& options) {
@@ -223,10 +256,9 @@ int plan_llm(const PlanRequest& request) {
   }
   Result<Answer> answer = size(request, *sized, *wishes);
   if (!answer) return fail("plan", answer.error());
-  if (request.options.json)
-    print_json(json_of(*answer));
-  else
-    print(request.options.csv ? csv_of(answer->forecast) : text_of(*answer, request.options.llm));
+  Result<std::optional<Section>> cost = cost_of(request, *answer);
+  if (!cost) return fail("plan", cost.error());
+  show(request, *answer, *cost);
   return answer->forecast.fits ? kDone : kNo;
 }
 

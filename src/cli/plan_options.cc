@@ -16,6 +16,15 @@ Status check_model(const PlanOptions& options) {
                        "by --llm"};
 }
 
+// Forms that look at layers have nothing to look at in a language model's dimensions.
+Status check_form(const PlanOptions& options) {
+  bool layers = !options.html.empty() || wanted(options.load) || wanted(options.memory) || wanted(options.training);
+  if (!is_llm(options) || !layers) return ok_status();
+  return Error{Code::kInvalid,
+               "--html, --rps, --memory and --training are of models whose layers are known; of a language model's "
+               "dimensions there are --json, --csv, --batch and --cost"};
+}
+
 }  // namespace
 
 void declare(CLI::App& app, PlanOptions& options) {
@@ -44,6 +53,7 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   PlanRequest request;
   request.options = options;
   RIDGE_TRY(check_model(options));
+  RIDGE_TRY(check_form(options));
   RIDGE_TRY(check(options.load));
   RIDGE_TRY(check(options.memory));
   RIDGE_TRY(check(options.training));
@@ -53,8 +63,6 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   std::string precision = is_llm(options) ? "fp16" : "fp32";
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));
   RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
-  if (!options.html.empty() && is_llm(options))
-    return Error{Code::kInvalid, "--html draws a model's layers; for a language model's dimensions there is --json"};
   if (!options.device.empty()) {
     RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
     RIDGE_ASSIGN(request.device, hw::find_device(devices, options.device));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,17 @@ TEST(Parse, HelpIsNotAnError) {
   Parsed parsed = parse(app, "bench", arguments);
   EXPECT_FALSE(parsed.go_on);
   EXPECT_EQ(parsed.exit, kDone);
+}
+
+TEST(Terminal, IsUtf8AsTheFirstLocaleThatIsSetSays) {
+  setenv("LC_ALL", "", 1);
+  setenv("LC_CTYPE", "de_DE.utf8", 1);
+  setenv("LANG", "C", 1);
+  EXPECT_TRUE(terminal_is_utf8());
+  setenv("LC_ALL", "C", 1);
+  EXPECT_FALSE(terminal_is_utf8());
+  setenv("LC_ALL", "C.UTF-8", 1);
+  EXPECT_TRUE(terminal_is_utf8());
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     write_model(folder / "model.onnx")
     command = [RIDGE, "plan", "model.onnx", "--device", "RTX 4090", "--batch", "1..64", "--rps", "1000", "--cost",
-               "--price-usd", "2000", "--html", "plan.html", "--json"]
+               "--price-usd", "2000", "--memory", "--training", "adamw", "--html", "plan.html", "--json"]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=120)
     return folder / "plan.html", json.loads(done.stdout)
 
@@ -69,7 +69,8 @@ def test_figures_are_those_of_the_plan(written):
         opened(page, path)
         shown = page.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
     assert {"bound_ms", "flops", "params", "memory_bytes.inference", "curve.6.throughput_per_s", "cost.joules_per_row",
-            "layers.0.flops", "load.utilisation"} <= {name for name, _, _ in shown}
+            "layers.0.flops", "load.utilisation", "memory.peak", "training.memory_bytes.optimiser",
+            "training.curve.0.memory_bytes.total"} <= {name for name, _, _ in shown}
     for name, value, text in shown:
         assert value == pytest.approx(member(plan, name), rel=1e-12), name
         assert text not in ("", "NaN", "undefined", "-"), name
@@ -124,6 +125,23 @@ def test_a_name_stays_text(written):
         assert page.locator("td.name", has_text="document.title").count() == 1
         assert page.locator("td.name", has_text="document.title").text_content() == HOSTILE
         assert page.locator("img").count() == 0
+        assert complaints == []
+
+
+def test_an_estimate_stands_beside_the_bound(written, tmp_path):
+    path, plan = written
+    kernel = {"name": "second", "op": "MatMul", "ms": 0.25, "error_percent": 7.5}
+    plan = {**plan, "estimate_ms": 0.5, "estimate_per_s": 2000, "estimate_error_percent": 9,
+            "estimate": {"engine": "engine 1.2", "calibrated_at": "2026", "threads": 2, "instances": 1, "between_ms": 0.1,
+                         "notes": ["a note"], "kernels": [kernel]}}
+    head, _, rest = path.read_text().partition('id="plan">')
+    data = json.dumps(plan).replace("<", "\\u003c")
+    (tmp_path / "estimated.html").write_text(head + 'id="plan">' + data + rest[rest.index("</script>"):])
+    with browser.page(390) as (page, complaints):
+        opened(page, tmp_path / "estimated.html")
+        assert page.locator('.figures [data-member="estimate_ms"]').text_content() == "500 µs"
+        assert page.locator('#estimate [data-member="estimate.kernels.0.error_percent"]').text_content() == "± 7.50 %"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert complaints == []
 
 

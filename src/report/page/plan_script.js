@@ -8,7 +8,7 @@ const chinese = document.documentElement.lang.startsWith('zh');
 const kChinese = {
   'what it costs, and the least time this device needs': '模型的开销,以及该设备所需的最短时间',
   'Summary': '概要', 'Roofline': '屋顶线', 'Memory over time': '内存随时间的变化', 'Batch': '批量',
-  'Prediction error': '预测误差', 'Load': '负载', 'Energy and cost': '能耗与成本', 'Layers': '各层', 'Notes': '说明',
+  'Estimate': '估计', 'prediction error': '预期误差', 'Load': '负载', 'Energy and cost': '能耗与成本', 'Layers': '各层', 'Notes': '说明',
   'batch': '批量', 'threads': '线程', 'FLOPs': '浮点运算', 'multiply-adds': '乘加', 'parameters': '参数', 'weights': '权重',
   'bytes': '字节', 'peak activations': '激活峰值', 'memory': '内存', 'intensity': '计算强度', 'ridge point': '脊点',
   'bound': '下界', 'estimate': '估计', 'at most': '至多', 'limited by': '受限于', 'compute': '计算', 'unknown': '未知',
@@ -16,12 +16,15 @@ const kChinese = {
   'layer': '层', 'operator': '算子', 'limiter': '受限于', 'rows/s': '行/秒', 'latency': '延迟', 'throughput': '吞吐量',
   'origin': '来源', 'figure': '项目', 'value': '数值', 'source': '出处', 'live activations': '存活的激活',
   'node, in the order of the file': '节点,按文件中的次序', 'arithmetic intensity [FLOP/byte]': '计算强度 [FLOP/byte]',
-  'Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory.':
-    '每个点是一层,位置由其下界决定,大小为其在下界总和中的占比。位于斜线之上的层,其数据停留在更近的存储中。',
+  'Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory; above the top its FLOPs count taps on padding, which need no time.':
+    '每个点是一层,位置由其下界决定,大小为其在下界总和中的占比。位于斜线之上的层,其数据停留在更近的存储中;高于顶线的层,其运算数包含不需要时间的填充。',
   'Bytes of activations that live while each node runs, each freed after its last use.': '每个节点运行时存活的激活字节数,最后一次使用后即释放。',
   'At the bound: no engine on this device is faster.': '以下界计:该设备上没有引擎能更快。',
-  'does not fit': '放不下', 'predicted': '预测', 'error': '误差',
-  'least time for the arithmetic': '计算所需的最短时间', 'least time for the memory': '访存所需的最短时间', 'given': '给定',
+  'does not fit': '放不下', 
+  'Memory before loading': '加载前的内存', 'Training': '训练', 'largest batch': '最大批量', 'runtime': '运行时', 'context': '上下文',
+  'activations': '激活', 'workspace': '工作区', 'inputs': '输入', 'arena slack': '内存池余量', 'retained': '保留', 'resident': '常驻',
+  'loading peak': '加载峰值', 'peak': '峰值', 'limit': '上限', 'gradients': '梯度', 'optimiser': '优化器', 'working': '工作内存',
+  'total': '合计', 'host': '主机', 'least time for the arithmetic': '计算所需的最短时间', 'least time for the memory': '访存所需的最短时间', 'given': '给定',
   'rows that arrive': '到达的行', 'goal for p99': 'p99 目标', 'busy at most': '最高占用', 'time of one run': '一次运行的时间',
   'instances': '实例', 'utilisation': '利用率', 'instances per machine': '每台机器的实例', 'machines': '机器', 'mean wait': '平均等待',
   '99th percentile of the wait': '等待的第 99 百分位', '99th percentile of the answer': '应答的第 99 百分位',
@@ -51,6 +54,7 @@ const milliseconds = value =>
   : value >= 1e-3 ? digits(value * 1e3) + ' µs' : digits(value * 1e6) + ' ns';
 const flops = decimal('FLOP'), rate = decimal('FLOP/s'), count = decimal(''), bandwidth = decimal('B/s');
 const intensity = value => digits(value) + ' FLOP/byte';
+const plusMinus = value => '± ' + digits(value) + ' %';
 const rowsPerSecond = value => Number(value.toPrecision(4)) + ' ' + say('rows/s');
 
 // ---------------------------------------------------------------- elements
@@ -100,7 +104,8 @@ function figures() {
     make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', value, show, member),
          make('span', note, {class: 'quiet'}));
   const cards = [figure('bound', plan.bound_ms, milliseconds, 'bound_ms', `${say('limited by')} ${say(plan.limiter)}`)];
-  if (plan.estimate_ms) cards.push(figure('estimate', plan.estimate_ms, milliseconds, 'estimate_ms', ''));
+  if (plan.estimate_ms)
+    cards.push(figure('estimate', plan.estimate_ms, milliseconds, 'estimate_ms', plusMinus(plan.estimate_error_percent)));
   cards.push(figure('FLOPs', plan.flops, flops, 'flops', ''), figure('parameters', plan.params, count, 'params', ''),
              figure('memory', plan.memory_bytes.inference, bytes, 'memory_bytes.inference', ''),
              figure('ridge point', plan.ridge_point, intensity, 'ridge_point', say(plan.device.origin)));
@@ -156,6 +161,9 @@ const plain = (c, scales, tooltip, legend = true) => ({
 // Of a logarithmic axis only the powers of ten.
 const decades = show => ({callback: value => Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6) ? show(value) : ''});
 
+// The executed kernels that kept their layer's name.
+const kernels = new Map(plan.estimate ? plan.estimate.kernels.map(kernel => [kernel.name, kernel]) : []);
+
 function roofline() {
   const dots = running.filter(layer => layer.flops > 0 && layer.intensity > 0 && layer.bound_ms > 0)
     .map(layer => ({x: layer.intensity, y: 1000 * layer.flops / layer.bound_ms, layer}));
@@ -187,7 +195,8 @@ function roofline() {
     const about = layer => {
       const lines = [layer.name, layer.op, flops(layer.flops), bytes(layer.bytes), intensity(layer.intensity),
                      `${say('bound')} ${milliseconds(layer.bound_ms)}, ${say('limited by')} ${say(layer.limiter)}`];
-      if (layer.estimate_ms) lines.push(`${say('estimate')} ${milliseconds(layer.estimate_ms)}`);
+      const kernel = kernels.get(layer.name);
+      if (kernel) lines.push(`${say('estimate')} ${milliseconds(kernel.ms)} ${plusMinus(kernel.error_percent)}`);
       return lines;
     };
     return {
@@ -201,7 +210,7 @@ function roofline() {
     };
   });
   return section('roofline', 'Roofline', box,
-    quiet('Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory.'));
+    quiet('Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory; above the top its FLOPs count taps on padding, which need no time.'));
 }
 
 function memory() {
@@ -254,29 +263,24 @@ function curve() {
                  table(['#batch', '#bound', '#at most', '#memory', 'limiter'], rows));
 }
 
-function predictions() {
-  const ledger = plan.predictions;
-  if (!Array.isArray(ledger) || ledger.length === 0) return null;
-  const [element, box] = canvas('predictions-chart', true);
-  element.dataset.points = ledger.length;
-  const all = ledger.flatMap(entry => [entry.predicted_ms, entry.measured_ms]);
-  const ends = [Math.min(...all) / 1.5, Math.max(...all) * 1.5];
-  draw(element, c => {
-    const along = (label, factor, dash) => ({type: 'line', label, borderColor: c.quiet, borderDash: dash, borderWidth: 1, pointRadius: 0,
-                                             pointHitRadius: 0, data: ends.map(x => ({x, y: x * factor}))});
-    return {
-      type: 'scatter',
-      data: {datasets: [{label: say('predicted'), backgroundColor: faded(c.accent), pointRadius: 4,
-                         data: ledger.map(entry => ({x: entry.measured_ms, y: entry.predicted_ms, entry}))},
-                        along('=', 1, []), along('+10 %', 1.1, [4, 4]), along('−10 %', 0.9, [4, 4])]},
-      options: plain(c, {
-        x: axis(c, 'measured', {type: 'logarithmic', min: ends[0], max: ends[1], ticks: decades(milliseconds)}),
-        y: axis(c, 'predicted', {type: 'logarithmic', min: ends[0], max: ends[1], ticks: decades(milliseconds)}),
-      }, {filter: item => item.raw.entry !== undefined,
-          callbacks: {label: item => `${item.raw.entry.model}: ${milliseconds(item.raw.y)} / ${milliseconds(item.raw.x)}`}}),
-    };
-  });
-  return section('predictions', 'Prediction error', box);
+// What the engine is expected to reach, kernel by kernel as it will run them, with the error that is expected of each.
+function estimate() {
+  const answer = plan.estimate;
+  if (!answer) return null;
+  const order = answer.kernels.map((kernel, index) => [kernel, index]).sort((a, b) => b[0].ms - a[0].ms);
+  const rows = order.map(([kernel, index]) => [
+    make('td', kernel.name, {class: 'name'}), kernel.op,
+    number('td', kernel.ms, milliseconds, `estimate.kernels.${index}.ms`, {class: 'number'}),
+    number('td', kernel.error_percent, plusMinus, `estimate.kernels.${index}.error_percent`, {class: 'number'})]);
+  const list = table(['layer', 'operator', '#estimate', '#prediction error'], rows);
+  const whole = section('estimate', 'Estimate', make('p', null, {},
+    number('b', plan.estimate_ms, milliseconds, 'estimate_ms'), ' ',
+    number('span', plan.estimate_error_percent, plusMinus, 'estimate_error_percent'),
+    ` · ${answer.engine} · ${answer.calibrated_at}`),
+    make('details', null, rows.length <= 15 ? {open: ''} : {}, make('summary', String(rows.length)), list),
+    ...(answer.notes || []).map(note => make('p', note, {class: 'quiet'})));
+  whole.classList.add('long');
+  return whole;
 }
 
 // Rows of [name, value, how it is shown, member, origin, source], without those that have no value.
@@ -287,6 +291,36 @@ function properties(id, title, rows, ...more) {
 }
 const percent = value => digits(100 * value) + ' %';
 const dollars = value => Number(value.toPrecision(4)) + ' $';
+
+// Parts of an object that are bytes, by their names.
+const parts = (object, prefix, names) => names.filter(name => typeof object[name] === 'number').map(name =>
+  [name.replaceAll('_', ' '), object[name], bytes, `${prefix}.${name}`, 'derived']);
+
+function inferenceMemory() {
+  const answer = plan.memory;
+  if (!answer) return null;
+  return properties('inference-memory', 'Memory before loading', [
+    ...parts(answer, 'memory', ['runtime', 'context', 'weights', 'activations', 'workspace', 'inputs', 'arena_slack', 'retained', 'resident',
+                                'loading_peak', 'peak', 'limit']),
+    ['largest batch', plan.max_batch, String, 'max_batch', 'derived'], ['instances', answer.instances, String, 'memory.instances', 'derived']],
+    ...(answer.fits ? [] : [make('p', say('does not fit'), {class: 'warn'})]));
+}
+
+function training() {
+  const answer = plan.training;
+  if (!answer) return null;
+  const setup = make('p', Object.entries(answer.setup).filter(([, value]) => value).map(([name, value]) =>
+    `${name.replaceAll('_', ' ')} ${value === true ? '' : value}`.trim()).join(' · '), {class: 'quiet'});
+  const rows = answer.curve.map((point, index) => [
+    number('td', point.batch, String, `training.curve.${index}.batch`, {class: 'number'}),
+    number('td', point.memory_bytes.activations, bytes, `training.curve.${index}.memory_bytes.activations`, {class: 'number'}),
+    number('td', point.memory_bytes.total, bytes, `training.curve.${index}.memory_bytes.total`, {class: 'number'}),
+    say(point.fits ? '' : 'does not fit')]);
+  return properties('training', 'Training', [
+    ...parts(answer.memory_bytes, 'training.memory_bytes', ['parameters', 'gradients', 'optimiser', 'activations', 'working', 'total', 'host']),
+    ['largest batch', answer.max_batch, String, 'training.max_batch', 'derived']], setup,
+    table(['#batch', '#activations', '#total', ''], rows), ...(answer.notes || []).map(note => make('p', note, {class: 'quiet'})));
+}
 
 function load() {
   const answer = plan.load;
@@ -342,9 +376,8 @@ function notes() {
 }
 
 const there = parts => parts.filter(part => part);
-const side = parts => make('div', null, {class: there(parts).length > 1 ? 'side' : ''}, ...there(parts));
 page.append(...there([
-  ...header(), figures(), roofline(), side([memory(), predictions()]), curve(), summary(),
+  ...header(), figures(), roofline(), memory(), curve(), summary(), estimate(), inferenceMemory(), training(),
   load(), cost(), layers(), notes(),
 ]));
 
