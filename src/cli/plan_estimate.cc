@@ -87,7 +87,9 @@ Result<Section> verify_section(const Study& study) {
       {},
       {{"measured", format_ms(verified->measured_ms),
         fmt::format("± {} between runs, {} runs (measured)", format_percent(verified->spread_percent), verified->runs)},
-       {"predicted", format_ms(verified->predicted_ms), fmt::format("{:+.1f} % off", off)},
+       {"predicted", format_ms(verified->predicted_ms),
+        fmt::format("{:+.1f} % off; {} with the drift below", off,
+                    format_ms(verified->predicted_ms * verified->drift))},
        {"drift", fmt::format("{:.3f}", verified->drift),
         "time of calibration models now over then: what the machine changed since (measured)"}},
       "lrl");

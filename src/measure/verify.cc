@@ -176,7 +176,8 @@ std::vector<Verification> read_ledger(const std::string& file) {
 std::optional<double> ledger_error(const std::vector<Verification>& ledger, const std::string& engine_version) {
   std::map<std::tuple<std::string, int64_t, int>, double> newest;
   for (const Verification& v : ledger)
-    if (v.engine_version == engine_version) newest[key_of(v)] = std::abs(v.predicted_ms / v.measured_ms - 1);
+    if (v.engine_version == engine_version && std::abs(v.drift - 1) <= kMostDrift)
+      newest[key_of(v)] = std::abs(v.predicted_ms / v.measured_ms - 1);
   if (newest.size() < kLeastLedger) return std::nullopt;
   std::vector<double> errors;
   for (const auto& [key, error] : newest) errors.push_back(error);

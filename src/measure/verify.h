@@ -48,7 +48,9 @@ Status append_to_ledger(const std::string& file, const Verification& verificatio
 std::vector<Verification> read_ledger(const std::string& file);
 
 // The relative error that two of three of the ledger's predictions stayed within, of each model, batch and threads the newest;
-// absent for fewer than kLeastLedger of them.
+// absent for fewer than kLeastLedger of them. Comparisons made while the machine was not what it had been (drift beyond
+// kMostDrift: something else was running) say nothing of the predictions and do not count.
+constexpr double kMostDrift = 0.15;
 constexpr size_t kLeastLedger = 5;
 std::optional<double> ledger_error(const std::vector<Verification>& ledger, const std::string& engine_version);
 

@@ -44,6 +44,14 @@ TEST(Ledger, ErrorIsWhatTwoOfThreePredictionsStayWithin) {
   EXPECT_FALSE(ledger_error(ledger, "1.32.0"));
 }
 
+TEST(Ledger, ComparisonsOnADisturbedMachineDoNotCount) {
+  std::vector<Verification> ledger;
+  for (const char* name : {"a", "b", "c", "d", "e"}) ledger.push_back(entry(name, 1, 1));
+  ledger.push_back(entry("disturbed", 1, 3));
+  ledger.back().drift = 3;
+  EXPECT_EQ(*ledger_error(ledger, "1.31.1"), 0);
+}
+
 TEST(Ledger, OfOneModelTheNewestPredictionCounts) {
   std::vector<Verification> ledger;
   for (int i = 0; i < 10; ++i) ledger.push_back(entry("same", 2, 1));
