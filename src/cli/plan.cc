@@ -33,6 +33,7 @@ Result<std::vector<Section>> sections_of(const Study& study) {
     sections.push_back(std::move(section));
     return ok_status();
   };
+  RIDGE_TRY(add(study.request.options.verify, verify_section));
   RIDGE_TRY(add(wanted(study.request.options.load), load_section));
   RIDGE_TRY(add(wanted(study.request.options.cost), cost_section));
   RIDGE_TRY(add(wanted(study.request.options.memory), memory_section));
