@@ -61,6 +61,13 @@ std::optional<double> seen_error(const plan::Efficiency& efficiency) {
   return measure::ledger_error(measure::read_ledger(file), efficiency.engine_version);
 }
 
+Json ledger_json(const plan::Efficiency& efficiency) {
+  Json entries = Json::array();
+  const std::string file = measure::ledger_file(measure::default_calibration_folder(), efficiency.machine);
+  for (const measure::Verification& entry : measure::read_ledger(file)) entries.push_back(measure::to_json(entry));
+  return entries;
+}
+
 Result<Section> verify_section(const Study& study) {
   if (!study.estimate || !study.efficiency)
     return Error{

@@ -29,6 +29,9 @@ Result<std::optional<plan::Efficiency>> known_efficiency(const hw::Machine& mach
 // The relative error that the ledger of verified predictions shows, if it holds enough of them.
 std::optional<double> seen_error(const plan::Efficiency& efficiency);
 
+// What was predicted and measured on this machine so far, for the page.
+Json ledger_json(const plan::Efficiency& efficiency);
+
 // `--verify`: runs the model beside a few of the calibration's, and adds the comparison to the ledger.
 Result<Section> verify_section(const Study& study);
 
