@@ -78,7 +78,7 @@ def main():
             if not path.exists():
                 subprocess.run([ridge, "make", name, "-o", path], check=True, capture_output=True)
             return str(path)
-        print(f"{'model':26} {'predicted MB':>14} {'measured MB':>14} {'range':>12} {'error':>8}")
+        print(f"{'model':26} {'predicted MB':>20} {'median MB':>10} {'range':>12} {'error':>8}")
         for name, model, inputs in cases(light, folder, make):
             if arguments.only and not any(part in name for part in arguments.only):
                 continue
@@ -86,7 +86,7 @@ def main():
             memory = predicted(ridge, model, inputs)
             median = statistics.median(peaks)
             errors.append(memory["peak"] / median - 1)
-            print(f"{name:26} {memory['peak'] / 1e6:6.0f} to {memory['peak_high'] / 1e6:4.0f} {median / 1e6:14.0f} "
+            print(f"{name:26} {memory['peak'] / 1e6:5.0f} ({memory['peak_low'] / 1e6:.0f} to {memory['peak_high'] / 1e6:.0f}) {median / 1e6:10.0f} "
                   f"{peaks[0] / 1e6:5.0f} to {peaks[-1] / 1e6:4.0f} {100 * errors[-1]:+7.1f} %", flush=True)
     within = sum(abs(error) <= TOLERANCE for error in errors)
     print(f"{within} of {len(errors)} points within ±{100 * TOLERANCE:g} % of the median; "

@@ -33,6 +33,7 @@ Result<std::vector<Section>> sections_of(const Study& study) {
     sections.push_back(std::move(section));
     return ok_status();
   };
+  RIDGE_TRY(add(study.request.options.verify, verify_section));
   RIDGE_TRY(add(wanted(study.request.options.load), load_section));
   RIDGE_TRY(add(wanted(study.request.options.cost), cost_section));
   RIDGE_TRY(add(wanted(study.request.options.memory), memory_section));
@@ -61,7 +62,9 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
 Status write_page(const Study& study, const std::vector<Section>& sections) {
   const std::string& path = study.request.options.html;
   if (path.empty()) return ok_status();
-  RIDGE_TRY(write_file_atomically(path, report::plan_page(json_of(study, sections), study.request.language)));
+  Json json = json_of(study, sections);
+  if (study.efficiency) json["ledger"] = ledger_json(*study.efficiency);
+  RIDGE_TRY(write_file_atomically(path, report::plan_page(json, study.request.language)));
   say("ridge plan: wrote " + path);
   return ok_status();
 }

@@ -10,6 +10,7 @@
 #include "cli/terminal.h"
 #include "measure/calibrate.h"
 #include "measure/calibration_store.h"
+#include "measure/verify.h"
 
 namespace ridge::cli {
 namespace {
@@ -53,6 +54,54 @@ Status calibrate_this_machine(const PlanRequest& request) {
 Result<std::optional<plan::Efficiency>> known_efficiency(const hw::Machine& machine, const PlanOptions& options) {
   if (options.calibrate) RIDGE_TRY(calibrate_machine(machine, options.fresh));
   return measure::recall_calibration(measure::default_calibration_folder(), machine.id);
+}
+
+std::optional<double> seen_error(const plan::Efficiency& efficiency) {
+  const std::string file = measure::ledger_file(measure::default_calibration_folder(), efficiency.machine);
+  return measure::ledger_error(measure::read_ledger(file), efficiency.engine_version);
+}
+
+Json ledger_json(const plan::Efficiency& efficiency) {
+  Json entries = Json::array();
+  const std::string file = measure::ledger_file(measure::default_calibration_folder(), efficiency.machine);
+  for (const measure::Verification& entry : measure::read_ledger(file)) entries.push_back(measure::to_json(entry));
+  return entries;
+}
+
+Result<Section> verify_section(const Study& study) {
+  if (!study.estimate || !study.efficiency)
+    return Error{
+        Code::kInvalid,
+        "--verify compares the estimate with a run, and there is no estimate: it needs this machine, calibrated "
+        "(ridge plan --calibrate), and FP32"};
+  if (study.request.options.instances > 1)
+    return Error{Code::kInvalid, "--verify runs one instance; leave --instances out"};
+  listen_for_interruption();
+  measure::VerifyOptions options;
+  options.interrupted = interrupted;
+  Result<measure::Verification> verified = [&] {
+    Progress progress("run the model");
+    progress.update("beside models of the calibration", 0);
+    return measure::verify(study.plan, study.graph, *study.efficiency, study.estimate->ms, options);
+  }();
+  if (!verified) return verified.error();
+  const std::string file = measure::ledger_file(measure::default_calibration_folder(), verified->machine);
+  RIDGE_TRY(measure::append_to_ledger(file, *verified));
+  const double off = 100 * (verified->predicted_ms / verified->measured_ms - 1);
+  Section section;
+  section.members = {{"verified", measure::to_json(*verified)}};
+  section.text = table(
+      {},
+      {{"measured", format_ms(verified->measured_ms),
+        fmt::format("± {} between runs, {} runs (measured)", format_percent(verified->spread_percent), verified->runs)},
+       {"predicted", format_ms(verified->predicted_ms),
+        fmt::format("{:+.1f} % off; {} with the drift below", off,
+                    format_ms(verified->predicted_ms * verified->drift))},
+       {"drift", fmt::format("{:.3f}", verified->drift),
+        "time of calibration models now over then: what the machine changed since (measured)"}},
+      "lrl");
+  section.text += "kept in " + file + "\n";
+  return section;
 }
 
 std::vector<std::string> estimate_notes(const Study& study) {

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "cli/plan_section.h"
 #include "hw/machine.h"
 #include "model/graph.h"
 #include "plan/estimate.h"
@@ -24,6 +25,15 @@ Status calibrate_this_machine(const PlanRequest& request);
 // What is known of `machine`; with --calibrate it is measured first (two to four minutes, with progress; kept; where is said
 // on stderr), unless it is known and --fresh was not given.
 Result<std::optional<plan::Efficiency>> known_efficiency(const hw::Machine& machine, const PlanOptions& options);
+
+// The relative error that the ledger of verified predictions shows, if it holds enough of them.
+std::optional<double> seen_error(const plan::Efficiency& efficiency);
+
+// What was predicted and measured on this machine so far, for the page.
+Json ledger_json(const plan::Efficiency& efficiency);
+
+// `--verify`: runs the model beside a few of the calibration's, and adds the comparison to the ledger.
+Result<Section> verify_section(const Study& study);
 
 // On what the estimate had to assume, or how to get one.
 std::vector<std::string> estimate_notes(const Study& study);

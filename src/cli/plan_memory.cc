@@ -53,7 +53,7 @@ std::string parts_table(const plan::InferenceMemory& m) {
        {"resident", format_bytes(m.resident), "after a few runs: the sum (estimated)"},
        {"loading", format_bytes(m.loading_peak), "the process at its fullest before the first run (estimated)"},
        {"peak", format_bytes(m.peak),
-        fmt::format("at any time (estimated); up to {} when the heap's holes do not merge",
+        fmt::format("at any time (estimated); by chance {} to {}", format_bytes(m.peak_low),
                     format_bytes(m.peak_high))}},
       "lrl");
 }

@@ -37,6 +37,7 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_option("--layers", options.layers)->check(CLI::NonNegativeNumber);
   app.add_option("--instances", options.instances)->check(CLI::PositiveNumber);
   app.add_flag("--calibrate", options.calibrate);
+  app.add_flag("--verify", options.verify);
   app.add_flag("--fresh", options.fresh);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);

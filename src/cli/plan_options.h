@@ -31,6 +31,7 @@ struct PlanOptions {
   std::string device;     // a name of the catalogue; empty: this machine
   int layers = 20;
   bool calibrate = false;
+  bool verify = false;
   int instances = 1;  // of the estimate
   bool fresh = false;
   bool json = false;

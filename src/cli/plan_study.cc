@@ -38,8 +38,10 @@ plan::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs&
 Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
   std::optional<plan::Estimate> none;
   if (!study.efficiency || study.request.precision != Precision::kFp32) return none;
-  const plan::EstimateOptions how{
-      .threads = study.plan.threads, .instances = study.request.options.instances, .rows = rows_of(graph)};
+  const plan::EstimateOptions how{.threads = study.plan.threads,
+                                  .instances = study.request.options.instances,
+                                  .rows = rows_of(graph),
+                                  .seen_error = seen_error(*study.efficiency)};
   RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *study.efficiency, *study.device.machine, how));
   return std::optional<plan::Estimate>(std::move(estimate));
 }

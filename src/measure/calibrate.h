@@ -2,7 +2,8 @@
 // model will take. The engine's profile gives the times of kernels, runs without profiling what lies between them.
 //
 // Every figure is the mean of the middle half of its runs: what disturbs some runs does not count, and what is predicted
-// is the run in between. Takes one to two minutes per number of threads.
+// is the run in between. The suite is gone through twice, and the lower of the two figures counts: a disturbance that lasts
+// for seconds meets one of them. Takes one to two minutes per number of threads.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,8 @@ namespace ridge::measure {
 struct CalibrateOptions {
   std::vector<int> threads;  // that are measured, ascending; empty: 1 and all usable
   std::string engine_library;
-  Nanoseconds per_model = std::chrono::milliseconds(450);  // profiled, and as long again without profiling
-  int least_runs = 5;
+  Nanoseconds per_model = std::chrono::milliseconds(250);  // per pass profiled, and as long again without
+  int least_runs = 4;
   std::function<bool()> interrupted;                                         // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };

@@ -157,7 +157,7 @@ Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficienc
   estimate.ms = (sum.us + between_us) / 1e3;
   if (estimate.ms > 0)
     estimate.throughput_per_s = 1e3 * static_cast<double>(options.rows * options.instances) / estimate.ms;
-  double variance = sources[0].held_out_error * sources[0].held_out_error;
+  double variance = std::pow(options.seen_error.value_or(sources[0].held_out_error), 2);
   if (sum.us > 0) variance += sum.squares / (sum.us * sum.us) + std::pow(0.5 * sum.unknown_us / sum.us, 2);
   if (sources.size() > 1 || sources[0].threads != options.threads) variance += kOtherThreadsError * kOtherThreadsError;
   if (options.instances > 1) variance += kInstancesError * kInstancesError;

@@ -6,6 +6,7 @@
 // numbers that were. Instances share the last cache and the bandwidth, and more threads than cores take turns. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct EstimateOptions {
   int threads = 1;    // of each instance
   int instances = 1;  // that run at the same time
   int64_t rows = 1;   // of one run: the batch
+  // Relative error of predictions on this machine as a ledger of verified ones has it, in place of the calibration's own.
+  std::optional<double> seen_error = {};
 };
 
 struct Estimate {

@@ -69,7 +69,9 @@ Sizes sizes_of(const Kernel& kernel) {
   s.valid_rows = valid_pairs(s.rows, s.out_rows, s.kernel_rows, s.stride_rows, dilation_rows, top);
   const int64_t span = dilation_columns * (s.kernel_columns - 1) + 1;
   const int64_t inside = s.columns >= span ? (s.columns - span) / s.stride_columns + 1 : 0;
-  s.inner_columns = std::clamp<int64_t>(left > 0 ? inside - 1 : inside, 0, s.out_columns);
+  const int64_t until_right = s.columns + left >= span ? (s.columns + left - span) / s.stride_columns + 1 : inside;
+  const bool hidden_edge = left > 0 && until_right == inside;  // the first output still begins left of the image
+  s.inner_columns = std::clamp<int64_t>(hidden_edge ? inside - 1 : inside, 0, s.out_columns);
   s.edge_columns = s.out_columns - s.inner_columns;
   return s;
 }

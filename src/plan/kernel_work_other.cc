@@ -83,10 +83,16 @@ double span_of(const Kernel& kernel) {
   return std::max(span, 1.0);
 }
 
-// Kernels of one operator that are different loops.
+bool is_arithmetic(const Kernel& kernel) {
+  return !kernel.outputs.empty() &&
+         (kernel.op == "Add" || kernel.op == "Sub" || kernel.op == "Mul" || kernel.op == "Div");
+}
+
+// Kernels of one operator that are different loops: " spread" where one operand is broadcast in stretches.
 std::string kind_of(const Kernel& kernel, double span) {
   std::string kind = kernel.domain == "com.microsoft.nchwc" ? "blocked " + kernel.op : kernel.op;
   if (kernel.op == "Transpose" && span <= 1) kind += " last";
+  if (is_arithmetic(kernel) && span < operand_elements(kernel.outputs[0])) kind += " spread";
   if (kernel.op == "MaxPool" || kernel.op == "AveragePool") {
     const std::vector<int64_t> strides = integers(kernel, "strides");
     if (!strides.empty() && strides.back() == 1) kind += " dense";

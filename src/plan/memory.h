@@ -42,8 +42,8 @@ struct InferenceMemory {
   double resident = 0;      // after a few runs
   double loading_peak = 0;  // the process at its fullest before the first run
   double peak = 0;          // at any time
-  double peak_high = 0;     // the same when holes in the heap do not merge (heap_model.h): as likely
-  bool known = true;        // false: some shapes are unknown; the figures are a lower bound
+  double peak_low = 0, peak_high = 0;  // when all holes in the heap merge, and when none do (heap_model.h): by chance
+  bool known = true;                   // false: some shapes are unknown; the figures are a lower bound
 };
 InferenceMemory inference_memory(const model::Graph& graph, const MemoryOptions& options = {});
 

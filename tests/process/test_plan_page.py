@@ -133,7 +133,8 @@ def test_an_estimate_stands_beside_the_bound(written, tmp_path):
     kernel = {"name": "second", "op": "MatMul", "ms": 0.25, "error_percent": 7.5}
     plan = {**plan, "estimate_ms": 0.5, "estimate_per_s": 2000, "estimate_error_percent": 9,
             "estimate": {"engine": "engine 1.2", "calibrated_at": "2026", "threads": 2, "instances": 1, "between_ms": 0.1,
-                         "notes": ["a note"], "kernels": [kernel]}}
+                         "notes": ["a note"], "kernels": [kernel]},
+            "ledger": [{"model": "a.onnx", "batch": 1, "predicted_ms": 5, "measured_ms": 5.2, "at": "2026-11-21T17:00:00Z"}] * 2}
     head, _, rest = path.read_text().partition('id="plan">')
     data = json.dumps(plan).replace("<", "\\u003c")
     (tmp_path / "estimated.html").write_text(head + 'id="plan">' + data + rest[rest.index("</script>"):])
@@ -141,6 +142,7 @@ def test_an_estimate_stands_beside_the_bound(written, tmp_path):
         opened(page, tmp_path / "estimated.html")
         assert page.locator('.figures [data-member="estimate_ms"]').text_content() == "500 µs"
         assert page.locator('#estimate [data-member="estimate.kernels.0.error_percent"]').text_content() == "± 7.50 %"
+        assert page.evaluate("Chart.getChart('predictions-chart').data.datasets[0].data.length") == 2
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert complaints == []
 

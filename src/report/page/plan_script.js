@@ -8,7 +8,7 @@ const chinese = document.documentElement.lang.startsWith('zh');
 const kChinese = {
   'what it costs, and the least time this device needs': '模型的开销,以及该设备所需的最短时间',
   'Summary': '概要', 'Roofline': '屋顶线', 'Memory over time': '内存随时间的变化', 'Batch': '批量',
-  'Estimate': '估计', 'prediction error': '预期误差', 'Load': '负载', 'Energy and cost': '能耗与成本', 'Layers': '各层', 'Notes': '说明',
+  'Estimate': '估计', 'Predicted and measured': '预测与实测', 'predicted': '预测', 'prediction error': '预期误差', 'Load': '负载', 'Energy and cost': '能耗与成本', 'Layers': '各层', 'Notes': '说明',
   'batch': '批量', 'threads': '线程', 'FLOPs': '浮点运算', 'multiply-adds': '乘加', 'parameters': '参数', 'weights': '权重',
   'bytes': '字节', 'peak activations': '激活峰值', 'memory': '内存', 'intensity': '计算强度', 'ridge point': '脊点',
   'bound': '下界', 'estimate': '估计', 'at most': '至多', 'limited by': '受限于', 'compute': '计算', 'unknown': '未知',
@@ -283,6 +283,36 @@ function estimate() {
   return whole;
 }
 
+// What was predicted and measured on this machine so far, one dot per comparison; on the line is right, between the dashes within 10 %.
+function predictions() {
+  const ledger = plan.ledger;
+  if (!Array.isArray(ledger) || ledger.length === 0) return null;
+  const [element, box] = canvas('predictions-chart', true);
+  element.dataset.points = ledger.length;
+  const all = ledger.flatMap(entry => [entry.predicted_ms, entry.measured_ms]);
+  const ends = [Math.min(...all) / 1.5, Math.max(...all) * 1.5];
+  draw(element, c => {
+    const along = (label, factor, dash) => ({type: 'line', label, borderColor: c.quiet, borderDash: dash, borderWidth: 1, pointRadius: 0,
+                                             pointHitRadius: 0, data: ends.map(x => ({x, y: x * factor}))});
+    const scale = title => axis(c, title, {type: 'logarithmic', min: ends[0], max: ends[1], ticks: {maxRotation: 0, ...decades(milliseconds)}});
+    return {
+      type: 'scatter',
+      data: {datasets: [{label: say('predicted'), backgroundColor: faded(c.accent), pointRadius: 4,
+                         data: ledger.map(entry => ({x: entry.measured_ms, y: entry.predicted_ms, entry}))},
+                        along('=', 1, []), along('+10 %', 1.1, [4, 4]), along('−10 %', 0.9, [4, 4])]},
+      options: plain(c, {x: scale('measured'), y: scale('predicted')},
+                     {filter: item => item.raw.entry !== undefined,
+                      callbacks: {label: ({raw: {entry}}) => `${entry.model}, ${say('batch')} ${entry.batch}: ${milliseconds(entry.predicted_ms)} / ${milliseconds(entry.measured_ms)}`}}),
+    };
+  });
+  const rows = ledger.map((entry, index) => [
+    make('td', entry.model, {class: 'name'}), number('td', entry.batch, String, `ledger.${index}.batch`, {class: 'number'}),
+    number('td', entry.predicted_ms, milliseconds, `ledger.${index}.predicted_ms`, {class: 'number'}),
+    number('td', entry.measured_ms, milliseconds, `ledger.${index}.measured_ms`, {class: 'number'}), entry.at]);
+  return section('predictions', 'Predicted and measured', box,
+                 make('details', null, {}, make('summary', String(ledger.length)), table(['', '#batch', '#predicted', '#measured', ''], rows)));
+}
+
 // Rows of [name, value, how it is shown, member, origin, source], without those that have no value.
 function properties(id, title, rows, ...more) {
   const body = rows.filter(([, value]) => value !== null && value !== undefined).map(([name, value, show, member, origin, source]) =>
@@ -377,7 +407,7 @@ function notes() {
 
 const there = parts => parts.filter(part => part);
 page.append(...there([
-  ...header(), figures(), roofline(), memory(), curve(), summary(), estimate(), inferenceMemory(), training(),
+  ...header(), figures(), roofline(), memory(), curve(), summary(), estimate(), predictions(), inferenceMemory(), training(),
   load(), cost(), layers(), notes(),
 ]));
 
