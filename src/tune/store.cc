@@ -67,9 +67,9 @@ struct Store::Database {
     if (answer != "ok") return wrong(answer.value_or("no answer to quick_check"));
     // The default journal, not WAL: entering WAL needs the file alone and fails at once, without the busy timeout, when two
     // runs begin together. A trial takes a second; one sync each costs nothing.
-    bool prepared = version == kSchemaVersion ||
-                    execute(std::string("BEGIN IMMEDIATE;") + kSchema +
-                            ";PRAGMA user_version=" + std::to_string(kSchemaVersion) + ";COMMIT");
+    bool prepared =
+        version == kSchemaVersion || execute(std::string("BEGIN IMMEDIATE;") + kSchema +
+                                             ";PRAGMA user_version=" + std::to_string(kSchemaVersion) + ";COMMIT");
     return prepared ? Status{} : Status{wrong(message())};
   }
 };

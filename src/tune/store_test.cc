@@ -169,4 +169,3 @@ TEST_F(StoreTest, RunsThatBeginTogetherOnANewFileAllUseIt) {
 
 }  // namespace
 }  // namespace ridge::tune
-
