@@ -174,8 +174,9 @@ std::vector<Hit> inside_chinese(const Book& book, std::string_view query) {
   });
   std::vector<std::string_view> longer;
   for (const auto& [name, positions] : found) {
-    const bool part = std::any_of(longer.begin(), longer.end(),
-                                  [&](std::string_view other) { return other.find(name) != std::string_view::npos; });
+    const bool part = std::any_of(longer.begin(), longer.end(), [&name = name](std::string_view other) {
+      return other.find(name) != std::string_view::npos;
+    });
     if (part) continue;
     longer.push_back(name);
     for (size_t position : *positions) hits.push_back({HitKind::kEntry, position, std::string(name)});
