@@ -334,14 +334,15 @@ Folded expand(const Call& call) {
   return out;
 }
 
-// Over all elements; exporters reduce lists of sizes only.
-Folded reduce(const Call& call, Number start, Binary operation) {
+// Over all elements; exporters reduce lists of sizes only. Without `start` an empty list has no result.
+Folded reduce(const Call& call, Element start, Binary operation) {
   const SmallTensor* value = call.value(0);
   if (value == nullptr || value->shape.size() > 1 || call.output_shape == nullptr) return std::nullopt;
-  if (element_count(*call.output_shape) != 1) return std::nullopt;
-  Element result = start;
-  for (const Element& element : value->elements)
-    result = element && result ? operation(*result, *element, true) : std::nullopt;
+  if (element_count(*call.output_shape) != 1 || (!start && value->elements.empty())) return std::nullopt;
+  const size_t from = start ? 0 : 1;
+  Element result = start ? start : value->elements[0];
+  for (size_t i = from; i < value->elements.size(); ++i)
+    result = value->elements[i] && result ? operation(*result, *value->elements[i], true) : std::nullopt;
   return SmallTensor{value->onnx_type, *call.output_shape, {stored(value->onnx_type, result)}};
 }
 
@@ -363,8 +364,10 @@ Folded fold_one(const Call& call) {
       {"Slice", slice},
       {"Where", where},
       {"Expand", expand},
-      {"ReduceProd", [](const Call& c) { return reduce(c, 1, kBinary.at("Mul")); }},
-      {"ReduceSum", [](const Call& c) { return reduce(c, 0, kBinary.at("Add")); }},
+      {"ReduceProd", [](const Call& c) { return reduce(c, Number{1}, kBinary.at("Mul")); }},
+      {"ReduceSum", [](const Call& c) { return reduce(c, Number{0}, kBinary.at("Add")); }},
+      {"ReduceMin", [](const Call& c) { return reduce(c, std::nullopt, kBinary.at("Min")); }},
+      {"ReduceMax", [](const Call& c) { return reduce(c, std::nullopt, kBinary.at("Max")); }},
   };
   if (auto found = kOthers.find(op); found != kOthers.end()) return found->second(call);
   if (auto found = kBinary.find(op); found != kBinary.end()) return binary(call, found->second);

@@ -49,6 +49,7 @@ model::Graph executed_graph(const model::Graph& graph, const EngineTraits& trait
   fold_into_convolutions(rewriter);
   fuse_matmul_and_add(rewriter);
   if (traits.level == GraphLevel::kBasic) return rewriter.finish();
+  fuse_quantised(rewriter);
   fuse_activations(rewriter);
   fuse_gelu(rewriter);
   fuse_layer_normalisation(rewriter);

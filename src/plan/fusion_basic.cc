@@ -73,9 +73,9 @@ bool passes_on(const Rewriter& graph, const model::Node& node) {
          std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](int t) { return t < 0 || graph.constant(t); });
 }
 
-// Known before the model runs.
+// Known before the model runs. Weights stay quantised, for the kernels that take them so.
 bool is_constant(const Rewriter& graph, const model::Node& node) {
-  if (has_body(node) || is_random(node)) return false;
+  if (has_body(node) || is_random(node) || node.op == "DequantizeLinear") return false;
   if ((node.op == "Shape" || node.op == "Size") && !node.inputs.empty())
     return graph.shape(node.inputs[0]) != nullptr && !graph.open_shape(node.inputs[0]);
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](int t) { return t < 0 || graph.constant(t); });

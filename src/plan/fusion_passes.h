@@ -13,6 +13,7 @@ void fold_into_convolutions(Rewriter& graph);  // BatchNormalization, Mul and Ad
 void fuse_matmul_and_add(Rewriter& graph);     // → Gemm
 
 // Level "extended"
+void fuse_quantised(Rewriter& graph);    // QDQ → kernels on integers
 void fuse_activations(Rewriter& graph);  // into Conv and Gemm
 void fuse_gelu(Rewriter& graph);         // Gelu, BiasGelu, QuickGelu, FastGelu
 void fuse_layer_normalisation(Rewriter& graph);

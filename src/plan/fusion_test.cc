@@ -199,5 +199,32 @@ TEST(Fusion, ShapesAreComputedWhileRunningOnlyWhereTheFileLeavesThemOpen) {
   }
 }
 
+// x → DQ → Conv(DQ(w), DQ(b)) → Relu → Q, as quantisers write it.
+TEST(Fusion, AnOperatorBetweenDequantisationAndQuantisationIsOneKernelOnIntegers) {
+  GraphBuilder b;
+  const int scale = b.weight("scale", {});
+  auto dequantised = [&](int t, Shape shape) { return b.node("DequantizeLinear", {t, scale}, std::move(shape)); };
+  const int x = dequantised(b.input("x", {1, 16, 8, 8}, DataType::kUint8), {1, 16, 8, 8});
+  const int w = dequantised(b.weight("w", {16, 16, 3, 3}, DataType::kInt8), {16, 16, 3, 3});
+  const int bias = dequantised(b.weight("b", {16}, DataType::kInt32), {16});
+  const int y = b.node("Relu", {b.node("Conv", {x, w, bias}, {1, 16, 8, 8}, window(3, 1))}, {1, 16, 8, 8});
+  const int q = b.node("QuantizeLinear", {y, scale}, {1, 16, 8, 8}, {}, DataType::kUint8);
+  const int pooled = b.node("MaxPool", {dequantised(q, {1, 16, 8, 8})}, {1, 16, 8, 8}, window(3, 1));
+  const model::Graph executed =
+      executed_graph(b.finish({b.node("QuantizeLinear", {pooled, scale}, {1, 16, 8, 8}, {}, DataType::kUint8)}), {});
+  ASSERT_EQ(executed.nodes.size(), 2U);
+  EXPECT_EQ(executed.nodes[0].op, "QLinearConv");
+  EXPECT_EQ(executed.tensors[static_cast<size_t>(executed.nodes[0].inputs[1])].type, DataType::kInt8);
+  EXPECT_EQ(executed.nodes[1].op, "MaxPool");
+}
+
+TEST(Fusion, AProductOfIntegersTakesItsScaleAndBias) {
+  GraphBuilder b;
+  const int x = b.input("x", {8, 32}, DataType::kUint8), w = b.weight("w", {32, 64}, DataType::kInt8);
+  const int product = b.node("Cast", {b.node("MatMulInteger", {x, w}, {8, 64}, {}, DataType::kInt32)}, {8, 64});
+  const int scaled = b.node("Mul", {product, b.input("scale", {})}, {8, 64});
+  EXPECT_EQ(kinds(b.finish({b.node("Add", {scaled, b.weight("bias", {64})}, {8, 64})})), "MatMulIntegerToFloat");
+}
+
 }  // namespace
 }  // namespace ridge::plan
