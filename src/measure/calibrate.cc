@@ -1,13 +1,12 @@
 #include "measure/calibrate.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <map>
 #include <optional>
 
 #include "base/log.h"
 #include "base/temporary_folder.h"
+#include "base/utc.h"
 #include "cost/costs.h"
 #include "measure/calibration_run.h"
 #include "measure/runner.h"
@@ -21,15 +20,6 @@ namespace {
 constexpr int kWarmUpRuns = 2;
 constexpr int kPasses = 2;
 constexpr std::string_view kBlocked = "com.microsoft.nchwc";
-
-std::string now_in_utc() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 // What was executed, operand by operand. The profile leaves out weights that the engine packed for itself, so that its list
 // is shorter than the node's; weights are taken from the graph, all else from the profile.
