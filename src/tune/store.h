@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tune/candidate.h"
 #include "tune/trial.h"
@@ -17,10 +18,11 @@ namespace ridge::tune {
 
 // What a measurement holds for, besides the candidate.
 struct StoreKey {
-  std::string machine;  // hw::Machine::id
-  std::string engine;   // name and version
-  std::string model;    // digest_model()
-  std::string shapes;   // of the inputs at batch 1
+  std::string machine;                 // hw::Machine::id
+  std::string engine;                  // name and version
+  std::string model;                   // digest_model()
+  std::string shapes;                  // of the inputs at batch 1
+  std::vector<Variant> variants = {};  // of the candidates; a variant's own identity belongs to its trials' key
 };
 
 class Store {
