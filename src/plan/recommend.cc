@@ -58,7 +58,7 @@ void predict_training(const Workload& workload, const Goal& goal, const cost::De
 void predict_inference(const Workload& workload, const Goal& goal, const cost::DeviceLimits& limits,
                        Candidate& candidate) {
   std::vector<cost::Bound> layers = layer_bounds(workload.costs, limits);
-  CarriedOver efficiency = efficiency_of(candidate.device, goal);
+  CarriedOver efficiency = carried_over(candidate.device, goal.precision);
   if (auto any = cost::limits_of(candidate.device)) candidate.bound_ms = cost::bound(workload.costs, *any).ms;
   candidate.run_ms = predicted_ms(layers, efficiency);
   candidate.held = held_by(layers, efficiency);

@@ -14,7 +14,7 @@
 namespace ridge::tune {
 
 struct Candidate {
-  std::string engine;            // empty = the base plan's
+  std::string engine = {};       // empty = the base plan's
   std::string variant = "fp32";  // Variant::name
   int threads = 0;               // per instance; 0 = the engine's own default
   int instances = 1;
