@@ -21,15 +21,15 @@ std::string counted(int number, const char* thing) {
 }
 
 // The base's engine keeps the base's library and options.
-void take_over(const Variant& variant, plan::Plan& plan) {
-  if (variant.engine != plan.engine) {
-    plan.engine = variant.engine;
-    plan.engine_library = variant.engine_library;
+void take_over(const Implementation& own, plan::Plan& plan) {
+  if (own.engine != plan.engine) {
+    plan.engine = own.engine;
+    plan.engine_library = own.engine_library;
     plan.options.clear();
   }
-  for (const auto& [key, value] : variant.options) plan.options[key] = value;
-  plan.precision = variant.precision;
-  if (!variant.file.empty()) plan.model = variant.file;
+  for (const auto& [key, value] : own.options) plan.options[key] = value;
+  plan.precision = own.precision;
+  if (!own.file.empty()) plan.model = own.file;
 }
 
 }  // namespace
@@ -61,17 +61,18 @@ std::string describe(const Candidate& candidate) {
   return result;
 }
 
-const Variant* variant_of(const Candidate& candidate, std::span<const Variant> variants) {
-  for (const Variant& variant : variants) {
-    const std::string& engine = candidate.engine.empty() ? variants.front().engine : candidate.engine;
-    if (variant.engine == engine && variant.name == candidate.variant) return &variant;
+const Implementation* implementation_of(const Candidate& candidate, std::span<const Implementation> implementations) {
+  for (const Implementation& implementation : implementations) {
+    const std::string& engine = candidate.engine.empty() ? implementations.front().engine : candidate.engine;
+    if (implementation.engine == engine && implementation.variant == candidate.variant) return &implementation;
   }
   return nullptr;
 }
 
-plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base, std::span<const Variant> variants) {
+plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
+                   std::span<const Implementation> implementations) {
   plan::Plan plan = base;
-  if (const Variant* variant = variant_of(candidate, variants)) take_over(*variant, plan);
+  if (const Implementation* own = implementation_of(candidate, implementations)) take_over(*own, plan);
   plan.threads = candidate.threads;
   plan.instances = candidate.instances;
   plan.batch = candidate.batch * base.batch;

@@ -9,13 +9,13 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "plan/plan.h"
-#include "tune/variant.h"
+#include "tune/implementation.h"
 
 namespace ridge::tune {
 
 struct Candidate {
   std::string engine = {};       // empty = the base plan's
-  std::string variant = "fp32";  // Variant::name
+  std::string variant = "fp32";  // Implementation::variant
   int threads = 0;               // per instance; 0 = the engine's own default
   int instances = 1;
   int64_t batch = 1;
@@ -36,13 +36,14 @@ std::string text(const Candidate& candidate);
 // The same for people, without what is default: "2 threads × 1 instance, batch 8, no spinning".
 std::string describe(const Candidate& candidate);
 
-// The candidate's among `variants`, of which the first is the baseline's: the model as given in the base plan's engine.
+// The candidate's among `implementations`, of which the first is the baseline's: the model as given in the base plan's engine.
 // Null if it is not there.
-const Variant* variant_of(const Candidate& candidate, std::span<const Variant> variants);
+const Implementation* implementation_of(const Candidate& candidate, std::span<const Implementation> implementations);
 
 // `base` (model, engine, shapes bound to batch 1) with the candidate's decisions; the first dimension of every shape is
-// multiplied by the batch. `variants` as for variant_of().
-plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base, std::span<const Variant> variants = {});
+// multiplied by the batch. `implementations` as for implementation_of().
+plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
+                   std::span<const Implementation> implementations = {});
 
 Json to_json(const Candidate& candidate);
 

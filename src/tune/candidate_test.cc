@@ -14,20 +14,20 @@ plan::Plan base() {
   return plan;
 }
 
-std::vector<Variant> variants() {
+std::vector<Implementation> implementations() {
   return {{},
-          {.name = "int8", .precision = Precision::kInt8, .file = "net.int8.onnx"},
-          {.engine = "openvino", .name = "bf16", .precision = Precision::kBf16, .options = {{"CACHE_DIR", "c"}}}};
+          {.variant = "int8", .precision = Precision::kInt8, .file = "net.int8.onnx"},
+          {.engine = "openvino", .variant = "bf16", .precision = Precision::kBf16, .options = {{"CACHE_DIR", "c"}}}};
 }
 
-TEST(Candidate, OfTheModelAsGivenKeepsItsTextWhateverVariantsThereAre) {
+TEST(Candidate, OfTheModelAsGivenKeepsItsTextWhateverImplementationsThereAre) {
   EXPECT_EQ(text({.threads = 2, .batch = 4}), "threads=2 instances=1 batch=4 spin=default");
   EXPECT_EQ(text({.engine = "openvino", .variant = "bf16", .threads = 2}),
             "engine=openvino variant=bf16 threads=2 instances=1 batch=1 spin=default");
 }
 
 TEST(Candidate, OfAnotherPrecisionRunsItsFileInTheSameEngine) {
-  plan::Plan plan = to_plan({.variant = "int8", .threads = 2, .batch = 4}, base(), variants());
+  plan::Plan plan = to_plan({.variant = "int8", .threads = 2, .batch = 4}, base(), implementations());
   EXPECT_EQ(plan.model, "net.int8.onnx");
   EXPECT_EQ(plan.precision, Precision::kInt8);
   EXPECT_EQ(plan.engine, "onnxruntime");
@@ -37,7 +37,7 @@ TEST(Candidate, OfAnotherPrecisionRunsItsFileInTheSameEngine) {
 }
 
 TEST(Candidate, OfAnotherEngineLeavesTheBaseEnginesLibraryAndOptionsBehind) {
-  plan::Plan plan = to_plan({.engine = "openvino", .variant = "bf16"}, base(), variants());
+  plan::Plan plan = to_plan({.engine = "openvino", .variant = "bf16"}, base(), implementations());
   EXPECT_EQ(plan.engine, "openvino");
   EXPECT_EQ(plan.model, "net.onnx");
   EXPECT_EQ(plan.engine_library, "");

@@ -164,11 +164,11 @@ struct Contest::State {
   const model::Graph* graph;
   ContestOptions options;
   measure::Runner baseline;
-  std::vector<Variant> variants = {};
+  std::vector<Implementation> implementations = {};
   bool baseline_first = true;  // which side begins the next pair
 
   Result<measure::Runner> open(const Candidate& candidate) const {
-    return measure::Runner::open(to_plan(candidate, base, variants), graph, candidate.instances, options.seed);
+    return measure::Runner::open(to_plan(candidate, base, implementations), graph, candidate.instances, options.seed);
   }
   Status play_pair(Player& own, Player& other, Trial& trial);
 };
@@ -184,7 +184,9 @@ Result<std::unique_ptr<Contest>> Contest::open(const plan::Plan& base, const mod
       new Contest(std::make_unique<State>(State{base, graph, std::move(options), std::move(baseline)})));
 }
 
-void Contest::admit(std::vector<Variant> variants) { state_->variants = std::move(variants); }
+void Contest::admit(std::vector<Implementation> implementations) {
+  state_->implementations = std::move(implementations);
+}
 
 const engine::Signature& Contest::signature() const { return state_->baseline.session(0).signature(); }
 const engine::Info& Contest::info() const { return state_->baseline.session(0).info(); }
@@ -204,7 +206,7 @@ Batching Contest::check_batching() {
 
 Result<Drift> Contest::drift(const Candidate& candidate) {
   State& state = *state_;
-  plan::Plan plan = to_plan(candidate, state.base, state.variants);
+  plan::Plan plan = to_plan(candidate, state.base, state.implementations);
   plan.instances = 1;
   RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, state.graph, 1, state.options.seed));
   RIDGE_ASSIGN(std::vector<Tensor> tensors,

@@ -45,15 +45,15 @@ std::vector<Candidate> with_options(const Candidate& layout, int processors, boo
   return result;
 }
 
-std::vector<Candidate> candidates(const Variant& variant, const std::string& base_engine, int processors,
+std::vector<Candidate> candidates(const Implementation& implementation, const std::string& base_engine, int processors,
                                   const SpaceOptions& options, bool overlap) {
   std::vector<Candidate> result;
   for (int threads : doublings(processors))
     for (int instances : doublings(processors / threads))
       for (int64_t batch : doublings(options.max_batch)) {
         Candidate layout;
-        if (variant.engine != base_engine) layout.engine = variant.engine;
-        layout.variant = variant.name;
+        if (implementation.engine != base_engine) layout.engine = implementation.engine;
+        layout.variant = implementation.variant;
         layout.threads = threads;
         layout.instances = instances;
         layout.batch = batch;
@@ -150,14 +150,14 @@ double parallelism(const model::Graph& graph, const cost::Costs& costs) {
   return longest > 0 ? total / longest : 1;
 }
 
-Space make_space(const hw::Machine& machine, const model::Graph& graph, std::span<const PricedVariant> variants,
-                 const SpaceOptions& options) {
+Space make_space(const hw::Machine& machine, const model::Graph& graph,
+                 std::span<const PricedImplementation> implementations, const SpaceOptions& options) {
   int processors = options.threads.value_or(hw::usable_threads(machine));
   Space space;
-  for (const auto& [variant, costs] : variants) {
+  for (const auto& [implementation, costs] : implementations) {
     bool overlap = parallelism(graph, costs.one) >= kWorthOverlapping;
     for (const Candidate& candidate :
-         candidates(variant, variants.front().variant.engine, processors, options, overlap)) {
+         candidates(implementation, implementations.front().implementation.engine, processors, options, overlap)) {
       cost::Costs run = at_batch(costs, candidate.batch);
       Entry entry = bounded(candidate, machine, run);
       std::string reason = hopeless(entry, run, available_bytes(machine), options);
@@ -172,12 +172,12 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph, std::spa
 
 bool adjacent(const Candidate& a, const Candidate& b) {
   auto step = [](auto x, auto y) { return x <= 2 * y && y <= 2 * x; };
-  bool same_variant = a.engine == b.engine && a.variant == b.variant;
+  bool same_implementation = a.engine == b.engine && a.variant == b.variant;
   bool same_options = a.spin == b.spin && a.inter_op_threads == b.inter_op_threads && a.block_base == b.block_base;
   bool same_layout = a.threads == b.threads && a.instances == b.instances;
   bool near_layout = step(a.threads, b.threads) && step(a.instances, b.instances);
   if (a == b) return false;
-  if (!same_variant) return same_options && same_layout && a.batch == b.batch;
+  if (!same_implementation) return same_options && same_layout && a.batch == b.batch;
   if (!same_options) return same_layout && a.batch == b.batch;
   bool same_rows = a.instances * a.batch == b.instances * b.batch;
   if (!same_layout) return near_layout && step(a.batch, b.batch) && (a.batch == b.batch || same_rows);

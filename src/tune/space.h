@@ -58,19 +58,19 @@ cost::Costs at_batch(const BatchCosts& costs, int64_t batch);
 // help.
 double parallelism(const model::Graph& graph, const cost::Costs& costs);
 
-// A variant and what it must compute and move.
-struct PricedVariant {
-  Variant variant;
+// An implementation and what it must compute and move.
+struct PricedImplementation {
+  Implementation implementation;
   BatchCosts costs;
 };
 
-// Every layout for every variant. The first is the baseline's: the model as given in the base plan's engine.
-Space make_space(const hw::Machine& machine, const model::Graph& graph, std::span<const PricedVariant> variants,
-                 const SpaceOptions& options);
+// Every layout for every implementation. The first is the baseline's: the model as given in the base plan's engine.
+Space make_space(const hw::Machine& machine, const model::Graph& graph,
+                 std::span<const PricedImplementation> implementations, const SpaceOptions& options);
 
 // One step apart: batch halved or doubled; threads and instances at most halved or doubled, with the same batch or the
 // same rows in flight (along a latency goal these two trade against each other); another engine option; or another
-// variant.
+// implementation.
 bool adjacent(const Candidate& a, const Candidate& b);
 
 // Adds one to `reason`.

@@ -54,7 +54,7 @@ cost::Costs costs(double rows) {
 BatchCosts batch_costs() { return {costs(1), costs(2)}; }
 
 // The model as given in the usual engine.
-std::vector<PricedVariant> only(const BatchCosts& costs) { return {{{}, costs}}; }
+std::vector<PricedImplementation> only(const BatchCosts& costs) { return {{{}, costs}}; }
 
 SpaceOptions upto(int64_t max_batch) {
   SpaceOptions options;
@@ -192,10 +192,10 @@ TEST(Space, HoldsEveryLayoutForEveryVariantBoundedByItsOwnPrecision) {
   }
   BatchCosts quarter = batch_costs();
   for (cost::Costs* run : {&quarter.one, &*quarter.two}) run->nodes[0].precision = Precision::kInt8;
-  std::vector<PricedVariant> variants = only(batch_costs());
-  variants.push_back({{.engine = "openvino", .name = "int8", .precision = Precision::kInt8}, quarter});
+  std::vector<PricedImplementation> implementations = only(batch_costs());
+  implementations.push_back({{.engine = "openvino", .variant = "int8", .precision = Precision::kInt8}, quarter});
   std::map<std::string, double> rows_per_s;
-  for (const Entry& entry : make_space(with_int8, {}, variants, upto(1)).entries)
+  for (const Entry& entry : make_space(with_int8, {}, implementations, upto(1)).entries)
     rows_per_s[text(entry.candidate)] = entry.max_rows_per_s;
   EXPECT_NEAR(rows_per_s.at("threads=8 instances=1 batch=1 spin=default"), 80, 1e-6);
   EXPECT_NEAR(rows_per_s.at("engine=openvino variant=int8 threads=8 instances=1 batch=1 spin=default"),

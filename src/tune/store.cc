@@ -22,9 +22,9 @@ constexpr const char* kSchema =
     " PRIMARY KEY (machine, engine, model, shapes, candidate, ordinal)) WITHOUT ROWID";
 
 std::string key_text(const Candidate& candidate, const StoreKey& key) {
-  const Variant* variant = variant_of(candidate, key.variants);
-  const bool own = variant != nullptr && !variant->identity.empty();
-  return own ? text(candidate) + " of " + variant->identity : text(candidate);
+  const Implementation* used = implementation_of(candidate, key.implementations);
+  const bool own = used != nullptr && !used->identity.empty();
+  return own ? text(candidate) + " of " + used->identity : text(candidate);
 }
 
 }  // namespace

@@ -18,11 +18,12 @@ namespace ridge::tune {
 
 // What a measurement holds for, besides the candidate.
 struct StoreKey {
-  std::string machine;                 // hw::Machine::id
-  std::string engine;                  // name and version
-  std::string model;                   // digest_model()
-  std::string shapes;                  // of the inputs at batch 1
-  std::vector<Variant> variants = {};  // of the candidates; a variant's own identity belongs to its trials' key
+  std::string machine;  // hw::Machine::id
+  std::string engine;   // name and version
+  std::string model;    // digest_model()
+  std::string shapes;   // of the inputs at batch 1
+  std::vector<Implementation> implementations =
+      {};  // of the candidates; an implementation's identity belongs to its trials' key
 };
 
 class Store {

@@ -70,13 +70,13 @@ TEST_F(StoreTest, KeepsNothingAcrossMachineEngineModelOrShape) {
 
 TEST_F(StoreTest, KeepsTheTrialsOfAVariantForItsFileOnly) {
   StoreKey key = key_;
-  key.variants = {{}, {.name = "int8", .identity = "89ab"}};
+  key.implementations = {{}, {.variant = "int8", .identity = "89ab"}};
   Candidate int8 = candidate_;
   int8.variant = "int8";
   Store(file_, key).keep(int8, 0, trial(1));
   Store(file_, key).keep(candidate_, 0, trial(2));
   EXPECT_TRUE(Store(file_, key).find(int8, 0));
-  key.variants[1].identity = "cdef";  // calibrated anew
+  key.implementations[1].identity = "cdef";  // calibrated anew
   EXPECT_FALSE(Store(file_, key).find(int8, 0));
   EXPECT_TRUE(Store(file_, key).find(candidate_, 0)) << "the model as given is the same";
 }

@@ -67,18 +67,18 @@ std::string gain_sentence(const Tuning& tuning) {
 }
 
 // The candidate's; the first is the baseline's.
-const PricedVariant& variant_of(const Candidate& candidate, const Subject& subject) {
-  for (const PricedVariant& priced : subject.variants)
-    if (priced.variant.name == candidate.variant &&
-        priced.variant.engine == (candidate.engine.empty() ? subject.plan.engine : candidate.engine))
+const PricedImplementation& implementation_of(const Candidate& candidate, const Subject& subject) {
+  for (const PricedImplementation& priced : subject.implementations)
+    if (priced.implementation.variant == candidate.variant &&
+        priced.implementation.engine == (candidate.engine.empty() ? subject.plan.engine : candidate.engine))
       return priced;
-  return subject.variants.front();
+  return subject.implementations.front();
 }
 
 // One side of a trial beside the machine's limits.
 measure::Measurement to_measurement(const Side& side, const Candidate& candidate, const Subject& subject) {
-  const PricedVariant& priced = variant_of(candidate, subject);
-  const plan::Plan plan = to_plan(candidate, subject.plan, std::span(&priced.variant, 1));
+  const PricedImplementation& priced = implementation_of(candidate, subject);
+  const plan::Plan plan = to_plan(candidate, subject.plan, std::span(&priced.implementation, 1));
   const cost::Costs costs = at_batch(priced.costs, candidate.batch);
   const engine::Info& info = subject.info;
   const hw::Machine& machine = subject.machine;

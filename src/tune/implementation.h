@@ -1,4 +1,4 @@
-// Variant: one way in which an engine can compute the model: at which precision, from which file.
+// Implementation: one engine computing one variant of the model: at which precision, from which file.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace ridge::tune {
 
-struct Variant {
+struct Implementation {
   std::string engine = "onnxruntime";
-  std::string name = "fp32";                        // "fp32", "bf16", "fp16", "int8", "int8-dynamic", "int4-weights"
+  std::string variant = "fp32";                     // "fp32", "bf16", "fp16", "int8", "int8-dynamic", "int4-weights"
   Precision precision = Precision::kFp32;           // of the arithmetic that is most of its work: whose peak bounds it
   double weight_scale = 1;                          // bytes of the stored weights ÷ those of weights at `precision`
   std::string file = {};                            // empty = the model as given
@@ -20,6 +20,6 @@ struct Variant {
   std::map<std::string, std::string> options = {};  // for the engine, as in Plan::options
 };
 
-Json to_json(const Variant& variant);
+Json to_json(const Implementation& implementation);
 
 }  // namespace ridge::tune
