@@ -99,6 +99,14 @@ def ids(*shape, below=500):
     return torch.randint(0, below, shape)
 
 
+def masked(module, batch, length):
+    """A language model with its mask, both open."""
+    import torch
+    axes = {0: "batch", 1: "sequence"}
+    return Made(module, {"input_ids": ids(batch, length), "attention_mask": torch.ones(batch, length, dtype=torch.long)},
+                {"input_ids": axes, "attention_mask": axes}, ("logits",))
+
+
 def bert():
     import torch
     import transformers
@@ -124,9 +132,9 @@ def distilbert():
 def gpt2():
     import transformers
     config = transformers.GPT2Config(n_embd=256, n_layer=4, n_head=4, vocab_size=8000, attn_implementation="eager")
-    module = wrapped(transformers.GPT2LMHeadModel(config), lambda o: o.logits, ["input_ids"])
+    module = wrapped(transformers.GPT2LMHeadModel(config), lambda o: o.logits, ["input_ids", "attention_mask"])
     module.inner.config.use_cache = False
-    return Made(module, {"input_ids": ids(1, 64)}, {"input_ids": {0: "batch", 1: "sequence"}}, ("logits",))
+    return masked(module, 1, 64)
 
 
 def decoder_with_past(config, model, layers, heads, size, past_length):
@@ -169,9 +177,9 @@ def llama_config():
 
 def llama():
     import transformers
-    module = wrapped(transformers.LlamaForCausalLM(llama_config()), lambda o: o.logits, ["input_ids"])
+    module = wrapped(transformers.LlamaForCausalLM(llama_config()), lambda o: o.logits, ["input_ids", "attention_mask"])
     module.inner.config.use_cache = False
-    return Made(module, {"input_ids": ids(1, 64)}, {"input_ids": {0: "batch", 1: "sequence"}}, ("logits",))
+    return masked(module, 1, 64)
 
 
 def llama_past():
@@ -442,8 +450,8 @@ def tf_loop(path, steps=50, units=256):
                array("head", random.standard_normal((units, 1000)).astype(np.float32)),
                array("kernel_half", random.standard_normal((units, units)).astype(np.float32))]
     graph = helper.make_graph(nodes, "tf2onnx", [helper.make_tensor_value_info("sequence", TensorProto.FLOAT, ["steps", 1, units])],
-                              [helper.make_tensor_value_info("answer", TensorProto.FLOAT, None),
-                               helper.make_tensor_value_info("sums", TensorProto.FLOAT, None)], weights)
+                              [helper.make_tensor_value_info("answer", TensorProto.FLOAT, [1, 1000]),
+                               helper.make_tensor_value_info("sums", TensorProto.FLOAT, ["rows", 1, units])], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], producer_name="tf2onnx", ir_version=8), path)
     return {"flops": steps * 2 * 2 * units * units + 2 * units * 1000, "counter": "hand", "arguments": ["--shape", f"steps={steps}"],
             "question": True}

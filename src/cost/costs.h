@@ -46,10 +46,7 @@ struct Costs {
   double peak_activation_bytes = 0;  // most bytes of live activations at one time, in node order, freed after last use
   int64_t parameters = 0;            // elements of floating-point or quantised weights that the graph uses
   double weight_bytes = 0;
-  std::vector<std::string> without_rule;  // distinct operators, "domain.Op × n"
-  std::vector<std::string>
-      sized_by_data;  // distinct operators whose results are as large as the data say, "NonZero × 3"
-  std::ptrdiff_t nodes_sized_by_data = 0;   // nodes that work on such results; in no bound
+  std::vector<std::string> without_rule;    // distinct operators, "domain.Op × n"
   std::vector<std::string> unknown_shapes;  // nodes whose figures are a lower bound because a shape is unknown
 };
 

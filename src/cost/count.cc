@@ -154,8 +154,6 @@ Costs count(const model::Graph& graph, Precision precision) {
   DataSizes sizes = data_sizes_of(graph, residency);
   std::vector<NodeWork> works = works_of(graph, residency, sizes, precision);
   Costs costs;
-  costs.sized_by_data = sizes.sources;
-  costs.nodes_sized_by_data = std::count(sizes.nodes.begin(), sizes.nodes.end(), true);
   for (const NodeWork& work : works) {
     const NodeCost& cost = work.cost;
     costs.flops += cost.flops;

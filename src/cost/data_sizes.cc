@@ -1,5 +1,8 @@
 #include "cost/data_sizes.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -33,6 +36,15 @@ DataSizes data_sizes_of(const model::Graph& graph, const Residency& residency) {
   }
   for (const auto& [op, count] : times) sizes.sources.push_back(op + " × " + std::to_string(count));
   return sizes;
+}
+
+std::string note_on_data_sizes(const model::Graph& graph) {
+  const DataSizes sizes = data_sizes_of(graph, residency_of(graph));
+  const auto nodes = std::count(sizes.nodes.begin(), sizes.nodes.end(), true);
+  if (nodes == 0) return "";
+  return fmt::format("only the data decide how much {} return; the {} nodes that work on it are counted at their most where "
+                     "that is known, and not in the bound",
+                     fmt::join(sizes.sources, ", "), nodes);
 }
 
 }  // namespace ridge::cost

@@ -1,6 +1,5 @@
 // The measured machine as a roofline, and the bounds that follow.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -161,11 +160,6 @@ std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits) {
         fmt::format("{} of {} nodes have a shape that is not known (first: {}); the figures are a lower "
                     "bound",
                     costs.unknown_shapes.size(), costs.nodes.size(), costs.unknown_shapes.front()));
-  if (costs.nodes_sized_by_data > 0)
-    sentences.push_back(fmt::format(
-        "only the data decide how much {} return{}; the {} nodes that work on it are counted at "
-        "their most where that is known, and not in the bound",
-        fmt::join(costs.sized_by_data, ", "), costs.sized_by_data.size() == 1 ? "s" : "", costs.nodes_sized_by_data));
   return sentences;
 }
 

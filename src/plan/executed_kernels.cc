@@ -6,6 +6,7 @@
 
 #include "cost/trips.h"
 #include "plan/kernel_steps.h"
+#include "plan/kernel_work.h"
 
 namespace ridge::plan {
 namespace {

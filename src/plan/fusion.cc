@@ -44,6 +44,7 @@ model::Graph executed_graph(const model::Graph& graph, const EngineTraits& trait
   model::Graph visible = graph;
   show_captured(visible);
   Rewriter rewriter(std::move(visible));
+  spell_out_functions(rewriter);
   if (traits.level == GraphLevel::kOff) return rewriter.finish();
   drop_what_does_not_run(rewriter);
   fold_into_convolutions(rewriter);

@@ -200,6 +200,17 @@ void become_gemm(Rewriter& graph, int product, int addition, int bias) {
 
 }  // namespace
 
+void spell_out_functions(Rewriter& graph) {
+  for (int n = 0, count = graph.node_count(); n < count; ++n) {
+    if (!graph.is(n, "HardSwish")) continue;
+    const model::Node node = graph.node(n);
+    const int gate = graph.add_tensor(graph.tensor(node.outputs[0]), false);
+    graph.remove(n);
+    graph.add_node({node.name + "/gate", "HardSigmoid", "", {node.inputs[0]}, {gate}, {}});
+    graph.add_node({node.name, "Mul", "", {node.inputs[0], gate}, node.outputs, {}});
+  }
+}
+
 void drop_what_does_not_run(Rewriter& graph) {
   std::map<std::string, int> seen, constants;
   for (int n = 0; n < graph.node_count(); ++n) {

@@ -7,6 +7,9 @@
 
 namespace ridge::plan {
 
+// Before all levels: functions of ONNX that the engine has no kernel for (HardSwish)
+void spell_out_functions(Rewriter& graph);
+
 // Level "basic"
 void drop_what_does_not_run(Rewriter& graph);
 void fold_into_convolutions(Rewriter& graph);  // BatchNormalization, Mul and Add by constants per channel, Pad

@@ -116,6 +116,18 @@ TEST(Fusion, SigmoidTimesItsInputIsOneKernelThatFollowsTheLayout) {
   EXPECT_EQ(kinds(b.finish({convolution(b, silu, 16, 16)})), "b.Conv QuickGelu b.Conv b.ReorderOutput");
 }
 
+TEST(Fusion, HardSwishInEitherSpellingIsTheActivationOfTheConvolutionBefore) {
+  for (bool whole : {false, true}) {
+    GraphBuilder b;
+    const Shape s = {1, 16, 8, 8};
+    const int c = convolution(b, b.input("x", {1, 3, 8, 8}), 3, 16);
+    const int y = whole ? b.node("HardSwish", {c}, s) : b.node("Mul", {c, b.node("HardSigmoid", {c}, s)}, s);
+    const model::Graph executed = executed_graph(b.finish({convolution(b, y, 16, 16)}), {});
+    ASSERT_EQ(executed.nodes.size(), 3U);
+    EXPECT_EQ(std::get<std::string>(executed.nodes[0].attributes.at("activation")), "HardSwish");
+  }
+}
+
 int gelu(GraphBuilder& b, int x, const Shape& shape) {
   const int e = b.node("Erf", {b.node("Div", {x, b.weight("root2", {})}, shape)}, shape);
   const int product = b.node("Mul", {x, b.node("Add", {e, b.weight("one", {})}, shape)}, shape);
@@ -129,6 +141,15 @@ TEST(Fusion, GeluSpelledOutIsOneKernelAndTakesABias) {
   GraphBuilder with;
   const int sum = with.node("Add", {with.weight("bias", {32}), with.input("x", {2, 8, 32})}, {2, 8, 32});
   EXPECT_EQ(kinds(with.finish({gelu(with, sum, {2, 8, 32})})), "BiasGelu");
+}
+
+TEST(Fusion, GeluThatHalvesBeforeItMultipliesIsLeftAsItIs) {
+  GraphBuilder b;
+  const Shape s = {2, 8, 32};
+  const int x = b.input("x", s);
+  const int e = b.node("Erf", {b.node("Div", {x, b.weight("root2", {})}, s)}, s);
+  const int halved = b.node("Mul", {b.weight("half", {}), b.node("Add", {e, b.weight("one", {})}, s)}, s);
+  EXPECT_EQ(kinds(b.finish({b.node("Mul", {x, halved}, s)})), "Div Erf Add Mul Mul");
 }
 
 TEST(Fusion, LayerNormalisationSpelledOutIsOneKernel) {
