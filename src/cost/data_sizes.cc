@@ -42,9 +42,10 @@ std::string note_on_data_sizes(const model::Graph& graph) {
   const DataSizes sizes = data_sizes_of(graph, residency_of(graph));
   const auto nodes = std::count(sizes.nodes.begin(), sizes.nodes.end(), true);
   if (nodes == 0) return "";
-  return fmt::format("only the data decide how much {} return; the {} nodes that work on it are counted at their most where "
-                     "that is known, and not in the bound",
-                     fmt::join(sizes.sources, ", "), nodes);
+  return fmt::format(
+      "only the data decide how much {} return; the {} nodes that work on it are counted at their most where "
+      "that is known, and not in the bound",
+      fmt::join(sizes.sources, ", "), nodes);
 }
 
 }  // namespace ridge::cost

@@ -125,6 +125,7 @@ TEST(Estimate, ALoopTakesItsBodyOncePerTurn) {
   const int limit = b.weight("trips", {}, DataType::kInt64), x = b.input("x", {64, 512});
   GraphBuilder inside;
   const int state = inside.input("state", {64, 512});
+  inside.weight("other", {1});  // so that no name inside is one of those outside
   auto body = std::make_shared<model::Graph>(
       inside.finish({inside.node("MatMul", {state, inside.weight("w", {512, 512})}, {64, 512})}));
   model::Graph graph = b.finish({b.node("Loop", {limit, -1, x}, {64, 512}, {{"body", body}})});
