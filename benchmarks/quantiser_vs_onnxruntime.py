@@ -1,4 +1,4 @@
-"""quantiser_vs_onnxruntime.py [--models resnet50,bert-base,mlp] [--samples N] [--rounds N] [--seconds S] [--threads N] [--keep FOLDER]
+"""quantiser_vs_onnxruntime.py [--models resnet50,bert-base,mlp,FILE.onnx] [--samples N] [--rounds N] [--seconds S] [--threads N] [--keep FOLDER]
 
 Static INT8 by ridge's pass (benchmarks/precision_pass) beside ONNX Runtime's own python quantiser, on the same model with the
 same calibration data (min-max ranges of N seeded samples): error against FP32 on other samples, and time of one run of both files
@@ -124,8 +124,10 @@ def kernels(path, threads, folder):
 
 
 def compare(name, options, folder):
-    model = folder / f"{name}.onnx"
-    run(RIDGE, "make", name, "-o", model)
+    model = folder / f"{name}.onnx" if not name.endswith(".onnx") else pathlib.Path(name)
+    if model != pathlib.Path(name):
+        run(RIDGE, "make", name, "-o", model)
+    name = model.stem
     fp32 = session(model, options.threads)
     inputs = fp32.get_inputs()
     calibration = list(samples(inputs, options.samples, 1))
@@ -150,7 +152,7 @@ def compare(name, options, folder):
     print(f"  kernels, ridge: {kernels(ours, options.threads, folder)}")
     print(f"  kernels, ort:   {kernels(theirs, options.threads, folder)}", flush=True)
     if not options.keep:
-        for path in (model, ours, theirs):
+        for path in folder.glob(f"{name}*.onnx"):
             path.unlink()
 
 

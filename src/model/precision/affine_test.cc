@@ -50,8 +50,8 @@ TEST(Int8Weights, ChannelsMayLieInnermost) {
 }
 
 TEST(Int8Weights, ReducedRangeUsesSevenBits) {
-  const Int8Weights weights = quantise_int8({1, -2}, {.outer = 1, .channels = 1, .inner = 2}, true);
-  EXPECT_THAT(weights.values, ElementsAre(32, -63));  // 31.5
+  const Int8Weights weights = quantise_int8({1.5, -2}, {.outer = 1, .channels = 1, .inner = 2}, true);
+  EXPECT_THAT(weights.values, ElementsAre(47, -63));  // 47.25
 }
 
 TEST(Int8Weights, ScaleIsNotBelowTheLeast) {
