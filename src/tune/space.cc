@@ -117,6 +117,20 @@ std::string hopeless(const Entry& entry, const cost::Costs& costs, double availa
   return "";
 }
 
+// Weights of multiply-adds stored in `scale` of their bytes; the arithmetic is the same.
+cost::Costs with_weights(cost::Costs costs, double scale) {
+  for (cost::NodeCost& node : costs.nodes) {
+    if (node.macs <= 0) continue;
+    const double saved = (1 - scale) * node.weight_bytes;
+    node.weight_bytes -= saved;
+    node.bytes_read -= saved;
+    for (double cost::Costs::*figure : {&cost::Costs::bytes, &cost::Costs::compulsory_read,
+                                        &cost::Costs::compulsory_bytes, &cost::Costs::weight_bytes})
+      costs.*figure -= saved;
+  }
+  return costs;
+}
+
 double between(double one, double two, int64_t batch) { return one + (two - one) * static_cast<double>(batch - 1); }
 
 }  // namespace
@@ -129,6 +143,15 @@ cost::Costs at_batch(const BatchCosts& costs, int64_t batch) {
     for (double cost::NodeCost::*figure : kNodeFigures)
       result.nodes[i].*figure = between(result.nodes[i].*figure, two.nodes[i].*figure, batch);
   for (double cost::Costs::*figure : kFigures) result.*figure = between(result.*figure, two.*figure, batch);
+  return result;
+}
+
+PricedImplementation priced(const Implementation& implementation, const model::Graph& one, const model::Graph* two) {
+  auto costs_of = [&](const model::Graph& graph) {
+    return with_weights(cost::count(graph, implementation.precision), implementation.weight_scale);
+  };
+  PricedImplementation result{implementation, {costs_of(one), std::nullopt}};
+  if (two != nullptr) result.costs.two = costs_of(*two);
   return result;
 }
 

@@ -64,6 +64,9 @@ struct PricedImplementation {
   BatchCosts costs;
 };
 
+// `one` and, if the batch is free, `two`: the graph of the FP32 model at these batches; null: the batch is fixed.
+PricedImplementation priced(const Implementation& implementation, const model::Graph& one, const model::Graph* two);
+
 // Every layout for every implementation. The first is the baseline's: the model as given in the base plan's engine.
 Space make_space(const hw::Machine& machine, const model::Graph& graph,
                  std::span<const PricedImplementation> implementations, const SpaceOptions& options);
