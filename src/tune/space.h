@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "cost/costs.h"
 #include "hw/machine.h"
 #include "model/graph.h"
@@ -16,7 +18,14 @@
 
 namespace ridge::tune {
 
-enum class Objective { kThroughput, kLatency };
+enum class Objective {
+  kThroughput,  // rows per second
+  kLatency,     // p50 of one request alone
+  kEnergy,      // rows per joule, by the machine's counters
+  kCost,        // rows per processor and second: what is paid where processors are paid for
+};
+const char* objective_name(Objective objective);  // "throughput", …
+Result<Objective> objective_from_name(std::string_view name);
 
 struct Goal {
   Objective objective = Objective::kThroughput;
@@ -27,6 +36,7 @@ struct Entry {
   Candidate candidate;
   double bound_ms = 0;        // least time of one run with all instances busy; 0 = no limit known
   double max_rows_per_s = 0;  // most rows by that bound; 0 = no limit known
+  double memory_bytes = 0;    // weights and live activations of all instances; 0 = not known
 };
 
 struct Skipped {
