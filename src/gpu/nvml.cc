@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <type_traits>
 
 #include "base/dynlib.h"
+#include "base/lower_case.h"
 #include "gpu/nvml_abi.h"
 #include "gpu/open_library.h"
 
@@ -298,9 +298,7 @@ void read_processes(const NvmlLibrary& library, CardReader& reader, Card& card) 
 }  // namespace
 
 std::string sysfs_pci_address(std::string_view library_address) {
-  std::string address(library_address);
-  std::transform(address.begin(), address.end(), address.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string address = lower_case(library_address);
   size_t colon = address.find(':');
   // Eight digits of domain here, four in /sys unless the domain needs more.
   if (colon == 8 && address.starts_with("0000")) address.erase(0, 4);
