@@ -9,6 +9,7 @@
 // the functions that came later are missing. With FAKE_ROCM_SMI_ANCIENT it lacks what ridge cannot do without.
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "gpu/amd_metrics.h"
 #include "gpu/rocm_smi_abi.h"
@@ -207,12 +208,14 @@ EXPORT uint32_t rsmi_dev_gpu_metrics_info_get(uint32_t index, void* buffer) {
 }
 EXPORT uint32_t rsmi_compute_process_info_get(ProcessInfo* processes, uint32_t* count) {
   uint32_t room = processes != nullptr ? *count : 0;
-  *count = 0;
+  std::set<unsigned> pids;  // a process on several cards is one
   for (const Part& part : script().cards)
-    for (const fake::Process& process : part.processes) {
-      if (*count < room) processes[*count] = {process.pid, 0, 0, 0, 0};
-      ++*count;
-    }
+    for (const fake::Process& process : part.processes) pids.insert(process.pid);
+  *count = 0;
+  for (unsigned pid : pids) {
+    if (*count < room) processes[*count] = {pid, 0, 0, 0, 0};
+    ++*count;
+  }
   return kSuccess;
 }
 EXPORT uint32_t rsmi_compute_process_gpus_get(uint32_t pid, uint32_t* cards, uint32_t* count) {
