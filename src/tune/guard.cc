@@ -163,7 +163,8 @@ Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std:
   RIDGE_ASSIGN(const std::vector<size_t> places, match(reference, candidate.signature()));
   std::vector<DriftMeter> meters(places.size());
   std::vector<OutputDrift> drifts(places.size());
-  for (size_t s = 0; s < reference.per_sample.size(); ++s) {
+  const size_t count = std::min(reference.per_sample.size(), samples.size());
+  for (size_t s = 0; s < count; ++s) {
     if (interrupted && interrupted()) return cancelled();
     RIDGE_ASSIGN(const std::vector<engine::Output> outputs, run_as_taken(candidate, samples[s]));
     for (size_t i = 0; i < places.size(); ++i) {
@@ -179,7 +180,7 @@ Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std:
     drifts[i].name = reference.outputs[i].name;
     drifts[i].drift = meters[i].result();
   }
-  return judged(std::move(drifts), reference.per_sample.size(), limits);
+  return judged(std::move(drifts), count, limits);
 }
 
 Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimits& limits) {

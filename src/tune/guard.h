@@ -69,7 +69,7 @@ struct AnswerOptions {
 Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples,
                            const AnswerOptions& options = {});
 
-// Runs `candidate` on the samples that `reference` has answers for, and compares. Errors: a run that fails, outputs of
+// Runs `candidate` on the first samples, as many as `reference` has answers for, and compares. Errors: a run that fails, outputs of
 // other names or shapes; kCancelled.
 Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
                       const GuardLimits& limits, const std::function<bool()>& interrupted = {});

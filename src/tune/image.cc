@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/lower_case.h"
 #include "tune/element.h"
 #include "tune/picture.h"
 
@@ -173,9 +173,7 @@ std::string describe(const ImagePlan& plan) {
 }
 
 bool is_image_file(const std::string& path) {
-  std::string extension = std::filesystem::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = lower_case(std::filesystem::path(path).extension().string());
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }
 

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <optional>
 
 #include "base/clock.h"
+#include "base/name_table.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
 #include "model/precision/quantise.h"
@@ -19,6 +21,8 @@
 namespace ridge::tune {
 namespace {
 
+constexpr std::array<std::pair<RangeMethod, std::string_view>, 3> kMethods = {
+    {{RangeMethod::kMinMax, "min-max"}, {RangeMethod::kPercentile, "percentile"}, {RangeMethod::kEntropy, "entropy"}}};
 constexpr size_t kEntropyBins = 2048;
 // [bytes] of exposed outputs asked for in one run. A model with more activations runs several times per sample.
 constexpr size_t kBytesAtOnce = size_t{512} << 20;
@@ -182,20 +186,10 @@ struct ExposedFile {
 
 }  // namespace
 
-std::string_view range_method_name(RangeMethod method) {
-  switch (method) {
-    case RangeMethod::kMinMax: return "min-max";
-    case RangeMethod::kPercentile: return "percentile";
-    case RangeMethod::kEntropy: break;
-  }
-  return "entropy";
-}
+std::string_view range_method_name(RangeMethod method) { return name_of(kMethods, method); }
 
 Result<RangeMethod> range_method_from_name(std::string_view name) {
-  for (RangeMethod method : {RangeMethod::kMinMax, RangeMethod::kPercentile, RangeMethod::kEntropy})
-    if (range_method_name(method) == name) return method;
-  return Error{Code::kInvalid,
-               fmt::format("'{}' is not a calibration method; there is min-max, percentile, entropy", name)};
+  return from_name<RangeMethod>(kMethods, name, "calibration method");
 }
 
 std::string describe(const RangeOptions& options) {
