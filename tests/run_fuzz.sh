@@ -1,5 +1,5 @@
 #!/bin/sh
-# run_fuzz.sh TARGET CORPUS: replays the seeds in CORPUS, then lets libFuzzer look for more for ten seconds. The seeds are not
+# run_fuzz.sh TARGET CORPUS: replays the seeds in CORPUS, then lets libFuzzer look for more for five seconds. The seeds are not
 # touched. Exit 77 (skipped) when the target was not built: ./dev test builds it, with clang, in the fuzz preset.
 target=$1 corpus=$2
 if [ ! -x "$target" ]; then
@@ -9,7 +9,7 @@ fi
 found=$(mktemp -d)
 trap 'rm -rf "$found"' EXIT
 [ -d "$corpus" ] || corpus=
-"$target" -max_total_time=10 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$found/" "$found" $corpus
+"$target" -max_total_time=5 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$found/" "$found" $corpus
 status=$?
 for file in "$found"/crash-* "$found"/timeout-* "$found"/oom-*; do
   [ -f "$file" ] && echo "input that shows it ($(basename "$file")), base64:" && base64 "$file"

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/name_table.h"
+
 namespace ridge {
 namespace {
 
@@ -21,24 +23,6 @@ constexpr std::array<std::pair<Precision, std::string_view>, 7> kPrecisions = {{
                                                                                 {Precision::kBf16, "bf16"},
                                                                                 {Precision::kFp8, "fp8"},
                                                                                 {Precision::kInt8, "int8"}}};
-
-template <typename Table, typename Key>
-std::string_view name_of(const Table& table, Key key) {
-  for (const auto& [candidate, name] : table)
-    if (candidate == key) return name;
-  assert(false);
-  return {};
-}
-
-template <typename Key, typename Table>
-Result<Key> from_name(const Table& table, std::string_view name, std::string_view what) {
-  std::string known;
-  for (const auto& [key, candidate] : table) {
-    if (candidate == name) return key;
-    known += (known.empty() ? "" : ", ") + std::string(candidate);
-  }
-  return Error{Code::kInvalid, fmt::format("unknown {} '{}'; known: {}", what, name, known)};
-}
 
 // Three significant digits, no exponent.
 std::string three_digits(double value) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/lower_case.h"
 #include "base/temporary_folder.h"
 #include "cli/product_model.h"
 #include "engine/engine.h"
@@ -76,13 +77,9 @@ ProviderFacts gather_provider(const plan::Plan& plan, const std::string& name, b
 }
 
 // A provider by its short name: "cuda" is CUDAExecutionProvider.
-bool names(const std::string& wanted, std::string provider) {
-  auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-  };
-  return lower(provider) == lower(wanted) || lower(provider) == lower(wanted) + "executionprovider";
+bool names(const std::string& wanted, const std::string& provider) {
+  const std::string given = lower_case(wanted), full = lower_case(provider);
+  return full == given || full == given + "executionprovider";
 }
 
 void gather_providers(const plan::Plan& small, const EngineQuestions& questions, std::vector<std::string> compiled,

@@ -48,7 +48,7 @@ Json json_of(const Study& study, const std::vector<Section>& sections) {
     for (const plan::CurvePoint& point : study.curve) points.push_back(plan::to_json(point));
     json["curve"] = points;
   }
-  if (study.estimate) add_estimate(json, *study.estimate);
+  add_estimate(json, study);
   for (const Section& section : sections)
     for (const auto& [name, value] : section.members) {
       if (value.is_object() && json.contains(name))

@@ -38,6 +38,8 @@ Result<std::vector<plan::Service>> services_of(const Study& study) {
                           point.estimate_ms ? "estimate" : "the bound: no real run is faster"});
   } else if (study.estimate) {
     services.push_back({study.forecast.batch, study.estimate->ms, "estimate"});
+  } else if (study.carried) {
+    services.push_back({study.forecast.batch, study.carried->ms.slow, "slow end of the estimate, carried over"});
   } else {
     services.push_back({study.forecast.batch, study.forecast.bound.ms, "the bound: no real run is faster"});
   }

@@ -106,6 +106,7 @@ Result<Section> verify_section(const Study& study) {
 
 std::vector<std::string> estimate_notes(const Study& study) {
   if (study.estimate) return study.estimate->notes;
+  if (study.carried) return study.carried->evidence;
   if (!study.device.machine) return {};
   if (study.request.precision != Precision::kFp32)
     return {"no estimate: what was calibrated is FP32, as ONNX Runtime's CPU provider computes"};
@@ -121,6 +122,17 @@ std::vector<std::vector<std::string>> estimate_rows(const plan::Estimate& e, dou
            e.instances == 1 ? "one instance" : fmt::format("{} instances together", e.instances)}};
 }
 
+std::vector<std::vector<std::string>> estimate_rows(const plan::DeviceEstimate& e, double bound_ms) {
+  if (e.ms.likely <= 0) return {};
+  return {{"estimate", format_ms(e.ms.likely),
+           fmt::format("{} to {}; {} of the limit (carried over from devices measured in public)", format_ms(e.ms.fast),
+                       format_ms(e.ms.slow), format_percent(100 * bound_ms / e.ms.likely))},
+          {"may reach", fmt::format("{:.4g} items/s", e.throughput_per_s),
+           fmt::format("computes {}, waits for memory {}, starts layers {} of the time",
+                       format_percent(100 * e.held.compute), format_percent(100 * e.held.memory),
+                       format_percent(100 * e.held.start))}};
+}
+
 std::string estimate_table(const plan::Estimate& estimate, int most) {
   std::vector<const plan::Estimate::Layer*> layers;
   for (const auto& layer : estimate.layers) layers.push_back(&layer);
@@ -133,8 +145,9 @@ std::string estimate_table(const plan::Estimate& estimate, int most) {
   return table({"executed", "kernel", "estimate", "share", "expected error"}, rows, "llrrl");
 }
 
-void add_estimate(Json& json, const plan::Estimate& estimate) {
-  const Json more = plan::to_json(estimate);
+void add_estimate(Json& json, const Study& study) {
+  if (!study.estimate && !study.carried) return;
+  const Json more = study.estimate ? plan::to_json(*study.estimate) : plan::to_json(*study.carried);
   for (auto member = more.begin(); member != more.end(); ++member) json[member.key()] = member.value();
 }
 

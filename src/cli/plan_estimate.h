@@ -11,6 +11,7 @@
 #include "cli/plan_section.h"
 #include "hw/machine.h"
 #include "model/graph.h"
+#include "plan/device_estimate.h"
 #include "plan/estimate.h"
 
 namespace ridge::cli {
@@ -40,9 +41,10 @@ std::vector<std::string> estimate_notes(const Study& study);
 
 // Rows for the summary: what, figure, explanation.
 std::vector<std::vector<std::string>> estimate_rows(const plan::Estimate& estimate, double bound_ms);
+std::vector<std::vector<std::string>> estimate_rows(const plan::DeviceEstimate& estimate, double bound_ms);
 // The slowest kernels.
 std::string estimate_table(const plan::Estimate& estimate, int most);
-// Adds the estimate's members to a forecast's JSON.
-void add_estimate(Json& json, const plan::Estimate& estimate);
+// Adds the members of the estimate, if there is one, to the forecast's JSON.
+void add_estimate(Json& json, const Study& study);
 
 }  // namespace ridge::cli

@@ -46,6 +46,15 @@ Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const mode
   return std::optional<plan::Estimate>(std::move(estimate));
 }
 
+// None for this machine, or if no rate of the device at the precision has a source.
+std::optional<plan::DeviceEstimate> carried_of(const Study& study, const model::Graph& graph,
+                                               const cost::Costs& costs) {
+  if (!study.device.card) return std::nullopt;
+  Result<plan::DeviceEstimate> carried =
+      plan::estimate_on(*study.device.card, costs, study.request.precision, rows_of(graph));
+  return carried ? std::optional(std::move(carried).value()) : std::nullopt;
+}
+
 void add_live_activations(Study& study) {
   std::vector<double> live = cost::live_activations(study.graph, study.request.precision);
   for (size_t n = 0; n < live.size(); ++n)
@@ -63,6 +72,7 @@ Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
     curve.push_back(plan::curve_point(forecast_of(study, batch, costs)));
     RIDGE_ASSIGN(std::optional<plan::Estimate> estimate, estimate_of(study, graph));
     if (estimate) curve.back().estimate_ms = estimate->ms;
+    if (auto carried = carried_of(study, graph, costs)) curve.back().estimate_ms = carried->ms.likely;
   }
   return curve;
 }
@@ -101,6 +111,7 @@ Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
     RIDGE_ASSIGN(study.efficiency, known_efficiency(*study.device.machine, request.options));
   }
   RIDGE_ASSIGN(study.estimate, estimate_of(study, study.graph));
+  study.carried = carried_of(study, study.graph, study.costs);
   RIDGE_ASSIGN(study.curve, curve_of(study));
   return study;
 }

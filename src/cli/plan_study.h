@@ -9,6 +9,7 @@
 #include "cost/costs.h"
 #include "hw/machine.h"
 #include "model/graph.h"
+#include "plan/device_estimate.h"
 #include "plan/estimate.h"
 #include "plan/plan.h"
 
@@ -35,6 +36,7 @@ struct Study {
   plan::Forecast forecast;
   std::optional<plan::Efficiency> efficiency;  // of this machine, if it was calibrated
   std::optional<plan::Estimate> estimate;      // where the machine is calibrated
+  std::optional<plan::DeviceEstimate> carried;  // of a device of the catalogue with a rate for the precision
   std::vector<plan::CurvePoint> curve;         // empty unless a range of batches was asked for
 };
 // `graph` has no open symbols.

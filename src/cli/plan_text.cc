@@ -48,6 +48,8 @@ std::string summary_table(const Study& study) {
       {"at most", rate, "what no engine on this device can beat"}};
   if (study.estimate)
     for (std::vector<std::string>& row : estimate_rows(*study.estimate, f.bound.ms)) rows.push_back(std::move(row));
+  if (study.carried)
+    for (std::vector<std::string>& row : estimate_rows(*study.carried, f.bound.ms)) rows.push_back(std::move(row));
   return table({}, rows, "lrl");
 }
 

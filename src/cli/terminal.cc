@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/lower_case.h"
 #include "cli/help.h"
 
 namespace ridge::cli {
@@ -103,8 +103,7 @@ bool terminal_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
-    std::string locale(value);
-    std::transform(locale.begin(), locale.end(), locale.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string locale = lower_case(value);
     return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
   }
   return false;

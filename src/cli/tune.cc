@@ -125,7 +125,7 @@ Result<model::Graph> read(const Request& request, int64_t batch) {
 }
 
 // Costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
-Result<tune::BatchCosts> estimate(const Request& request, const model::Graph& graph) {
+tune::BatchCosts estimate(const Request& request, const model::Graph& graph) {
   tune::BatchCosts costs{cost::count(graph), std::nullopt};
   if (Result<model::Graph> two = read(request, 2)) costs.two = cost::count(*two);
   return costs;
@@ -204,14 +204,14 @@ tune::ServingFacts facts_of(const Request& request, const Untuned& untuned, cons
 }
 
 Result<Found> search(const Request& request, const hw::Machine& machine, const model::Graph& graph,
-                     const tune::BatchCosts& costs, const plan::Plan& plan, tune::Contest& contest,
+                     const std::vector<tune::PricedImplementation>& implementations, const plan::Plan& plan, tune::Contest& contest,
                      const Untuned& untuned, Progress& progress) {
   tune::SpaceOptions limits{request.goal, untuned.batching.possible ? request.options.max_batch : 1,
                             request.options.threads, 1e3 * request.options.seconds / 20};
   RIDGE_ASSIGN(tune::StoreKey key, store_key(request, machine, plan, contest.info()));
   tune::Store store(request.options.store, key);
   if (request.options.fresh) store.clear();
-  tune::Search search(tune::make_space(machine, graph, costs, limits), request.goal, request.options.trials);
+  tune::Search search(tune::make_space(machine, graph, implementations, limits), request.goal, request.options.trials);
   tune::TuneOptions how{request.goal, request.options.seconds, interrupted,
                         [&](const std::string& step, double share) { progress.update(step, share); }};
   RIDGE_ASSIGN(const tune::Explored explored, tune::explore(search, contest, store, how));
@@ -219,8 +219,8 @@ Result<Found> search(const Request& request, const hw::Machine& machine, const m
 
   Found found;
   tune::Tuning& tuning = found.tuning;
-  tuning =
-      tune::summarise({machine, plan, contest.info(), costs}, request.goal, search, explored, decision, untuned.trial);
+  tuning = tune::summarise({machine, plan, contest.info(), implementations}, request.goal, search, explored, decision,
+                           untuned.trial);
   tuning.batching = untuned.batching.reason;
   if (decision.candidate != tune::baseline_candidate()) {
     RIDGE_ASSIGN(tuning.drift, contest.drift(decision.candidate));
@@ -247,11 +247,11 @@ Result<tune::Tuning> run(const Request& request) {
   Progress progress("tune");
   RIDGE_ASSIGN(const hw::Machine machine, probe(request, progress));
   RIDGE_ASSIGN(const model::Graph graph, read(request, 1));
-  RIDGE_ASSIGN(const tune::BatchCosts costs, estimate(request, graph));
   const plan::Plan plan = plan_of(request, graph);
+  const std::vector<tune::PricedImplementation> implementations{{{.engine = plan.engine}, estimate(request, graph)}};
   RIDGE_ASSIGN(const std::unique_ptr<tune::Contest> contest, open(request, plan, graph));
   RIDGE_ASSIGN(const Untuned untuned, measure(*contest, progress));
-  RIDGE_ASSIGN(Found found, search(request, machine, graph, costs, plan, *contest, untuned, progress));
+  RIDGE_ASSIGN(Found found, search(request, machine, graph, implementations, plan, *contest, untuned, progress));
   found.tuning.seconds = to_seconds(Clock::now() - begin);
   RIDGE_ASSIGN(found.tuning.repository, save(request, found));
   progress.finish();

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/lower_case.h"
 #include "explain/plain.h"
 
 namespace ridge::explain {

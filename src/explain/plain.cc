@@ -82,10 +82,4 @@ std::string message_text(std::string_view text) {
   return result;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = lower(c);
-  return result;
-}
-
 }  // namespace ridge::explain

@@ -16,7 +16,4 @@ std::string plain(std::string_view name);
 // stays, so that what was found can be shown as it was written.
 std::string message_text(std::string_view text);
 
-// ASCII letters in lower case; the length stays.
-std::string lower_case(std::string_view text);
-
 }  // namespace ridge::explain

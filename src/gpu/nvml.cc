@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <type_traits>
 
 #include "base/dynlib.h"
+#include "base/lower_case.h"
 #include "gpu/nvml_abi.h"
 
 namespace ridge::gpu {
@@ -255,9 +255,7 @@ std::string file_to_open(const std::string& given) {
 }  // namespace
 
 std::string sysfs_pci_address(std::string_view library_address) {
-  std::string address(library_address);
-  std::transform(address.begin(), address.end(), address.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string address = lower_case(library_address);
   size_t colon = address.find(':');
   // Eight digits of domain here, four in /sys unless the domain needs more.
   if (colon == 8 && address.starts_with("0000")) address.erase(0, 4);

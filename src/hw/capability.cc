@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
 #include "hw/data.h"
+#include "hw/proc_text.h"
 #include "hw/table.h"
 
 namespace ridge::hw {
@@ -31,21 +31,11 @@ constexpr std::array<std::string_view, 17> kColumns = {"cc",
                                                        "fp64_lanes_per_sm",
                                                        "tensor_core_precisions"};
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find(' ', at), text.size());
-    if (end > at) words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
 Capability capability_of(const TableRow& row) {
   Capability capability;
   capability.version = row.text("cc");
   capability.architecture = row.text("architecture");
-  capability.chips = split(row.text("chips"));
+  capability.chips = split_words(row.text("chips"));
   capability.first_cuda = row.text("min_cuda");
   capability.last_cuda = row.text("last_cuda");
   capability.threads = row.whole("max_threads_per_sm");
@@ -57,7 +47,7 @@ Capability capability_of(const TableRow& row) {
   capability.shared_bytes_per_block = row.number("smem_per_block_optin_kib", kKib);
   capability.fp32_lanes = row.whole("fp32_lanes_per_sm");
   capability.fp64_lanes = row.whole("fp64_lanes_per_sm");
-  capability.tensor_precisions = split(row.text("tensor_core_precisions"));
+  capability.tensor_precisions = split_words(row.text("tensor_core_precisions"));
   capability.notes = row.text("notes");
   capability.source = row.text("source");
   return capability;

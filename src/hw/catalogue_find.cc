@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/lower_case.h"
 #include "base/nearest.h"
 #include "hw/catalogue.h"
 
@@ -94,14 +95,8 @@ constexpr std::array<Test, 5> kTests = {
     [](const Name& device, const Name& wanted) { return contains_all(device.words, wanted.words); },
     [](const Name& device, const Name& wanted) { return device.whole.find(wanted.whole) != std::string::npos; }};
 
-std::string lower(std::string_view text) {
-  std::string result;
-  for (char c : text) result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 bool has_part(std::string_view text, std::string_view part) {
-  return lower(text).find(lower(part)) != std::string::npos;
+  return lower_case(text).find(lower_case(part)) != std::string::npos;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 
 #include "hw/proc_text.h"
 
@@ -98,13 +97,6 @@ CpuidWords read_cpuid() {
 }
 
 #endif
-
-std::vector<std::string> split_words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 }  // namespace
 

@@ -4,17 +4,15 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/utc.h"
 
 namespace ridge::hw {
 namespace {
@@ -43,15 +41,6 @@ class MeasuringLock {
   int descriptor_ = -1;
   bool waited_ = false;
 };
-
-std::string now_in_utc() {
-  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 // The file's content; an empty store if there is none; an error if it is not a store.
 Result<Json> read_store(const std::string& file) {

@@ -5,11 +5,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ridge::hw {
 
 // Without blanks and newlines at both ends.
 std::string_view trim(std::string_view text);
+
+// What stands between blanks and newlines.
+std::vector<std::string> split_words(const std::string& text);
 
 // The whole text as a decimal number, blanks around it allowed.
 std::optional<int64_t> to_number(std::string_view text);

@@ -1,15 +1,15 @@
 #include "measure/calibrate.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <map>
 #include <optional>
 
 #include "base/log.h"
 #include "base/temporary_folder.h"
+#include "base/utc.h"
 #include "cost/costs.h"
 #include "measure/calibration_run.h"
+#include "measure/operands.h"
 #include "measure/runner.h"
 #include "model/reader.h"
 #include "plan/held_out.h"
@@ -21,43 +21,6 @@ namespace {
 constexpr int kWarmUpRuns = 2;
 constexpr int kPasses = 2;
 constexpr std::string_view kBlocked = "com.microsoft.nchwc";
-
-std::string now_in_utc() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
-// What was executed, operand by operand. The profile leaves out weights that the engine packed for itself, so that its list
-// is shorter than the node's; weights are taken from the graph, all else from the profile.
-std::vector<cost::Operand> operands(const model::Graph& graph, const std::vector<int>& tensors,
-                                    const std::vector<std::pair<DataType, Shape>>& seen) {
-  std::vector<cost::Operand> list;
-  size_t next = 0;
-  for (int index : tensors) {
-    cost::Operand& operand = list.emplace_back();
-    operand.present = index >= 0;
-    if (!operand.present) {
-      if (next < seen.size() && seen[next].first == DataType::kInvalid) ++next;
-      continue;
-    }
-    const model::TensorInfo& info = graph.tensors[static_cast<size_t>(index)];
-    operand.type = info.type;
-    operand.shape = info.shape;
-    operand.weight = info.role == model::TensorRole::kWeight;
-    const bool listed = next < seen.size() && (!operand.weight || (info.shape && *info.shape == seen[next].second));
-    if (!listed) continue;
-    if (!operand.weight && seen[next].first != DataType::kInvalid) {
-      operand.type = seen[next].first;
-      operand.shape = seen[next].second;
-    }
-    ++next;
-  }
-  return list;
-}
 
 Result<std::vector<plan::TimedKernel>> profile(const CalibrateOptions& options, const ReadyModel& ready, int threads,
                                                const std::string& folder) {

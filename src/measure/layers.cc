@@ -8,6 +8,7 @@
 #include "base/temporary_folder.h"
 #include "cost/count_node.h"
 #include "measure/fused_layer.h"
+#include "measure/operands.h"
 #include "measure/runner.h"
 #include "model/reader.h"
 
@@ -28,28 +29,6 @@ void add_to_index(const model::Graph& graph, NodeIndex& index) {
       if (const auto* body = std::get_if<std::shared_ptr<const model::Graph>>(&attribute); body != nullptr && *body)
         add_to_index(**body, index);
   }
-}
-
-std::vector<cost::Operand> operands(const model::Graph& graph, const std::vector<int>& tensors,
-                                    const std::vector<std::pair<DataType, Shape>>& seen) {
-  std::vector<cost::Operand> list;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    cost::Operand operand;
-    operand.present = tensors[i] >= 0;
-    if (operand.present) {
-      const model::TensorInfo& info = graph.tensors[static_cast<size_t>(tensors[i])];
-      operand.type = info.type;
-      operand.shape = info.shape;
-      operand.weight = info.role == model::TensorRole::kWeight;
-      operand.values = info.constant;
-      if (i < seen.size() && seen[i].first != DataType::kInvalid) {
-        operand.type = seen[i].first;
-        operand.shape = seen[i].second;
-      }
-    }
-    list.push_back(std::move(operand));
-  }
-  return list;
 }
 
 // The whole model is not charged for a node with a subgraph, whose nodes are in the list themselves.

@@ -48,6 +48,18 @@ TEST(Layers, AreCountedWithTheShapesThatTheProfileSaw) {
   EXPECT_EQ(layers[0].limiter, cost::Limiter::kCompute);
 }
 
+TEST(Layers, AWeightThatTheEnginePackedAwayDoesNotShiftTheOthers) {
+  model::Graph graph = matmul();
+  graph.tensors.push_back({"bias", DataType::kFp32, Shape{16}, model::TensorRole::kWeight, {}});
+  graph.nodes[0].op = "Gemm";
+  graph.nodes[0].inputs = {0, 1, 3};
+  engine::NodeTime time = timed("product", "Gemm", 100);
+  time.inputs = {{DataType::kFp32, {64, 32}}, {DataType::kFp32, {16}}};  // x and the bias
+  time.outputs = {{DataType::kFp32, {64, 16}}};
+  std::vector<Layer> layers = layers_of(std::vector<engine::NodeTime>{time}, &graph, nullptr);
+  EXPECT_DOUBLE_EQ(layers[0].bytes, 4.0 * (64 * 32 + 32 * 16 + 16 + 64 * 16));
+}
+
 TEST(Layers, ComeSlowestFirstAndOnesWithoutANodeHaveNoRule) {
   model::Graph graph = matmul();
   std::vector<engine::NodeTime> times = {timed("product", "MatMul", 5), timed("unknown", "Mystery", 50)};

@@ -1,9 +1,7 @@
 #include "measure/verify.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "base/utc.h"
 #include "measure/calibration_run.h"
 #include "measure/statistics.h"
 
@@ -23,15 +22,6 @@ constexpr size_t kReferences = 3;     // models of the calibration that run besi
 constexpr double kReferenceUs = 1e4;  // of about this length
 constexpr int kRounds = 10;
 constexpr double kTwoOfThree = 0.68;
-
-std::string now_in_utc() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 // A model of the suite, open, with the time of its run when the machine was calibrated.
 struct Reference {

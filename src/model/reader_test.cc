@@ -285,6 +285,13 @@ TEST(Reader, RefusesOperatorsThatDoNotExist) {
   EXPECT_THAT(error_of(read_graph("(float[2] x) => (float[2] y) { y = Relo (x) }")), HasSubstr("Relo"));
 }
 
+TEST(Reader, RefusesSplitsThatMiscountTheirOutputs) {
+  EXPECT_THAT(error_of(read_graph("(float[4] x) => (float[2] y, float[2] z)"
+                                  "{ y, z = Split <num_outputs: int = 1099511627776> (x) }",
+                                  {}, 18)),
+              HasSubstr("num_outputs 1099511627776 and 2 outputs"));
+}
+
 TEST(Reader, RefusesTensorsWhoseDataDoesNotFitTheirShape) {
   onnx::ModelProto model;
   model.ParseFromString(graph_bytes("(float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }"));

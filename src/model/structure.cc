@@ -154,7 +154,27 @@ Status check_versions(const onnx::ModelProto& model) {
   return {};
 }
 
+namespace {
+
+// Inference allocates a vector of num_outputs elements, whatever a file says there.
+template <typename Nodes>
+Status check_splits(const Nodes& nodes) {
+  for (const onnx::NodeProto& node : nodes) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (node.op_type() == "Split" && attribute.name() == "num_outputs" && attribute.i() != node.output_size())
+        return invalid("not a valid ONNX model: node '" + node.name() + "' (Split) has num_outputs " +
+                       std::to_string(attribute.i()) + " and " + std::to_string(node.output_size()) + " outputs");
+      if (attribute.has_g()) RIDGE_TRY(check_splits(attribute.g().node()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status check_schemas(const onnx::ModelProto& model) {
+  RIDGE_TRY(check_splits(model.graph().node()));
+  for (const onnx::FunctionProto& function : model.functions()) RIDGE_TRY(check_splits(function.node()));
   try {
     onnx::checker::check_model(model);
     return {};

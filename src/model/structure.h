@@ -15,7 +15,8 @@ void normalise(onnx::ModelProto& model);
 // Errors: opset older than 7 or newer than ONNX's library knows, a domain that is used but not imported.
 Status check_versions(const onnx::ModelProto& model);
 
-// ONNX's checker: each node against its operator's schema. Its exceptions become errors here.
+// ONNX's checker: each node against its operator's schema. Its exceptions become errors here. And what it does not check but
+// shape inference trusts: that Split's num_outputs is the number of its outputs.
 Status check_schemas(const onnx::ModelProto& model);
 
 // Replaces calls of the model's own functions by their bodies. Error: a body that would become unreasonably large.

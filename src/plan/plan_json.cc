@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/name_table.h"
 #include "plan/plan.h"
 
 namespace ridge::plan {
@@ -18,16 +19,8 @@ constexpr std::array<std::pair<Spin, std::string_view>, 3> kSpins = {
     {{Spin::kDefault, "default"}, {Spin::kOn, "on"}, {Spin::kOff, "off"}}};
 
 template <typename Table, typename Key>
-std::string name_of(const Table& table, Key key) {
-  for (const auto& [candidate, name] : table)
-    if (candidate == key) return std::string(name);
-  assert(false);
-  return {};
-}
-
-template <typename Table, typename Key>
 Status read_name(const Json& json, const char* member, const Table& table, Key& target) {
-  RIDGE_ASSIGN(std::string given, json_member_or<std::string>(json, member, name_of(table, target)));
+  RIDGE_ASSIGN(std::string given, json_member_or<std::string>(json, member, std::string(name_of(table, target))));
   std::string known;
   for (const auto& [key, name] : table) {
     if (name == given) {

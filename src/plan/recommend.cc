@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/name_table.h"
 #include "plan/capacity.h"
 #include "plan/training_plan.h"
 
@@ -19,16 +20,6 @@ constexpr std::array<std::pair<Use, std::string_view>, 3> kUses = {
     {{Use::kInference, "inference"}, {Use::kTraining, "training"}, {Use::kMixed, "mixed"}}};
 constexpr std::array<std::pair<RankBy, std::string_view>, 3> kRankings = {
     {{RankBy::kPerformance, "performance"}, {RankBy::kWatt, "watt"}, {RankBy::kDollar, "dollar"}}};
-
-template <typename Key, typename Table>
-Result<Key> from_name(const Table& table, std::string_view name, std::string_view what) {
-  std::string known;
-  for (const auto& [key, candidate] : table) {
-    if (candidate == name) return key;
-    known += (known.empty() ? "" : ", ") + std::string(candidate);
-  }
-  return Error{Code::kInvalid, fmt::format("unknown {} '{}'; known: {}", what, name, known)};
-}
 
 TrainingSetup training_setup(Precision precision) {
   TrainingSetup setup;
@@ -67,7 +58,7 @@ void predict_training(const Workload& workload, const Goal& goal, const cost::De
 void predict_inference(const Workload& workload, const Goal& goal, const cost::DeviceLimits& limits,
                        Candidate& candidate) {
   std::vector<cost::Bound> layers = layer_bounds(workload.costs, limits);
-  CarriedOver efficiency = efficiency_of(candidate.device, goal);
+  CarriedOver efficiency = carried_over(candidate.device, goal.precision);
   if (auto any = cost::limits_of(candidate.device)) candidate.bound_ms = cost::bound(workload.costs, *any).ms;
   candidate.run_ms = predicted_ms(layers, efficiency);
   candidate.held = held_by(layers, efficiency);
@@ -218,18 +209,10 @@ std::vector<std::string> assumptions_of(const Goal& goal, const Recommendation& 
 
 }  // namespace
 
-std::string_view use_name(Use use) {
-  for (const auto& [candidate, name] : kUses)
-    if (candidate == use) return name;
-  return {};
-}
+std::string_view use_name(Use use) { return name_of(kUses, use); }
 Result<Use> use_from_name(std::string_view name) { return from_name<Use>(kUses, name, "use"); }
 
-std::string_view rank_by_name(RankBy by) {
-  for (const auto& [candidate, name] : kRankings)
-    if (candidate == by) return name;
-  return {};
-}
+std::string_view rank_by_name(RankBy by) { return name_of(kRankings, by); }
 Result<RankBy> rank_by_from_name(std::string_view name) { return from_name<RankBy>(kRankings, name, "ranking"); }
 
 Result<Workload> workload_of(const model::Graph& graph, const Goal& goal) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/name_table.h"
 #include "cost/costs.h"
 #include "cost/residency.h"
 #include "plan/saved_activations.h"
@@ -20,24 +21,6 @@ constexpr std::array<std::pair<Optimiser, std::string_view>, 4> kOptimisers = {{
                                                                                 {Optimiser::kAdamw, "adamw"}}};
 constexpr std::array<std::pair<TrainingPrecision, std::string_view>, 3> kPrecisions = {
     {{TrainingPrecision::kFp32, "fp32"}, {TrainingPrecision::kMixed, "mixed"}, {TrainingPrecision::kBf16, "bf16"}}};
-
-template <typename Table, typename Key>
-std::string_view name_in(const Table& table, Key key) {
-  for (const auto& [candidate, name] : table)
-    if (candidate == key) return name;
-  assert(false);
-  return {};
-}
-
-template <typename Key, typename Table>
-Result<Key> key_in(const Table& table, const std::string& name, const char* what) {
-  std::string known;
-  for (const auto& [key, candidate] : table) {
-    if (candidate == name) return key;
-    known += (known.empty() ? "" : ", ") + std::string(candidate);
-  }
-  return Error{Code::kInvalid, fmt::format("unknown {} '{}'; known: {}", what, name, known)};
-}
 
 // NF4: 4 bits, and per block of 64 weights an 8-bit constant with, per 256 of those, an FP32 one: 4.127 bits.
 // Dettmers et al. 2023, section 3, "Double Quantization".
@@ -131,13 +114,13 @@ void add_activations(const TrainingProfile& profile, const TrainingSetup& setup,
 
 }  // namespace
 
-std::string_view optimiser_name(Optimiser optimiser) { return name_in(kOptimisers, optimiser); }
+std::string_view optimiser_name(Optimiser optimiser) { return name_of(kOptimisers, optimiser); }
 Result<Optimiser> optimiser_from_name(const std::string& name) {
-  return key_in<Optimiser>(kOptimisers, name, "optimiser");
+  return from_name<Optimiser>(kOptimisers, name, "optimiser");
 }
-std::string_view training_precision_name(TrainingPrecision precision) { return name_in(kPrecisions, precision); }
+std::string_view training_precision_name(TrainingPrecision precision) { return name_of(kPrecisions, precision); }
 Result<TrainingPrecision> training_precision_from_name(const std::string& name) {
-  return key_in<TrainingPrecision>(kPrecisions, name, "training precision");
+  return from_name<TrainingPrecision>(kPrecisions, name, "training precision");
 }
 
 Status check(const TrainingSetup& setup) {

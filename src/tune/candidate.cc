@@ -20,11 +20,27 @@ std::string counted(int number, const char* thing) {
   return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }
 
+// The base's engine keeps the base's library and options.
+void take_over(const Implementation& own, plan::Plan& plan) {
+  if (own.engine != plan.engine) {
+    plan.engine = own.engine;
+    plan.engine_library = own.engine_library;
+    plan.options.clear();
+  }
+  for (const auto& [key, value] : own.options) plan.options[key] = value;
+  plan.precision = own.precision;
+  if (!own.file.empty()) plan.model = own.file;
+}
+
 }  // namespace
 
 std::string text(const Candidate& candidate) {
-  std::string result = fmt::format("threads={} instances={} batch={} spin={}", candidate.threads, candidate.instances,
-                                   candidate.batch, spin_name(candidate.spin));
+  const Candidate usual;
+  std::string result;
+  if (!candidate.engine.empty()) result += fmt::format("engine={} ", candidate.engine);
+  if (candidate.variant != usual.variant) result += fmt::format("variant={} ", candidate.variant);
+  result += fmt::format("threads={} instances={} batch={} spin={}", candidate.threads, candidate.instances,
+                        candidate.batch, spin_name(candidate.spin));
   if (candidate.inter_op_threads > 1) result += fmt::format(" inter_op_threads={}", candidate.inter_op_threads);
   if (candidate.block_base > 0) result += fmt::format(" block_base={}", candidate.block_base);
   return result;
@@ -32,7 +48,11 @@ std::string text(const Candidate& candidate) {
 
 std::string describe(const Candidate& candidate) {
   if (candidate == baseline_candidate()) return "the engine's defaults";
-  std::string result = counted(candidate.instances, "instance") + " × ";
+  const Candidate usual;
+  std::string result;
+  if (!candidate.engine.empty()) result += candidate.engine + ", ";
+  if (candidate.variant != usual.variant) result += candidate.variant + ", ";
+  result += counted(candidate.instances, "instance") + " × ";
   result += candidate.threads == 0 ? "default threads" : counted(candidate.threads, "thread");
   result += fmt::format(", batch {}", candidate.batch);
   if (candidate.spin == plan::Spin::kOff) result += ", no spinning";
@@ -41,8 +61,18 @@ std::string describe(const Candidate& candidate) {
   return result;
 }
 
-plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base) {
+const Implementation* implementation_of(const Candidate& candidate, std::span<const Implementation> implementations) {
+  for (const Implementation& implementation : implementations) {
+    const std::string& engine = candidate.engine.empty() ? implementations.front().engine : candidate.engine;
+    if (implementation.engine == engine && implementation.variant == candidate.variant) return &implementation;
+  }
+  return nullptr;
+}
+
+plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
+                   std::span<const Implementation> implementations) {
   plan::Plan plan = base;
+  if (const Implementation* own = implementation_of(candidate, implementations)) take_over(*own, plan);
   plan.threads = candidate.threads;
   plan.instances = candidate.instances;
   plan.batch = candidate.batch * base.batch;
@@ -57,6 +87,8 @@ plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base) {
 
 Json to_json(const Candidate& candidate) {
   Json json;
+  if (!candidate.engine.empty()) json["engine"] = candidate.engine;
+  json["variant"] = candidate.variant;
   json["threads"] = candidate.threads;
   json["instances"] = candidate.instances;
   json["batch"] = candidate.batch;

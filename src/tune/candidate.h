@@ -3,16 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "plan/plan.h"
+#include "tune/implementation.h"
 
 namespace ridge::tune {
 
 struct Candidate {
-  int threads = 0;  // per instance; 0 = the engine's own default
+  std::string engine = {};       // empty = the base plan's
+  std::string variant = "fp32";  // Implementation::variant
+  int threads = 0;               // per instance; 0 = the engine's own default
   int instances = 1;
   int64_t batch = 1;
   plan::Spin spin = plan::Spin::kDefault;
@@ -26,14 +30,20 @@ struct Candidate {
 // ONNX Runtime's defaults, which every candidate is compared with: one session, batch 1, its own choice of threads.
 inline Candidate baseline_candidate() { return {}; }
 
-// Unique text of a candidate; key in the store: "threads=2 instances=1 batch=8 spin=off".
+// Unique text of a candidate; key in the store: "threads=2 instances=1 batch=8 spin=off", and its engine and variant
+// where they are not the baseline's.
 std::string text(const Candidate& candidate);
 // The same for people, without what is default: "2 threads × 1 instance, batch 8, no spinning".
 std::string describe(const Candidate& candidate);
 
+// The candidate's among `implementations`, of which the first is the baseline's: the model as given in the base plan's engine.
+// Null if it is not there.
+const Implementation* implementation_of(const Candidate& candidate, std::span<const Implementation> implementations);
+
 // `base` (model, engine, shapes bound to batch 1) with the candidate's decisions; the first dimension of every shape is
-// multiplied by the batch.
-plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base);
+// multiplied by the batch. `implementations` as for implementation_of().
+plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
+                   std::span<const Implementation> implementations = {});
 
 Json to_json(const Candidate& candidate);
 

@@ -92,7 +92,11 @@ struct Player {
     side.samples = static_cast<int64_t>(latencies_ms.size());
     side.stages_ms = {runner.load_ms(), runner.first_run_ms(), times_ms.input / runs, times_ms.compute / runs,
                       times_ms.output / runs};
-    side.threads = runner.session(0).info().threads;
+    const engine::Info& info = runner.session(0).info();
+    side.engine = info.name;
+    side.engine_version = info.version;
+    side.device = info.device;
+    side.threads = info.threads;
     side.rss_delta_bytes = runner.rss_delta_bytes();
     return side;
   }
@@ -160,10 +164,11 @@ struct Contest::State {
   const model::Graph* graph;
   ContestOptions options;
   measure::Runner baseline;
+  std::vector<Implementation> implementations = {};
   bool baseline_first = true;  // which side begins the next pair
 
   Result<measure::Runner> open(const Candidate& candidate) const {
-    return measure::Runner::open(to_plan(candidate, base), graph, candidate.instances, options.seed);
+    return measure::Runner::open(to_plan(candidate, base, implementations), graph, candidate.instances, options.seed);
   }
   Status play_pair(Player& own, Player& other, Trial& trial);
 };
@@ -176,7 +181,11 @@ Result<std::unique_ptr<Contest>> Contest::open(const plan::Plan& base, const mod
   plan::Plan untuned = to_plan(baseline_candidate(), base);
   RIDGE_ASSIGN(measure::Runner baseline, measure::Runner::open(untuned, graph, 1, options.seed));
   return std::unique_ptr<Contest>(
-      new Contest(std::make_unique<State>(State{base, graph, std::move(options), std::move(baseline), true})));
+      new Contest(std::make_unique<State>(State{base, graph, std::move(options), std::move(baseline)})));
+}
+
+void Contest::admit(std::vector<Implementation> implementations) {
+  state_->implementations = std::move(implementations);
 }
 
 const engine::Signature& Contest::signature() const { return state_->baseline.session(0).signature(); }
@@ -197,7 +206,7 @@ Batching Contest::check_batching() {
 
 Result<Drift> Contest::drift(const Candidate& candidate) {
   State& state = *state_;
-  plan::Plan plan = to_plan(candidate, state.base);
+  plan::Plan plan = to_plan(candidate, state.base, state.implementations);
   plan.instances = 1;
   RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, state.graph, 1, state.options.seed));
   RIDGE_ASSIGN(std::vector<Tensor> tensors,

@@ -38,6 +38,8 @@ class Contest {
   // inputs; may be null.
   static Result<std::unique_ptr<Contest>> open(const plan::Plan& base, const model::Graph* graph,
                                                ContestOptions options);
+  // Candidates may name these from now on.
+  void admit(std::vector<Implementation> implementations);
   ~Contest();
 
   const engine::Signature& signature() const;

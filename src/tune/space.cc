@@ -24,9 +24,11 @@ std::vector<T> doublings(T most) {
   return values;
 }
 
-// The engine options worth trying for a layout; the first is none.
-std::vector<Candidate> variants(const Candidate& layout, int processors, bool overlap) {
+// The engine options worth trying for a layout; the first is none. They are ONNX Runtime's: other engines decide
+// themselves.
+std::vector<Candidate> with_options(const Candidate& layout, int processors, bool overlap) {
   std::vector<Candidate> result{layout};
+  if (!layout.engine.empty() && layout.engine != "onnxruntime") return result;
   if (layout.threads > 1) {  // one thread has no pool that could spin or share blocks
     Candidate quiet = layout;
     quiet.spin = plan::Spin::kOff;
@@ -43,16 +45,19 @@ std::vector<Candidate> variants(const Candidate& layout, int processors, bool ov
   return result;
 }
 
-std::vector<Candidate> candidates(int processors, const SpaceOptions& options, bool overlap) {
+std::vector<Candidate> candidates(const Implementation& implementation, const std::string& base_engine, int processors,
+                                  const SpaceOptions& options, bool overlap) {
   std::vector<Candidate> result;
   for (int threads : doublings(processors))
     for (int instances : doublings(processors / threads))
       for (int64_t batch : doublings(options.max_batch)) {
         Candidate layout;
+        if (implementation.engine != base_engine) layout.engine = implementation.engine;
+        layout.variant = implementation.variant;
         layout.threads = threads;
         layout.instances = instances;
         layout.batch = batch;
-        for (const Candidate& candidate : variants(layout, processors, overlap)) result.push_back(candidate);
+        for (const Candidate& candidate : with_options(layout, processors, overlap)) result.push_back(candidate);
       }
   return result;
 }
@@ -145,29 +150,34 @@ double parallelism(const model::Graph& graph, const cost::Costs& costs) {
   return longest > 0 ? total / longest : 1;
 }
 
-Space make_space(const hw::Machine& machine, const model::Graph& graph, const BatchCosts& costs,
-                 const SpaceOptions& options) {
+Space make_space(const hw::Machine& machine, const model::Graph& graph,
+                 std::span<const PricedImplementation> implementations, const SpaceOptions& options) {
   int processors = options.threads.value_or(hw::usable_threads(machine));
-  bool overlap = parallelism(graph, costs.one) >= kWorthOverlapping;
   Space space;
-  for (const Candidate& candidate : candidates(processors, options, overlap)) {
-    cost::Costs run = at_batch(costs, candidate.batch);
-    Entry entry = bounded(candidate, machine, run);
-    std::string reason = hopeless(entry, run, available_bytes(machine), options);
-    if (reason.empty())
-      space.entries.push_back(entry);
-    else
-      count_skip(space.skipped, reason);
+  for (const auto& [implementation, costs] : implementations) {
+    bool overlap = parallelism(graph, costs.one) >= kWorthOverlapping;
+    for (const Candidate& candidate :
+         candidates(implementation, implementations.front().implementation.engine, processors, options, overlap)) {
+      cost::Costs run = at_batch(costs, candidate.batch);
+      Entry entry = bounded(candidate, machine, run);
+      std::string reason = hopeless(entry, run, available_bytes(machine), options);
+      if (reason.empty())
+        space.entries.push_back(entry);
+      else
+        count_skip(space.skipped, reason);
+    }
   }
   return space;
 }
 
 bool adjacent(const Candidate& a, const Candidate& b) {
   auto step = [](auto x, auto y) { return x <= 2 * y && y <= 2 * x; };
+  bool same_implementation = a.engine == b.engine && a.variant == b.variant;
   bool same_options = a.spin == b.spin && a.inter_op_threads == b.inter_op_threads && a.block_base == b.block_base;
   bool same_layout = a.threads == b.threads && a.instances == b.instances;
   bool near_layout = step(a.threads, b.threads) && step(a.instances, b.instances);
   if (a == b) return false;
+  if (!same_implementation) return same_options && same_layout && a.batch == b.batch;
   if (!same_options) return same_layout && a.batch == b.batch;
   bool same_rows = a.instances * a.batch == b.instances * b.batch;
   if (!same_layout) return near_layout && step(a.batch, b.batch) && (a.batch == b.batch || same_rows);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,11 +58,19 @@ cost::Costs at_batch(const BatchCosts& costs, int64_t batch);
 // help.
 double parallelism(const model::Graph& graph, const cost::Costs& costs);
 
-Space make_space(const hw::Machine& machine, const model::Graph& graph, const BatchCosts& costs,
-                 const SpaceOptions& options);
+// An implementation and what it must compute and move.
+struct PricedImplementation {
+  Implementation implementation;
+  BatchCosts costs;
+};
+
+// Every layout for every implementation. The first is the baseline's: the model as given in the base plan's engine.
+Space make_space(const hw::Machine& machine, const model::Graph& graph,
+                 std::span<const PricedImplementation> implementations, const SpaceOptions& options);
 
 // One step apart: batch halved or doubled; threads and instances at most halved or doubled, with the same batch or the
-// same rows in flight (along a latency goal these two trade against each other); or another engine option.
+// same rows in flight (along a latency goal these two trade against each other); another engine option; or another
+// implementation.
 bool adjacent(const Candidate& a, const Candidate& b);
 
 // Adds one to `reason`.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace ridge::tune {
@@ -52,6 +53,9 @@ cost::Costs costs(double rows) {
 
 BatchCosts batch_costs() { return {costs(1), costs(2)}; }
 
+// The model as given in the usual engine.
+std::vector<PricedImplementation> only(const BatchCosts& costs) { return {{{}, costs}}; }
+
 SpaceOptions upto(int64_t max_batch) {
   SpaceOptions options;
   options.max_batch = max_batch;
@@ -65,7 +69,7 @@ int count_of(const Space& space, const std::string& reason) {
 }
 
 TEST(Space, KeepsThreadsTimesInstancesWithinTheUsableThreads) {
-  Space space = make_space(machine(), {}, batch_costs(), upto(32));
+  Space space = make_space(machine(), {}, only(batch_costs()), upto(32));
   ASSERT_FALSE(space.entries.empty());
   std::set<std::string> unique;
   for (const Entry& entry : space.entries) {
@@ -81,18 +85,19 @@ TEST(Space, HoldsOddSizesOfMachineAndBatch) {
   hw::Machine six = machine();
   six.cpu.allowed_cores = six.cpu.allowed_processors = 6;
   std::set<std::string> unique;
-  for (const Entry& entry : make_space(six, {}, batch_costs(), upto(12)).entries) unique.insert(text(entry.candidate));
+  for (const Entry& entry : make_space(six, {}, only(batch_costs()), upto(12)).entries)
+    unique.insert(text(entry.candidate));
   EXPECT_TRUE(unique.count("threads=6 instances=1 batch=12 spin=default"));
   EXPECT_TRUE(unique.count("threads=2 instances=3 batch=8 spin=default"));
 }
 
 TEST(Space, HasOnlyBatchOneWhereTheBatchIsFixed) {
-  for (const Entry& entry : make_space(machine(), {}, {costs(1), std::nullopt}, upto(1)).entries)
+  for (const Entry& entry : make_space(machine(), {}, only({costs(1), std::nullopt}), upto(1)).entries)
     EXPECT_EQ(entry.candidate.batch, 1);
 }
 
 TEST(Space, BoundOfSeveralInstancesIsThatOfTheSharedMachine) {
-  for (const Entry& entry : make_space(machine(), {}, batch_costs(), upto(1)).entries) {
+  for (const Entry& entry : make_space(machine(), {}, only(batch_costs()), upto(1)).entries) {
     if (text(entry.candidate) == "threads=1 instances=1 batch=1 spin=default") {
       EXPECT_NEAR(entry.bound_ms, 100, 1e-6);  // 1 GFLOP at 10 GFLOP/s
       EXPECT_NEAR(entry.max_rows_per_s, 10, 1e-6);
@@ -117,7 +122,7 @@ TEST(Space, LeavesOutWhatDoesNotFitIntoMemory) {
   hw::Machine small = machine();
   small.memory.available_bytes = 16'000'000'000;
   small.memory.limit_bytes = 300'000'000;  // two instances of 121 MB each
-  Space space = make_space(small, {}, batch_costs(), upto(1));
+  Space space = make_space(small, {}, only(batch_costs()), upto(1));
   for (const Entry& entry : space.entries) EXPECT_LE(entry.candidate.instances, 2);
   EXPECT_GT(count_of(space, "does not fit into the available memory"), 0);
 }
@@ -125,7 +130,7 @@ TEST(Space, LeavesOutWhatDoesNotFitIntoMemory) {
 TEST(Space, LeavesOutWhatCannotMeetTheGoal) {
   SpaceOptions options = upto(32);
   options.goal.p99_ms = 150;
-  Space space = make_space(machine(), {}, batch_costs(), options);
+  Space space = make_space(machine(), {}, only(batch_costs()), options);
   ASSERT_FALSE(space.entries.empty());
   for (const Entry& entry : space.entries) EXPECT_LE(entry.bound_ms, 150);
   EXPECT_GT(count_of(space, "its physical limit misses the p99 goal"), 0);
@@ -134,7 +139,7 @@ TEST(Space, LeavesOutWhatCannotMeetTheGoal) {
 TEST(Space, ForLatencyOneRequestAloneIsEnough) {
   SpaceOptions options = upto(32);
   options.goal.objective = Objective::kLatency;
-  Space space = make_space(machine(), {}, batch_costs(), options);
+  Space space = make_space(machine(), {}, only(batch_costs()), options);
   for (const Entry& entry : space.entries) {
     EXPECT_EQ(entry.candidate.batch, 1);
     EXPECT_EQ(entry.candidate.instances, 1);
@@ -145,15 +150,17 @@ TEST(Space, ForLatencyOneRequestAloneIsEnough) {
 TEST(Space, LeavesOutRunsThatEatUpTheBudget) {
   SpaceOptions options = upto(32);
   options.max_run_ms = 1000;
-  EXPECT_GT(count_of(make_space(machine(), {}, batch_costs(), options), "one run takes too much of the time budget"),
-            0);
+  EXPECT_GT(
+      count_of(make_space(machine(), {}, only(batch_costs()), options), "one run takes too much of the time budget"),
+      0);
 }
 
 TEST(Space, KnowsNoLimitOnAMachineThatWasNotMeasured) {
   hw::Machine unmeasured = machine();
   unmeasured.peaks.clear();
   unmeasured.bandwidths.clear();
-  for (const Entry& entry : make_space(unmeasured, {}, batch_costs(), upto(4)).entries) EXPECT_EQ(entry.bound_ms, 0);
+  for (const Entry& entry : make_space(unmeasured, {}, only(batch_costs()), upto(4)).entries)
+    EXPECT_EQ(entry.bound_ms, 0);
 }
 
 TEST(Space, TriesOperatorsSideBySideOnlyWhereTheGraphBranches) {
@@ -168,12 +175,41 @@ TEST(Space, TriesOperatorsSideBySideOnlyWhereTheGraphBranches) {
   EXPECT_DOUBLE_EQ(parallelism(chain, two), 1);
   EXPECT_DOUBLE_EQ(parallelism(fork, two), 2);
   auto side_by_side = [&](const model::Graph& graph) {
-    Space space = make_space(machine(), graph, {two, std::nullopt}, upto(1));
+    Space space = make_space(machine(), graph, only({two, std::nullopt}), upto(1));
     return std::any_of(space.entries.begin(), space.entries.end(),
                        [](const Entry& entry) { return entry.candidate.inter_op_threads > 1; });
   };
   EXPECT_FALSE(side_by_side(chain));
   EXPECT_TRUE(side_by_side(fork));
+}
+
+TEST(Space, HoldsEveryLayoutForEveryVariantBoundedByItsOwnPrecision) {
+  hw::Machine with_int8 = machine();
+  for (hw::Peak peak : machine().peaks) {
+    peak.precision = Precision::kInt8;
+    peak.flops_per_s *= 4;
+    with_int8.peaks.push_back(peak);
+  }
+  BatchCosts quarter = batch_costs();
+  for (cost::Costs* run : {&quarter.one, &*quarter.two}) run->nodes[0].precision = Precision::kInt8;
+  std::vector<PricedImplementation> implementations = only(batch_costs());
+  implementations.push_back({{.engine = "openvino", .variant = "int8", .precision = Precision::kInt8}, quarter});
+  std::map<std::string, double> rows_per_s;
+  for (const Entry& entry : make_space(with_int8, {}, implementations, upto(1)).entries)
+    rows_per_s[text(entry.candidate)] = entry.max_rows_per_s;
+  EXPECT_NEAR(rows_per_s.at("threads=8 instances=1 batch=1 spin=default"), 80, 1e-6);
+  EXPECT_NEAR(rows_per_s.at("engine=openvino variant=int8 threads=8 instances=1 batch=1 spin=default"),
+              std::min(320.0, 20e9 / 101e6), 1e-6);
+  EXPECT_FALSE(rows_per_s.count("engine=openvino variant=int8 threads=8 instances=1 batch=1 spin=off"));
+}
+
+TEST(Space, AnotherVariantIsOneStepAwayOnlyWithTheSameLayout) {
+  Candidate given;
+  Candidate int8 = given;
+  int8.variant = "int8";
+  EXPECT_TRUE(adjacent(given, int8));
+  int8.batch = 2;
+  EXPECT_FALSE(adjacent(given, int8));
 }
 
 }  // namespace

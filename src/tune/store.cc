@@ -21,6 +21,12 @@ constexpr const char* kSchema =
     " candidate TEXT NOT NULL, ordinal INTEGER NOT NULL, result TEXT NOT NULL,"
     " PRIMARY KEY (machine, engine, model, shapes, candidate, ordinal)) WITHOUT ROWID";
 
+std::string key_text(const Candidate& candidate, const StoreKey& key) {
+  const Implementation* used = implementation_of(candidate, key.implementations);
+  const bool own = used != nullptr && !used->identity.empty();
+  return own ? text(candidate) + " of " + used->identity : text(candidate);
+}
+
 }  // namespace
 
 // Owns the connection. Every call returns false on an SQLite error, whose text message() gives.
@@ -83,8 +89,8 @@ Store::~Store() = default;
 
 std::optional<Trial> Store::find(const Candidate& candidate, int ordinal) {
   if (!database_) return std::nullopt;
-  std::vector<std::string> parameters{key_.machine, key_.engine,     key_.model,
-                                      key_.shapes,  text(candidate), std::to_string(ordinal)};
+  std::vector<std::string> parameters{
+      key_.machine, key_.engine, key_.model, key_.shapes, key_text(candidate, key_), std::to_string(ordinal)};
   std::optional<std::string> found;
   if (!database_->query("SELECT result FROM trial WHERE machine=? AND engine=? AND model=? AND shapes=? AND candidate=?"
                         " AND ordinal=CAST(? AS INTEGER)",
@@ -105,7 +111,7 @@ void Store::keep(const Candidate& candidate, int ordinal, const Trial& trial) {
                                       key_.engine,
                                       key_.model,
                                       key_.shapes,
-                                      text(candidate),
+                                      key_text(candidate, key_),
                                       std::to_string(ordinal),
                                       dump_json(to_json(trial))};
   if (!database_->query("INSERT OR REPLACE INTO trial VALUES (?,?,?,?,?,CAST(? AS INTEGER),?)", parameters))

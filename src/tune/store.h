@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tune/candidate.h"
 #include "tune/trial.h"
@@ -21,6 +22,8 @@ struct StoreKey {
   std::string engine;   // name and version
   std::string model;    // digest_model()
   std::string shapes;   // of the inputs at batch 1
+  std::vector<Implementation> implementations =
+      {};  // of the candidates; an implementation's identity belongs to its trials' key
 };
 
 class Store {

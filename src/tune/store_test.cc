@@ -68,6 +68,19 @@ TEST_F(StoreTest, KeepsNothingAcrossMachineEngineModelOrShape) {
   EXPECT_FALSE(Store(file_, key_).find(other, 0));
 }
 
+TEST_F(StoreTest, KeepsTheTrialsOfAVariantForItsFileOnly) {
+  StoreKey key = key_;
+  key.implementations = {{}, {.variant = "int8", .identity = "89ab"}};
+  Candidate int8 = candidate_;
+  int8.variant = "int8";
+  Store(file_, key).keep(int8, 0, trial(1));
+  Store(file_, key).keep(candidate_, 0, trial(2));
+  EXPECT_TRUE(Store(file_, key).find(int8, 0));
+  key.implementations[1].identity = "cdef";  // calibrated anew
+  EXPECT_FALSE(Store(file_, key).find(int8, 0));
+  EXPECT_TRUE(Store(file_, key).find(candidate_, 0)) << "the model as given is the same";
+}
+
 TEST_F(StoreTest, ClearForgetsOnlyItsOwnKey) {
   StoreKey other = key_;
   other.model = "4567";

@@ -27,6 +27,9 @@ void visit(SideType& side, Visit&& with) {
 Json side_json(const Side& side) {
   Json json;
   visit(side, [&](const char* name, double value) { json[name] = value; });
+  json["engine"] = side.engine;
+  json["engine_version"] = side.engine_version;
+  json["device"] = side.device;
   json["samples"] = side.samples;
   json["threads"] = side.threads;
   json["rss_delta"] = side.rss_delta_bytes;
@@ -47,6 +50,9 @@ Result<Side> read_side(const Json& parent, const char* key) {
       status = read.error();
   });
   RIDGE_TRY(status);
+  RIDGE_ASSIGN(side.engine, json_member_or<std::string>(json, "engine", ""));
+  RIDGE_ASSIGN(side.engine_version, json_member_or<std::string>(json, "engine_version", ""));
+  RIDGE_ASSIGN(side.device, json_member_or<std::string>(json, "device", ""));
   RIDGE_ASSIGN(side.samples, json_member<int64_t>(json, "samples"));
   RIDGE_ASSIGN(int64_t threads, json_member<int64_t>(json, "threads"));
   side.threads = static_cast<int>(threads);

@@ -14,12 +14,13 @@ namespace ridge::tune {
 
 // One side of a trial: the runs of one session set, over all its slices.
 struct Side {
-  measure::Latency latency_ms;  // of one run
-  double rows_per_s = 0;        // mean over the slices
-  double ci95_percent = 0;      // half-width of the interval of the mean latency
-  int64_t samples = 0;          // runs
-  measure::Stages stages_ms;    // load and first run of the first session; the rest as means over the runs
-  int threads = 0;              // per instance, as the engine really runs
+  std::string engine, engine_version, device;  // that really ran it; empty in older records
+  measure::Latency latency_ms;                 // of one run
+  double rows_per_s = 0;                       // mean over the slices
+  double ci95_percent = 0;                     // half-width of the interval of the mean latency
+  int64_t samples = 0;                         // runs
+  measure::Stages stages_ms;  // load and first run of the first session; the rest as means over the runs
+  int threads = 0;            // per instance, as the engine really runs
   // Growth of the process while this side was opened and while it ran; 0 in older records, which did not measure it.
   int64_t rss_delta_bytes = 0;
 };

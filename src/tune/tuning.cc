@@ -66,17 +66,27 @@ std::string gain_sentence(const Tuning& tuning) {
                      untuned.throughput_per_s);
 }
 
+// The candidate's; the first is the baseline's.
+const PricedImplementation& implementation_of(const Candidate& candidate, const Subject& subject) {
+  for (const PricedImplementation& priced : subject.implementations)
+    if (priced.implementation.variant == candidate.variant &&
+        priced.implementation.engine == (candidate.engine.empty() ? subject.plan.engine : candidate.engine))
+      return priced;
+  return subject.implementations.front();
+}
+
 // One side of a trial beside the machine's limits.
 measure::Measurement to_measurement(const Side& side, const Candidate& candidate, const Subject& subject) {
-  const plan::Plan plan = to_plan(candidate, subject.plan);
-  const cost::Costs costs = at_batch(subject.costs, candidate.batch);
+  const PricedImplementation& priced = implementation_of(candidate, subject);
+  const plan::Plan plan = to_plan(candidate, subject.plan, std::span(&priced.implementation, 1));
+  const cost::Costs costs = at_batch(priced.costs, candidate.batch);
   const engine::Info& info = subject.info;
   const hw::Machine& machine = subject.machine;
   measure::Measurement m;
   m.model = plan.model;
-  m.engine = info.name;
-  m.engine_version = info.version;
-  m.device = info.device;
+  m.engine = side.engine.empty() ? info.name : side.engine;
+  m.engine_version = side.engine.empty() ? info.version : side.engine_version;
+  m.device = side.engine.empty() ? info.device : side.device;
   m.precision = plan.precision;
   m.threads = side.threads;
   m.instances = plan.instances;

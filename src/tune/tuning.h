@@ -37,7 +37,7 @@ struct Subject {
   const hw::Machine& machine;
   const plan::Plan& plan;  // at batch 1
   const engine::Info& info;
-  const BatchCosts& costs;
+  std::span<const PricedImplementation> implementations;
 };
 
 // All but drift, batching, seconds and repository. `untuned` is the baseline against itself.

@@ -16,44 +16,33 @@ namespace {
 
 constexpr std::string_view kSuffix = "ExecutionProvider";
 
-Status append_cuda(const OrtApi& api, OrtSessionOptions* options) {
-  OrtCUDAProviderOptionsV2* cuda = nullptr;
-  RIDGE_TRY(take(api, api.CreateCUDAProviderOptions(&cuda)));
-  Status appended = take(api, api.SessionOptionsAppendExecutionProvider_CUDA_V2(options, cuda));
-  api.ReleaseCUDAProviderOptions(cuda);
-  return appended;
-}
-
-Status append_tensorrt(const OrtApi& api, OrtSessionOptions* options) {
-  OrtTensorRTProviderOptionsV2* tensorrt = nullptr;
-  RIDGE_TRY(take(api, api.CreateTensorRTProviderOptions(&tensorrt)));
-  Status appended = take(api, api.SessionOptionsAppendExecutionProvider_TensorRT_V2(options, tensorrt));
-  api.ReleaseTensorRTProviderOptions(tensorrt);
-  return appended;
-}
-
-Status append_rocm(const OrtApi& api, OrtSessionOptions* options) {
-  OrtROCMProviderOptions* rocm = nullptr;
-  RIDGE_TRY(take(api, api.CreateROCMProviderOptions(&rocm)));
-  Status appended = take(api, api.SessionOptionsAppendExecutionProvider_ROCM(options, rocm));
-  api.ReleaseROCMProviderOptions(rocm);
-  return appended;
-}
-
-Status append_dnnl(const OrtApi& api, OrtSessionOptions* options) {
-  OrtDnnlProviderOptions* dnnl = nullptr;
-  RIDGE_TRY(take(api, api.CreateDnnlProviderOptions(&dnnl)));
-  Status appended = take(api, api.SessionOptionsAppendExecutionProvider_Dnnl(options, dnnl));
-  api.ReleaseDnnlProviderOptions(dnnl);
+// A provider with options of its own: made, handed over, released.
+template <typename Options>
+Status append_with_options(const OrtApi& api, OrtSessionOptions* session, OrtStatus*(ORT_API_CALL* create)(Options**),
+                           OrtStatus*(ORT_API_CALL* append)(OrtSessionOptions*, const Options*),
+                           void(ORT_API_CALL* release)(Options*)) {
+  Options* options = nullptr;
+  RIDGE_TRY(take(api, create(&options)));
+  Status appended = take(api, append(session, options));
+  release(options);
   return appended;
 }
 
 // Older providers have functions of their own, newer ones are known by name.
 Status append(const OrtApi& api, OrtSessionOptions* options, const std::string& provider) {
-  if (provider == "CUDAExecutionProvider") return append_cuda(api, options);
-  if (provider == "TensorrtExecutionProvider") return append_tensorrt(api, options);
-  if (provider == "ROCMExecutionProvider") return append_rocm(api, options);
-  if (provider == "DnnlExecutionProvider") return append_dnnl(api, options);
+  if (provider == "CUDAExecutionProvider")
+    return append_with_options(api, options, api.CreateCUDAProviderOptions,
+                               api.SessionOptionsAppendExecutionProvider_CUDA_V2, api.ReleaseCUDAProviderOptions);
+  if (provider == "TensorrtExecutionProvider")
+    return append_with_options(api, options, api.CreateTensorRTProviderOptions,
+                               api.SessionOptionsAppendExecutionProvider_TensorRT_V2,
+                               api.ReleaseTensorRTProviderOptions);
+  if (provider == "ROCMExecutionProvider")
+    return append_with_options(api, options, api.CreateROCMProviderOptions,
+                               api.SessionOptionsAppendExecutionProvider_ROCM, api.ReleaseROCMProviderOptions);
+  if (provider == "DnnlExecutionProvider")
+    return append_with_options(api, options, api.CreateDnnlProviderOptions,
+                               api.SessionOptionsAppendExecutionProvider_Dnnl, api.ReleaseDnnlProviderOptions);
   if (provider == "MIGraphXExecutionProvider") {
     OrtMIGraphXProviderOptions migraphx{};
     return take(api, api.SessionOptionsAppendExecutionProvider_MIGraphX(options, &migraphx));

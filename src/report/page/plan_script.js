@@ -11,7 +11,7 @@ const kChinese = {
   'Estimate': '估计', 'Predicted and measured': '预测与实测', 'predicted': '预测', 'prediction error': '预期误差', 'Load': '负载', 'Energy and cost': '能耗与成本', 'Layers': '各层', 'Notes': '说明',
   'batch': '批量', 'threads': '线程', 'FLOPs': '浮点运算', 'multiply-adds': '乘加', 'parameters': '参数', 'weights': '权重',
   'bytes': '字节', 'peak activations': '激活峰值', 'memory': '内存', 'intensity': '计算强度', 'ridge point': '脊点',
-  'bound': '下界', 'estimate': '估计', 'at most': '至多', 'limited by': '受限于', 'compute': '计算', 'unknown': '未知',
+  'bound': '下界', 'estimate': '估计', 'carried over': '由公开测得的设备推算', 'at most': '至多', 'limited by': '受限于', 'compute': '计算', 'unknown': '未知',
   'device memory': '设备内存', 'measured': '实测', 'datasheet': '数据手册', 'derived': '推导', 'assumed': '假定',
   'layer': '层', 'operator': '算子', 'limiter': '受限于', 'rows/s': '行/秒', 'latency': '延迟', 'throughput': '吞吐量',
   'origin': '来源', 'figure': '项目', 'value': '数值', 'source': '出处', 'live activations': '存活的激活',
@@ -276,8 +276,9 @@ function estimate() {
   const whole = section('estimate', 'Estimate', make('p', null, {},
     number('b', plan.estimate_ms, milliseconds, 'estimate_ms'), ' ',
     number('span', plan.estimate_error_percent, plusMinus, 'estimate_error_percent'),
-    ` · ${answer.engine} · ${answer.calibrated_at}`),
-    make('details', null, rows.length <= 15 ? {open: ''} : {}, make('summary', String(rows.length)), list),
+    answer.engine ? ` · ${answer.engine} · ${answer.calibrated_at}` : ` · ${say(answer.basis)}`),
+    ...(rows.length === 0 ? [] :
+      [make('details', null, rows.length <= 15 ? {open: ''} : {}, make('summary', String(rows.length)), list)]),
     ...(answer.notes || []).map(note => make('p', note, {class: 'quiet'})));
   whole.classList.add('long');
   return whole;

@@ -1,0 +1,32 @@
+// Enumerations that have names at the command line and in JSON: tables of pairs {key, name}, read in both directions.
+#pragma once
+
+#include <cassert>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace ridge {
+
+// The name of `key`, which is in the table.
+template <typename Table, typename Key>
+std::string_view name_of(const Table& table, Key key) {
+  for (const auto& [candidate, name] : table)
+    if (candidate == key) return name;
+  assert(false);
+  return {};
+}
+
+// The key that has `name`, or an error that lists the names; `what` says of what kind they are ("precision").
+template <typename Key, typename Table>
+Result<Key> from_name(const Table& table, std::string_view name, std::string_view what) {
+  std::string known;
+  for (const auto& [key, candidate] : table) {
+    if (candidate == name) return key;
+    known += (known.empty() ? "" : ", ") + std::string(candidate);
+  }
+  return Error{Code::kInvalid, "unknown " + std::string(what) + " '" + std::string(name) + "'; known: " + known};
+}
+
+}  // namespace ridge

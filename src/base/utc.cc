@@ -1,0 +1,18 @@
+#include "base/utc.h"
+
+#include <array>
+#include <chrono>
+#include <ctime>
+
+namespace ridge {
+
+std::string now_in_utc() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+}  // namespace ridge

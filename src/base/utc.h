@@ -1,0 +1,11 @@
+// The time of day, for people and files: nothing is decided by it.
+#pragma once
+
+#include <string>
+
+namespace ridge {
+
+// Now, in UTC: "2026-11-21T13:05:00Z" (ISO 8601).
+std::string now_in_utc();
+
+}  // namespace ridge

@@ -1,0 +1,31 @@
+// FP32 → FP16 or BF16: nodes compute in 16 bits, with Casts where they meet what stays in FP32.
+//
+// Replaces `out_file` only when all is written (large weights go to `out_file` + ".data"); the result passes ONNX's checker.
+// Names of nodes and tensors stay. A node stays in FP32 if it is named in the options, if its operator (at the model's opset)
+// has no 16-bit form, or if a weight does not fit the range of FP16; each such reason is a note.
+// Ranges: IEEE 754-2008 table 3.5 (binary16: largest 65504, least subnormal 2⁻²⁴); BF16 has FP32's exponent.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "model/precision/pass_report.h"
+
+namespace ridge::model {
+
+struct ConvertOptions {
+  std::set<std::string> keep_nodes;      // by name: stay in FP32
+  std::set<std::string> keep_operators;  // by type, besides those of default_keep_operators()
+  bool keep_io_types = true;             // inputs and outputs of the model stay FP32
+};
+
+// Operators whose 16-bit form costs accuracy or is undefined (sums of squares, exponentials of sums, rounding of positions).
+const std::set<std::string>& default_keep_operators();
+
+// `precision`: kFp16 or kBf16; others are an error.
+Result<PassReport> convert(const std::string& model_file, Precision precision, const ConvertOptions& options,
+                           const std::string& out_file);
+
+}  // namespace ridge::model

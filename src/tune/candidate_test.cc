@@ -1,0 +1,54 @@
+#include "tune/candidate.h"
+
+#include <gtest/gtest.h>
+
+namespace ridge::tune {
+namespace {
+
+plan::Plan base() {
+  plan::Plan plan;
+  plan.model = "net.onnx";
+  plan.engine_library = "/opt/libonnxruntime.so";
+  plan.options = {{"session.set_denormal_as_zero", "1"}};
+  plan.shapes = {{"x", {1, 16}}};
+  return plan;
+}
+
+std::vector<Implementation> implementations() {
+  return {{},
+          {.variant = "int8", .precision = Precision::kInt8, .file = "net.int8.onnx"},
+          {.engine = "openvino", .variant = "bf16", .precision = Precision::kBf16, .options = {{"CACHE_DIR", "c"}}}};
+}
+
+TEST(Candidate, OfTheModelAsGivenKeepsItsTextWhateverImplementationsThereAre) {
+  EXPECT_EQ(text({.threads = 2, .batch = 4}), "threads=2 instances=1 batch=4 spin=default");
+  EXPECT_EQ(text({.engine = "openvino", .variant = "bf16", .threads = 2}),
+            "engine=openvino variant=bf16 threads=2 instances=1 batch=1 spin=default");
+}
+
+TEST(Candidate, OfAnotherPrecisionRunsItsFileInTheSameEngine) {
+  plan::Plan plan = to_plan({.variant = "int8", .threads = 2, .batch = 4}, base(), implementations());
+  EXPECT_EQ(plan.model, "net.int8.onnx");
+  EXPECT_EQ(plan.precision, Precision::kInt8);
+  EXPECT_EQ(plan.engine, "onnxruntime");
+  EXPECT_EQ(plan.engine_library, "/opt/libonnxruntime.so");
+  EXPECT_EQ(plan.options.at("session.set_denormal_as_zero"), "1");
+  EXPECT_EQ(plan.shapes.at("x"), (Shape{4, 16}));
+}
+
+TEST(Candidate, OfAnotherEngineLeavesTheBaseEnginesLibraryAndOptionsBehind) {
+  plan::Plan plan = to_plan({.engine = "openvino", .variant = "bf16"}, base(), implementations());
+  EXPECT_EQ(plan.engine, "openvino");
+  EXPECT_EQ(plan.model, "net.onnx");
+  EXPECT_EQ(plan.engine_library, "");
+  EXPECT_EQ(plan.options, (std::map<std::string, std::string>{{"CACHE_DIR", "c"}}));
+  EXPECT_EQ(plan.precision, Precision::kBf16);
+}
+
+TEST(Candidate, SaysItsEngineAndPrecisionToPeople) {
+  EXPECT_EQ(describe({.engine = "openvino", .variant = "bf16", .threads = 2}),
+            "openvino, bf16, 1 instance × 2 threads, batch 1");
+}
+
+}  // namespace
+}  // namespace ridge::tune

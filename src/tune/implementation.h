@@ -1,0 +1,25 @@
+// Implementation: one engine computing one variant of the model: at which precision, from which file.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/json.h"
+#include "base/units.h"
+
+namespace ridge::tune {
+
+struct Implementation {
+  std::string engine = "onnxruntime";
+  std::string variant = "fp32";                     // "fp32", "bf16", "fp16", "int8", "int8-dynamic", "int4-weights"
+  Precision precision = Precision::kFp32;           // of the arithmetic that is most of its work: whose peak bounds it
+  double weight_scale = 1;                          // bytes of the stored weights ÷ those of weights at `precision`
+  std::string file = {};                            // empty = the model as given
+  std::string identity = {};                        // the engine's version and the digest of `file`, for the store
+  std::string engine_library = {};                  // empty = the engine's search order
+  std::map<std::string, std::string> options = {};  // for the engine, as in Plan::options
+};
+
+Json to_json(const Implementation& implementation);
+
+}  // namespace ridge::tune
