@@ -41,8 +41,8 @@ std::string front_text(const tune::Tuning& tuning) {
   std::vector<std::string> head{"no other is better in all of these", "throughput", "p99", "memory (derived)", "gain"};
   if (energy) head.push_back("energy per row (measured)");
   std::string text = "\n" + table(head, rows, energy ? "lrrrrr" : "lrrrr");
-  if (tuning.pareto.size() > kFrontRows) text += fmt::format("\n… and {} more", tuning.pareto.size() - kFrontRows);
-  return text + "\n";
+  if (tuning.pareto.size() > kFrontRows) text += fmt::format("… and {} more\n", tuning.pareto.size() - kFrontRows);
+  return text;
 }
 
 // Which engines and precisions were searched and what they cost in accuracy; which were not, and why.
@@ -84,8 +84,7 @@ std::string tuning_text(const tune::Tuning& tuning) {
                             "of the limit", "runs"},
                            {row("untuned", tuning.baseline),
                             row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
-                           "lllrrrrrrr") +
-                     "\n";
+                           "lllrrrrrrr");
   text += front_text(tuning);
   text += accuracy_text(tuning.admission);
   text += fmt::format(
@@ -119,7 +118,7 @@ std::string comparison_text(const std::vector<tune::Compared>& compared, double 
                     known ? fmt::format("{:+.1f} %{}", row.change_percent, spread) : "",
                     tune::change_name(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
-  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + "\n" +
+  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") +
          tune::conclusion(compared, tolerance_percent);
 }
 

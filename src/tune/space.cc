@@ -206,20 +206,6 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph,
   return space;
 }
 
-bool adjacent(const Candidate& a, const Candidate& b) {
-  auto step = [](auto x, auto y) { return x <= 2 * y && y <= 2 * x; };
-  bool same_implementation = a.engine == b.engine && a.variant == b.variant;
-  bool same_options = a.spin == b.spin && a.inter_op_threads == b.inter_op_threads && a.block_base == b.block_base;
-  bool same_layout = a.threads == b.threads && a.instances == b.instances;
-  bool near_layout = step(a.threads, b.threads) && step(a.instances, b.instances);
-  if (a == b) return false;
-  if (!same_implementation) return same_options && same_layout && a.batch == b.batch;
-  if (!same_options) return same_layout && a.batch == b.batch;
-  bool same_rows = a.instances * a.batch == b.instances * b.batch;
-  if (!same_layout) return near_layout && step(a.batch, b.batch) && (a.batch == b.batch || same_rows);
-  return step(a.batch, b.batch);
-}
-
 void count_skip(std::vector<Skipped>& skipped, const std::string& reason) {
   for (Skipped& entry : skipped)
     if (entry.reason == reason) {

@@ -81,11 +81,6 @@ PricedImplementation priced(const Implementation& implementation, const model::G
 Space make_space(const hw::Machine& machine, const model::Graph& graph,
                  std::span<const PricedImplementation> implementations, const SpaceOptions& options);
 
-// One step apart: batch halved or doubled; threads and instances at most halved or doubled, with the same batch or the
-// same rows in flight (along a latency goal these two trade against each other); another engine option; or another
-// implementation.
-bool adjacent(const Candidate& a, const Candidate& b);
-
 // Adds one to `reason`.
 void count_skip(std::vector<Skipped>& skipped, const std::string& reason);
 

@@ -43,8 +43,14 @@ def rich(written, tmp_path_factory):
     result["baseline"]["layers"] = [{**layer, "name": HOSTILE, "ms": 1.0}, {**layer, "name": "second", "ms": 0.5}]
     result["best"]["layers"] = [{**layer, "name": "second", "ms": 0.3}]
     output = {"name": "y", "max_abs": 0.01, "relative_l2": 2e-3, "cosine": 0.99999, "top1_agreement": 1.0, "rows": 8, "classifier": True}
-    result["guard"] = {"verdicts": [{"variant": "int8", "outputs": [{**output, "holds": False, "failure": "cosine 0.99, at least 0.999"}]},
-                                    {"variant": "bf16", "outputs": [{**output, "holds": True}]}], "basis": "on synthetic samples"}
+    lost = {**output, "holds": False, "failure": "cosine 0.99, at least 0.999"}
+    layer_cost = {"node": HOSTILE, "relative_l2": 0.01, "cosine": 0.99, "max_abs": 1, "together": 2, "kept": True}
+    result["accuracy"] = {
+        "samples": "drift was measured on synthetic samples",
+        "implementations": [{"engine": "fake", "variant": "fp32", "accuracy": {"holds": True, "outputs": []}},
+                            {"engine": "fake", "variant": "bf16", "accuracy": {"holds": True, "outputs": [{**output, "holds": True}]}}],
+        "variants": [{"name": "int8", "holds": False, "verdict": {"holds": False, "outputs": [lost]}, "sensitivity": [layer_cost]}],
+        "refused": [{"engine": "fake", "variant": "int8", "reason": HOSTILE}]}
     for point in result["pareto"] + result["points"]:
         point["joules_per_row"] = 0.5
     result["goal"]["p99_ms"] = 20.0
@@ -84,7 +90,8 @@ def test_figures_are_those_of_the_result(rich):
         shown = page.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
         assert page.locator("#conclusion").text_content() == result["conclusion"]
     assert {"gain.ratio", "best.throughput_per_s", "baseline.latency_ms.p99", "pareto.0.throughput_per_s", "pareto.0.joules_per_row",
-            "curve.0.latency_ms.p50", "drift.relative_l2", "guard.verdicts.0.outputs.0.cosine"} <= {name for name, _, _ in shown}
+            "curve.0.latency_ms.p50", "drift.relative_l2", "accuracy.implementations.1.accuracy.outputs.0.cosine",
+            "accuracy.variants.0.verdict.outputs.0.relative_l2", "accuracy.variants.0.sensitivity.0.relative_l2"} <= {name for name, _, _ in shown}
     for name, value, text in shown:
         assert value == pytest.approx(member(result, name), rel=1e-12), name
         assert text not in ("", "NaN", "undefined", "-"), name

@@ -10,12 +10,12 @@ ridge.translate({
   'Outputs against FP32': '输出与 FP32 之比', 'output': '输出', 'relative L2': '相对 L2', 'cosine': '余弦', 'largest difference': '最大差值',
   'same top-1': '相同 top-1', 'candidate': '候选', 'front': '前沿', 'memory': '内存', 'energy per row': '每行能耗', 'Not measured': '未测',
   'reason': '原因', 'candidates': '候选数', 'chosen': '选定', 'engine': '引擎', 'precision': '精度', 'verdict': '结论', 'goal': '目标',
-  'measured': '实测', 'derived': '推导', 'fits a line': '线性拟合', 'drift': '漂移', 'holds': '通过', 'fails': '未通过',
+  'measured': '实测', 'time per row': '每行时间', 'derived': '推导', 'fits a line': '线性拟合', 'drift': '漂移', 'holds': '通过', 'stays in FP32': '保持 FP32', 'What each layer costs in accuracy': '各层的精度代价', 'measured together': '一并测量', 'fails': '未通过',
   'Each dot is a measured candidate. The line joins those that no other beats in throughput, p99, memory and energy at once.':
     '每个点是一个已测候选。连线为在吞吐量、p99、内存与能耗上无人全面胜出者。',
   'All instances of the chosen layout busy; p50 and p99 of one run.': '所选布局的所有实例均忙;一次运行的 p50 与 p99。',
-  'By the engine\'s profile, in which runs are slower; layers of one name are one row. The limit is what this machine needs at least.':
-    '按引擎的剖析(此时运行较慢);同名的层为一行。上限为该机器至少所需的时间。',
+  'By the engine\'s profile, in which runs are slower; layers of one name are one row of the table. Time per row of the batch; the limit is what this machine needs at least.':
+    '按引擎的剖析(此时运行较慢);同名的层在表中为一行。时间按批量中的每行计;上限为该机器至少所需的时间。',
 });
 const {say, digits, bytes, milliseconds, rowsPerSecond, plusMinus, make, section, quiet, number, figure, table, faded, canvas, draw, axis,
        plain, decades, count, show} = ridge;
@@ -93,8 +93,7 @@ function front() {
     return {
       type: 'scatter', data: {datasets: [before, ...clouds, line]},
       options: plain(c, {
-        x: axis(c, 'p99 of one run', {type: 'logarithmic', ticks: {maxRotation: 0, callback: (value, index, ticks) =>
-          ticks.length > 12 ? decades(milliseconds).callback(value) : milliseconds(value)}}),
+        x: axis(c, 'p99 of one run', {type: 'logarithmic', ticks: {maxRotation: 0, autoSkip: true, autoSkipPadding: 24, callback: milliseconds}}),
         y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
       }, {filter: item => item.dataset.type !== 'line', callbacks: {label: item => about(item.raw)}}),
     };
@@ -174,7 +173,7 @@ function layers() {
       {label: say('after'), data: shown.map(row => row.after || 0), backgroundColor: faded(c.accent)},
       {label: say('limit'), data: shown.map(row => row.afterLimit || row.beforeLimit || 0), backgroundColor: c.compute, barPercentage: 0.4}]},
     options: {...plain(c, {
-      x: axis(c, 'ms', {beginAtZero: true, ticks: {callback: milliseconds, maxRotation: 0, autoSkip: true, maxTicksLimit: 8}}),
+      x: axis(c, 'time per row', {beginAtZero: true, ticks: {callback: milliseconds, maxRotation: 0, autoSkip: true, autoSkipPadding: 16}}),
       y: axis(c, 'layer', {title: {display: false}, ticks: {autoSkip: false, font: {size: 10}}}),
     }, {callbacks: {title: items => shown[items[0].dataIndex].name, label: item => `${item.dataset.label}: ${milliseconds(item.raw)}`}}),
     indexAxis: 'y', parsing: true, normalized: false},
@@ -183,18 +182,22 @@ function layers() {
   const body = rows.map(row => [make('td', row.name, {class: 'name'}), row.op, cell(row.before), cell(row.after),
                                 cell(row.afterLimit || row.beforeLimit)]);
   const whole = section('layers', 'Layers', box,
-    quiet('By the engine\'s profile, in which runs are slower; layers of one name are one row. The limit is what this machine needs at least.'),
+    quiet('By the engine\'s profile, in which runs are slower; layers of one name are one row of the table. Time per row of the batch; the limit is what this machine needs at least.'),
     make('details', null, {}, make('summary', String(rows.length)),
          table(['layer', 'operator', '#before', '#after', '#limit'], body)));
   whole.classList.add('long');
   return whole;
 }
 
-// What was judged: the guard's verdict per variant and output, or the drift of the winner alone.
+// What was judged: the guard's verdict per implementation and output, or the drift of the winner alone.
 function judged() {
-  const verdicts = (tuning.guard && tuning.guard.verdicts) || [];
-  return verdicts.flatMap((verdict, i) => (verdict.outputs || []).map((output, j) => (
-    {...output, of: [verdict.engine, verdict.variant].filter(part => part).join(' '), member: `guard.verdicts.${i}.outputs.${j}`})));
+  const implementations = (tuning.accuracy && tuning.accuracy.implementations) || [];
+  const rows = implementations.flatMap((one, i) => ((one.accuracy && one.accuracy.outputs) || []).map((output, j) => (
+    {...output, of: `${one.engine} ${one.variant}`, member: `accuracy.implementations.${i}.accuracy.outputs.${j}`})));
+  const lost = ((tuning.accuracy && tuning.accuracy.variants) || []).flatMap((one, i) => one.holds ? []
+    : ((one.verdict && one.verdict.outputs) || []).map((output, j) => (
+      {...output, of: one.name, member: `accuracy.variants.${i}.verdict.outputs.${j}`})));
+  return [...rows, ...lost];
 }
 
 function drift() {
@@ -202,17 +205,18 @@ function drift() {
   const rows = outputs.length > 0 ? outputs
     : tuning.drift ? [{...tuning.drift, of: tuning.candidate.variant || '', name: '', holds: true, member: 'drift'}] : [];
   if (rows.length === 0) return null;
+  const least = 1e-9;
+  const differ = rows.some(row => row.relative_l2 > least || 1 - row.cosine > least);
   const [element, box] = canvas('drift-chart', true);
   element.dataset.bars = rows.length;
-  const least = 1e-9;
-  draw(element, c => ({
+  if (differ) draw(element, c => ({
     type: 'bar',
     data: {labels: rows.map(row => `${row.of} ${row.name}`.trim()), datasets: [
       {label: say('relative L2'), data: rows.map(row => Math.max(row.relative_l2, least)), backgroundColor: rows.map(row => faded(row.holds ? c.accent : c.warn))},
       {label: `1 − ${say('cosine')}`, data: rows.map(row => Math.max(1 - row.cosine, least)), backgroundColor: faded(c.memory)}]},
     options: {...plain(c, {
       x: axis(c, '', {title: {display: false}}),
-      y: axis(c, '', {title: {display: false}, type: 'logarithmic', min: least, ticks: decades(value => value.toExponential(0))}),
+      y: axis(c, '', {title: {display: false}, type: 'logarithmic', min: least, suggestedMax: 0.01, ticks: decades(value => value.toExponential(0))}),
     }, {callbacks: {label: item => `${item.dataset.label}: ${item.raw <= least ? '≤ ' : ''}${plainNumber(item.raw)}`}}),
     parsing: true, normalized: false},
   }));
@@ -223,17 +227,35 @@ function drift() {
     number('td', row.max_abs, plainNumber, `${row.member}.max_abs`, {class: 'number'}),
     number('td', row.top1_agreement, value => percentOf(100 * value), `${row.member}.top1_agreement`, {class: 'number'}),
     make('td', say(row.holds ? 'holds' : 'fails') + (row.failure ? `: ${row.failure}` : ''), row.holds ? {} : {class: 'warn'})]);
-  return section('drift', 'Outputs against FP32', box,
+  return section('drift', 'Outputs against FP32', ...(differ ? [box] : []),
     table(['output', '#relative L2', '#cosine', '#largest difference', '#same top-1', 'verdict'], body),
-    ...(tuning.guard && tuning.guard.basis ? [make('p', tuning.guard.basis, {class: 'quiet'})] : []));
+    ...(tuning.accuracy ? [make('p', tuning.accuracy.samples, {class: 'quiet'})] : []));
+}
+
+// Which layers cost accuracy, and which stayed in FP32 for it.
+function sensitivity() {
+  const rows = ((tuning.accuracy && tuning.accuracy.variants) || []).flatMap((variant, i) => (variant.sensitivity || []).map((layer, j) => [
+    make('td', layer.node, {class: 'name'}), variant.name,
+    layer.relative_l2 === null ? make('td', '∞', {class: 'number'})
+                               : number('td', layer.relative_l2, plainNumber, `accuracy.variants.${i}.sensitivity.${j}.relative_l2`, {class: 'number'}),
+    number('td', layer.together, String, `accuracy.variants.${i}.sensitivity.${j}.together`, {class: 'number'}),
+    layer.kept ? say('stays in FP32') : '']));
+  if (rows.length === 0) return null;
+  const whole = section('sensitivity', 'What each layer costs in accuracy', make('details', null, rows.length <= 20 ? {open: ''} : {},
+    make('summary', String(rows.length)), table(['layer', 'precision', '#relative L2', '#measured together', ''], rows)));
+  whole.classList.add('long');
+  return whole;
 }
 
 function skipped() {
   const rows = tuning.space.skipped.map((skip, i) => [make('td', skip.reason, {class: 'name'}),
     number('td', skip.count, String, `space.skipped.${i}.count`, {class: 'number'})]);
-  if (rows.length === 0) return null;
-  return section('skipped', 'Not measured', table(['reason', '#candidates'], rows));
+  const refused = ((tuning.accuracy && tuning.accuracy.refused) || []).map(one =>
+    [make('td', `${one.engine} ${one.variant}`), make('td', one.reason, {class: 'name'})]);
+  if (rows.length + refused.length === 0) return null;
+  return section('skipped', 'Not measured', ...(rows.length > 0 ? [table(['reason', '#candidates'], rows)] : []),
+                 ...(refused.length > 0 ? [table(['engine', 'reason'], refused)] : []));
 }
 
-show([...header(), figures(), comparison(), front(), curve(), layers(), drift(), skipped()]);
+show([...header(), figures(), comparison(), front(), curve(), layers(), drift(), sensitivity(), skipped()]);
 })();
