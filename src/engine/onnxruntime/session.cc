@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "engine/onnxruntime/element_type.h"
+#include "engine/onnxruntime/environment.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/onnxruntime/placements.h"
@@ -57,11 +58,12 @@ std::atomic<uint64_t> sessions_opened = 0;
 
 class OnnxRuntimeSession final : public Session {
  public:
-  OnnxRuntimeSession(const Library& library, SessionHandle session, Signature signature, Info info,
-                     std::optional<TemporaryFolder> profile)
+  OnnxRuntimeSession(const Library& library, SessionHandle session, RunOptionsHandle run_options, Signature signature,
+                     Info info, std::optional<TemporaryFolder> profile)
       : library_(library),
         api_(*library.api),
         session_(std::move(session)),
+        run_options_(std::move(run_options)),
         signature_(std::move(signature)),
         info_(std::move(info)),
         profile_(std::move(profile)) {}
@@ -88,6 +90,7 @@ class OnnxRuntimeSession final : public Session {
   const Library& library_;
   const OrtApi& api_;
   SessionHandle session_;
+  const RunOptionsHandle run_options_;  // none: the engine's defaults
   const Signature signature_;
   const Info info_;
   std::optional<TemporaryFolder> profile_;  // there until the profile is taken
@@ -106,8 +109,8 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
   RIDGE_TRY(add_outputs(wanted, outputs, scratch));
   const TimePoint handed_over = times ? Clock::now() : TimePoint();
   Status ran =
-      take(api_, api_.Run(session_.get(), nullptr, scratch.in_names.data(), scratch.in.data(), scratch.in.size(),
-                          scratch.out_names.data(), scratch.out_names.size(), scratch.out.data()));
+      take(api_, api_.Run(session_.get(), run_options_.get(), scratch.in_names.data(), scratch.in.data(),
+                          scratch.in.size(), scratch.out_names.data(), scratch.out_names.size(), scratch.out.data()));
   const TimePoint computed = times ? Clock::now() : TimePoint();
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!outputs[i].data.empty() || scratch.out[i] == nullptr) continue;
@@ -224,6 +227,24 @@ Status check_device(const Library& library, const plan::Plan& plan) {
                "device '" + plan.device + "' is not supported, only cpu is (" + library.path + " has " + has + ")"};
 }
 
+// None without an option for runs: reading one costs each run a little.
+Result<RunOptionsHandle> run_options(const OrtApi& api, const std::map<std::string, std::string>& entries) {
+  RunOptionsHandle options(api);
+  if (entries.empty()) return options;
+  RIDGE_TRY(take(api, api.CreateRunOptions(options.out())));
+  for (const auto& [key, value] : entries)
+    RIDGE_TRY(take(api, api.AddRunConfigEntry(options.get(), key.c_str(), value.c_str())));
+  return options;
+}
+
+// That execute one operator: as planned, else as many as the session started.
+int threads_of(const plan::Plan& plan, const SharedOptions& shared, int started) {
+  if (shared.threads) return *shared.threads;
+  if (plan.threads > 0) return plan.threads;
+  const int between = plan.inter_op_threads > 1 ? plan.inter_op_threads - 1 : 0;
+  return std::max(1, 1 + started - between);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
@@ -233,27 +254,29 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   if (plan.profile) {
     RIDGE_ASSIGN(profile, TemporaryFolder::make());
   }
-  RIDGE_ASSIGN(SessionOptionsHandle options, session_options(*library, plan, profile ? profile->path() + "/run" : ""));
-
   const OrtApi& api = *library->api;
+  RIDGE_ASSIGN(EngineOptions engine, engine_options(plan));
+  RIDGE_ASSIGN(OrtEnv * env, environment(*library, engine.shared));
+  RIDGE_ASSIGN(SessionOptionsHandle options,
+               session_options(*library, plan, engine, profile ? profile->path() + "/run" : ""));
+  RIDGE_ASSIGN(RunOptionsHandle for_runs, run_options(api, engine.run));
+
   const int threads_before = threads_of_this_process();
   const TimePoint begin = Clock::now();
   SessionHandle session(api);
-  Status made = take(api, api.CreateSession(library->env, plan.model.c_str(), options.get(), session.out()));
+  Status made = take(api, api.CreateSession(env, plan.model.c_str(), options.get(), session.out()));
   if (!made)
     return Error{made.error().code, "ONNX Runtime " + library->version + " could not load " + plan.model + ": " +
                                         made.error().message + "\n" + what_to_do(made.error())};
   const Nanoseconds load_time = Clock::now() - begin;
   const int threads_started = threads_of_this_process() - threads_before;
-  const int threads_between = plan.inter_op_threads > 1 ? plan.inter_op_threads - 1 : 0;
 
   Result<Signature> signature = read_signature(*library, session.get());
   if (!signature) return wrap(signature.error(), plan.model);
-  Info info{"onnxruntime", library->version,
-            library->path, "cpu",
-            load_time,     plan.threads > 0 ? plan.threads : std::max(1, 1 + threads_started - threads_between)};
+  Info info{"onnxruntime", library->version, library->path,
+            "cpu",         load_time,        threads_of(plan, engine.shared, threads_started)};
   return std::unique_ptr<Session>(std::make_unique<OnnxRuntimeSession>(
-      *library, std::move(session), std::move(*signature), std::move(info), std::move(profile)));
+      *library, std::move(session), std::move(for_runs), std::move(*signature), std::move(info), std::move(profile)));
 }
 
 }  // namespace ridge::engine::onnxruntime
