@@ -11,6 +11,15 @@
 namespace ridge::cli {
 namespace {
 
+constexpr const char* kBound = "the bound: no real run is faster";
+constexpr const char* kSlowEnd = "slow end of the estimate, carried over";
+
+plan::Service service_of(const plan::CurvePoint& point) {
+  if (point.estimate_slow_ms) return {point.batch, *point.estimate_slow_ms, kSlowEnd};
+  if (point.estimate_ms) return {point.batch, *point.estimate_ms, "estimate"};
+  return {point.batch, point.bound_ms, kBound};
+}
+
 Result<plan::Service> service_from(const std::string& path) {
   RIDGE_ASSIGN(std::string text, read_file(path));
   RIDGE_ASSIGN(Json json, parse_json(text, path));
@@ -33,15 +42,13 @@ Result<std::vector<plan::Service>> services_of(const Study& study) {
     RIDGE_ASSIGN(plan::Service service, service_from(options.from));
     services.push_back(service);
   } else if (!study.curve.empty()) {
-    for (const plan::CurvePoint& point : study.curve)
-      services.push_back({point.batch, point.estimate_ms.value_or(point.bound_ms),
-                          point.estimate_ms ? "estimate" : "the bound: no real run is faster"});
+    for (const plan::CurvePoint& point : study.curve) services.push_back(service_of(point));
   } else if (study.estimate) {
     services.push_back({study.forecast.batch, study.estimate->ms, "estimate"});
   } else if (study.carried) {
-    services.push_back({study.forecast.batch, study.carried->ms.slow, "slow end of the estimate, carried over"});
+    services.push_back({study.forecast.batch, study.carried->ms.slow, kSlowEnd});
   } else {
-    services.push_back({study.forecast.batch, study.forecast.bound.ms, "the bound: no real run is faster"});
+    services.push_back({study.forecast.batch, study.forecast.bound.ms, kBound});
   }
   for (const plan::Service& service : services)
     if (service.ms <= 0)

@@ -72,7 +72,10 @@ Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
     curve.push_back(plan::curve_point(forecast_of(study, batch, costs)));
     RIDGE_ASSIGN(std::optional<plan::Estimate> estimate, estimate_of(study, graph));
     if (estimate) curve.back().estimate_ms = estimate->ms;
-    if (auto carried = carried_of(study, graph, costs)) curve.back().estimate_ms = carried->ms.likely;
+    if (auto carried = carried_of(study, graph, costs)) {
+      curve.back().estimate_ms = carried->ms.likely;
+      curve.back().estimate_slow_ms = carried->ms.slow;
+    }
   }
   return curve;
 }

@@ -33,8 +33,10 @@ struct LoadOptions {
 };
 
 struct LoadResult {
-  std::vector<double> latencies_ms;  // in the order in which requests ended; if interrupted early, those of the warm-up
-  double half_width_percent = 0;     // of the mean latency, at StopOptions::confidence
+  // In the order in which requests ended; if interrupted early, those of the warm-up. In a closed loop of runs that take
+  // microseconds a sample of them: reading the clock for each would be a part of what is measured.
+  std::vector<double> latencies_ms;
+  double half_width_percent = 0;  // of the mean latency, at StopOptions::confidence
   Verdict verdict = Verdict::kTimeOut;
   bool interrupted = false;
   double rate_per_s = 0;        // of requests; in a closed loop the sum of the callers' own rates over whole runs

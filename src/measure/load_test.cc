@@ -146,6 +146,25 @@ TEST(Load, ShortRunsAreSeldomAskedForTheirStages) {
   EXPECT_EQ(result->mean_times.compute, std::chrono::nanoseconds(700)) << "the mean is over those that were asked";
 }
 
+TEST(Load, OfShortRunsSomeAreTimedAndAllCountForTheRate) {
+  int64_t runs = 0;
+  Target target = [&](int, engine::RunTimes*) -> Status {
+    ++runs;
+    const TimePoint begin = Clock::now();
+    while (Clock::now() - begin < std::chrono::microseconds(2)) continue;
+    return {};
+  };
+  LoadOptions options;
+  options.stop = for_about(milliseconds(100));
+  const TimePoint begin = Clock::now();
+  Result<LoadResult> result = run_load(target, options);
+  const double seconds = to_seconds(Clock::now() - begin);
+  ASSERT_TRUE(result.ok());
+  EXPECT_LT(static_cast<int64_t>(result->latencies_ms.size()), runs / 16);
+  EXPECT_GE(result->latencies_ms.front(), 0.002) << "of one run, not of those before it";
+  EXPECT_NEAR(result->rate_per_s * seconds / static_cast<double>(runs), 1, 0.3);
+}
+
 TEST(Load, NonsenseIsRefused) {
   Target target = [](int, engine::RunTimes*) -> Status { return {}; };
   LoadOptions none;

@@ -29,6 +29,7 @@ struct CurvePoint {
   double memory_bytes = 0;      // of inference: weights and live activations
   std::optional<bool> fits;     // in the device's memory; absent where that is not known
   std::optional<double> estimate_ms;
+  std::optional<double> estimate_slow_ms = {};  // of a device of the catalogue: the far end of the range
 };
 
 CurvePoint curve_point(const Forecast& forecast);

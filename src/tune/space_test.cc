@@ -203,13 +203,22 @@ TEST(Space, HoldsEveryLayoutForEveryVariantBoundedByItsOwnPrecision) {
   EXPECT_FALSE(rows_per_s.count("engine=openvino variant=int8 threads=8 instances=1 batch=1 spin=off"));
 }
 
-TEST(Space, AnotherVariantIsOneStepAwayOnlyWithTheSameLayout) {
-  Candidate given;
-  Candidate int8 = given;
-  int8.variant = "int8";
-  EXPECT_TRUE(adjacent(given, int8));
-  int8.batch = 2;
-  EXPECT_FALSE(adjacent(given, int8));
+TEST(Space, SmallerWeightsAreReadFasterAndComputedAtTheSameRate) {
+  model::Graph graph;  // x [1,64] · w [64,1000] → y
+  graph.tensors = {{"x", DataType::kFp32, Shape{1, 64}, model::TensorRole::kInput, {}},
+                   {"w", DataType::kFp32, Shape{64, 1000}, model::TensorRole::kWeight, {}},
+                   {"y", DataType::kFp32, Shape{1, 1000}, model::TensorRole::kActivation, {}}};
+  graph.nodes = {node("product", {0, 1}, {2})};
+  graph.nodes[0].op = "MatMul";
+  graph.inputs = {0};
+  graph.outputs = {2};
+  const cost::Costs full = priced({}, graph, nullptr).costs.one;
+  const cost::Costs small = priced({.variant = "int4-weights", .weight_scale = 0.125}, graph, nullptr).costs.one;
+  EXPECT_DOUBLE_EQ(full.weight_bytes, 256e3);
+  EXPECT_DOUBLE_EQ(small.weight_bytes, 32e3);
+  EXPECT_DOUBLE_EQ(full.compulsory_read - small.compulsory_read, 224e3);
+  EXPECT_DOUBLE_EQ(full.flops, small.flops);
+  EXPECT_EQ(small.nodes[0].precision, Precision::kFp32);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "model/zoo/replacement_file.h"
+#include "model/replacement_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace ridge::model::zoo {
+namespace ridge::model {
 
 Result<ReplacementFile> ReplacementFile::open(const std::string& target) {
   namespace fs = std::filesystem;
@@ -67,4 +67,4 @@ Status ReplacementFile::commit() {
   return {};
 }
 
-}  // namespace ridge::model::zoo
+}  // namespace ridge::model

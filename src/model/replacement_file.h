@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace ridge::model::zoo {
+namespace ridge::model {
 
 // Owns the unfinished file and removes it unless it was committed. One thread.
 class ReplacementFile {
@@ -35,4 +35,4 @@ class ReplacementFile {
   int64_t size_ = 0;
 };
 
-}  // namespace ridge::model::zoo
+}  // namespace ridge::model
