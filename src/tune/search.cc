@@ -60,6 +60,18 @@ double pair_variance(std::span<const Standing> measured) {
   return squares / degrees;
 }
 
+// Where ln(gain) lies in 19 of 20 cases, by the noise of all: intervals from two or three pairs of one candidate's own are
+// wide or narrow by luck, which would decide between candidates.
+struct Range {
+  double low = 0, high = 0;
+};
+Range likely_range(const Standing& standing, double variance) {
+  const double centre = measure::mean(standing.outcome.gains);
+  const double half =
+      1.96 * std::sqrt(variance / static_cast<double>(std::max<size_t>(standing.outcome.gains.size(), 1)));
+  return {centre - half, centre + half};
+}
+
 double rows_in_flight(const Candidate& candidate) { return static_cast<double>(candidate.batch * candidate.instances); }
 
 // The first of the entries that says most nearly what the engine's defaults do: all threads in one instance, batch 1, no
@@ -245,10 +257,12 @@ std::optional<Probe> Search::refine() {
   std::vector<const Standing*> ranked = ranking();
   if (ranked.empty()) return std::nullopt;
   const Standing& leader = *ranked.front();
+  const double variance = pair_variance(measured_);
   const Standing* chosen = nullptr;
   for (size_t rank = 0; rank < std::min(kContenders, ranked.size()); ++rank) {
     const Standing& contender = *ranked[rank];
-    bool open = rank == 0 ? contender.trials < 2 : contender.gain.high > leader.gain.low;
+    bool open =
+        rank == 0 ? contender.trials < 2 : likely_range(contender, variance).high > likely_range(leader, variance).low;
     if (contender.feasible != leader.feasible || !open || contender.trials > kLongTrials) continue;
     if (chosen == nullptr || contender.trials < chosen->trials) chosen = &contender;
   }
@@ -322,11 +336,13 @@ void Search::withdraw(const Candidate& candidate, const std::string& reason) {
 }
 
 std::optional<Standing> Search::best() const {
+  const double variance = pair_variance(measured_);
+  auto surely = [&](const Standing& standing) { return likely_range(standing, variance).low; };
   const Standing* best = nullptr;
   for (const Standing& other : measured_) {
     if (best == nullptr || other.feasible != best->feasible) {
       if (best == nullptr || other.feasible) best = &other;
-    } else if (other.feasible ? other.gain.low > best->gain.low : other.outcome.p99_ms < best->outcome.p99_ms) {
+    } else if (other.feasible ? surely(other) > surely(*best) : other.outcome.p99_ms < best->outcome.p99_ms) {
       best = &other;
     }
   }

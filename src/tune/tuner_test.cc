@@ -129,17 +129,17 @@ TEST_F(TunerTest, InterruptedSearchKeepsItsBestAndMeasuresNothingMore) {
   Search search(small_space(), options_.goal);
   Result<Trial> untuned = contest->measure(baseline_candidate(), Effort::kShort);
   ASSERT_TRUE(untuned);
-  options_.progress = [this, &search](const std::string&, double) { stop_ = search.trials() >= 3; };
+  options_.progress = [this, &search](const std::string&, double) { stop_ = search.trials() >= 2; };
   Result<Explored> explored = explore(search, *contest, store, options_);
   ASSERT_TRUE(explored);
   EXPECT_TRUE(explored->interrupted);
-  EXPECT_EQ(search.trials(), 3);
+  EXPECT_EQ(search.trials(), 2);
   Result<Decision> decision = confirm(search, *contest, *explored, *untuned, options_);
   ASSERT_TRUE(decision);
   EXPECT_TRUE(decision->interrupted);
   EXPECT_EQ(decision->choice, choose(options_.goal, search, untuned->baseline.latency_ms.p99));
   EXPECT_GT(decision->trial.candidate.samples, 0);
-  EXPECT_EQ(search.trials(), 3);
+  EXPECT_EQ(search.trials(), 2);
 }
 
 TEST_F(TunerTest, NothingMeetsAnImpossibleGoal) {
