@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cost/count_node.h"
+#include "measure/operands.h"
 
 namespace ridge::measure {
 namespace {
@@ -16,23 +17,6 @@ Precision arithmetic_of(const engine::NodeTime& time) {
     case DataType::kUint8: return Precision::kInt8;
     default: return Precision::kFp32;
   }
-}
-
-std::vector<cost::Operand> operands(const model::Graph& graph, const std::vector<int>& tensors) {
-  std::vector<cost::Operand> list;
-  for (int tensor : tensors) {
-    cost::Operand operand;
-    operand.present = tensor >= 0;
-    if (operand.present) {
-      const model::TensorInfo& info = graph.tensors[static_cast<size_t>(tensor)];
-      operand.type = info.type;
-      operand.shape = info.shape;
-      operand.weight = info.role == model::TensorRole::kWeight;
-      operand.values = info.constant;
-    }
-    list.push_back(std::move(operand));
-  }
-  return list;
 }
 
 // OpenVINO's ONNX reader splits a convolution from its bias and calls it so.
@@ -74,7 +58,7 @@ std::optional<cost::NodeCost> SourceNodes::take(const engine::NodeTime& time) {
   for (size_t index : nodes) {
     const model::Node& node = graph_.nodes[index];
     const cost::NodeWork work =
-        cost::work_of(node, operands(graph_, node.inputs), operands(graph_, node.outputs), precision);
+        cost::work_of(node, operands(graph_, node.inputs, {}), operands(graph_, node.outputs, {}), precision);
     whole.flops += work.cost.flops;
     whole.macs += work.cost.macs;
     whole.needed_flops += work.cost.needed_flops;

@@ -114,18 +114,33 @@ TEST_F(OpenVinoSession, AgreesWithOnnxRuntimeForAnyBatchWhetherItsShapesAreFixed
 }
 
 TEST_F(OpenVinoSession, RunsEveryElementTypeThatItCanTake) {
-  constexpr std::pair<int, DataType> kTypes[] = {
-      {1, DataType::kFp32},  {2, DataType::kUint8}, {3, DataType::kInt8},    {4, DataType::kUint16},
-      {5, DataType::kInt16}, {6, DataType::kInt32}, {7, DataType::kInt64},   {9, DataType::kBool},
-      {10, DataType::kFp16}, {11, DataType::kFp64}, {12, DataType::kUint32}, {13, DataType::kUint64},
-      {16, DataType::kBf16}};
-  for (const auto& [onnx, ours] : kTypes) {
+  struct Case {
+    int onnx;
+    DataType ours;
+    uint64_t one = 1;
+  };
+  constexpr Case kTypes[] = {{1, DataType::kFp32, 0x3f800000},
+                             {2, DataType::kUint8},
+                             {3, DataType::kInt8},
+                             {4, DataType::kUint16},
+                             {5, DataType::kInt16},
+                             {6, DataType::kInt32},
+                             {7, DataType::kInt64},
+                             {9, DataType::kBool},
+                             {10, DataType::kFp16, 0x3c00},
+                             {11, DataType::kFp64, 0x3ff0000000000000},
+                             {12, DataType::kUint32},
+                             {13, DataType::kUint64},
+                             {16, DataType::kBf16, 0x3f80}};
+  for (const auto& [onnx, ours, one] : kTypes) {
     SCOPED_TRACE(data_type_name(ours));
     std::unique_ptr<Session> session = open_model(plan_for(identity(onnx)));
     ASSERT_NE(session, nullptr);
     EXPECT_EQ(session->signature().inputs[0].type, ours);
-    Buffer data(4 * data_type_size(ours));
-    for (size_t i = 0; i < data.size(); ++i) data.data()[i] = static_cast<std::byte>(i % 2);
+    const size_t size = data_type_size(ours);
+    Buffer data(4 * size);  // 0 1 0 1: the engine computes wide integers in 32 bit
+    std::memset(data.data(), 0, data.size());
+    for (size_t i : {1, 3}) std::memcpy(data.data() + i * size, &one, size);
     Output output;
     Status ran = run_once(*session, {ours, {1, 4}, data.span()}, output);
     ASSERT_TRUE(ran.ok()) << ran.error().message;
@@ -224,9 +239,10 @@ TEST_F(OpenVinoSession, RefusesWrongTypesShapesAndSizes) {
   EXPECT_FALSE(run_once(*session, {DataType::kFp32, {-1, 4}, bytes}, output).ok());
   EXPECT_FALSE(run_once(*session, {DataType::kFp32, {1, 8}, bytes}, output).ok());  // the model has 4 columns
   EXPECT_FALSE(run_once(*session, {DataType::kInvalid, {}, {}}, output).ok());
-  std::array<float, 4> small{};
+  std::array<float, 4> small{};  // one thread: the engine's synchronous call would lose this error
   Output too_small{DataType::kFp32, {1, 4}, std::as_writable_bytes(std::span(small)), nullptr};
-  EXPECT_FALSE(run_once(*session, {DataType::kFp32, {2, 4}, bytes}, too_small).ok());
+  Status overrun = run_once(*session, {DataType::kFp32, {2, 4}, bytes}, too_small);
+  EXPECT_FALSE(overrun.ok());
   EXPECT_TRUE(run_once(*session, {DataType::kFp32, {2, 4}, bytes}, output).ok()) << "still usable";
 }
 
@@ -319,7 +335,7 @@ TEST_F(OpenVinoSession, ProfilesItsLayersWithTheModelsOwnNodes) {
   const auto layer =
       std::find_if(nodes->begin(), nodes->end(), [](const NodeTime& n) { return n.op == "Convolution"; });
   ASSERT_NE(layer, nodes->end());
-  EXPECT_EQ(layer->sources, (std::vector<std::string>{"conv/WithoutBiases", "relu"}));
+  EXPECT_EQ(layer->sources, (std::vector<std::string>{"conv", "relu"}));
   EXPECT_EQ(layer->outputs[0], (std::pair<DataType, Shape>{DataType::kFp32, {2, 16, 8, 8}}));
   EXPECT_NE(layer->provider.find("f32"), std::string::npos) << layer->provider;
   EXPECT_EQ(layer->runs, 4);

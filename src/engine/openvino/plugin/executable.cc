@@ -17,7 +17,7 @@ std::unique_ptr<Request> Executable::acquire(const std::byte* first_input) {
       return request;
     }
   }
-  return std::make_unique<Request>(model_.create_infer_request(), model_.inputs().size(), model_.outputs().size());
+  return std::make_unique<Request>(model_);
 }
 
 void Executable::give_back(std::unique_ptr<Request> request) {

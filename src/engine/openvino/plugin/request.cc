@@ -20,17 +20,21 @@ ov::Tensor over(DataType type, const Shape& shape, const std::byte* data) {
   return ov::Tensor(to_element_type(type), from_shape(shape), memory);
 }
 
-// Memory of its own; the engine makes it grow where dimensions are open.
-ov::Tensor fresh(const TensorSpec& spec) {
-  Shape shape = spec.shape;
-  std::replace(shape.begin(), shape.end(), int64_t{-1}, int64_t{0});
-  return ov::Tensor(to_element_type(spec.type), from_shape(shape));
-}
-
 }  // namespace
 
-Request::Request(ov::InferRequest request, size_t inputs, size_t outputs)
-    : request_(std::move(request)), inputs_(inputs), outputs_(outputs) {}
+Request::Request(ov::CompiledModel& model)
+    : model_(model),
+      request_(model.create_infer_request()),
+      inputs_(model.inputs().size()),
+      outputs_(model.outputs().size()) {}
+
+// Memory of its own; the engine makes it grow where dimensions are open.
+ov::Tensor Request::fresh_output(size_t index) const {
+  const ov::Output<const ov::Node> port = model_.output(index);
+  Shape shape = to_shape(port.get_partial_shape());
+  std::replace(shape.begin(), shape.end(), int64_t{-1}, int64_t{0});
+  return ov::Tensor(port.get_element_type(), from_shape(shape));
+}
 
 void Request::place_input(size_t index, const TensorView& tensor) {
   Placed& kept = inputs_[index];
@@ -40,10 +44,10 @@ void Request::place_input(size_t index, const TensorView& tensor) {
   kept = {Memory::kCallers, tensor.data.data(), tensor.shape, true};
 }
 
-void Request::place_output(size_t index, const TensorSpec& spec, const Output& output) {
+void Request::place_output(size_t index, const Output& output) {
   Placed& kept = outputs_[index];
   if (output.data.empty()) {
-    request_.set_output_tensor(index, fresh(spec));
+    request_.set_output_tensor(index, fresh_output(index));
     kept = {Memory::kGivenAway, nullptr, {}, false};
     return;
   }
@@ -53,10 +57,10 @@ void Request::place_output(size_t index, const TensorSpec& spec, const Output& o
   kept = {Memory::kCallers, output.data.data(), output.shape, true};
 }
 
-void Request::place_nowhere(size_t index, const TensorSpec& spec) {
+void Request::place_nowhere(size_t index) {
   Placed& kept = outputs_[index];
   if (kept.memory == Memory::kOwn) return;
-  request_.set_output_tensor(index, fresh(spec));
+  request_.set_output_tensor(index, fresh_output(index));
   kept = {};
 }
 

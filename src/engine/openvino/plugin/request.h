@@ -6,6 +6,7 @@
 // OpenVINO throws.
 #pragma once
 
+#include <openvino/runtime/compiled_model.hpp>
 #include <openvino/runtime/infer_request.hpp>
 #include <vector>
 
@@ -16,14 +17,18 @@ namespace ridge::engine::openvino {
 
 class Request {
  public:
-  Request(ov::InferRequest request, size_t inputs, size_t outputs);
+  explicit Request(ov::CompiledModel& model);
 
   void place_input(size_t index, const TensorView& tensor);
   // In the caller's memory if `output` has some, else in memory that take() hands over.
-  void place_output(size_t index, const TensorSpec& spec, const Output& output);
-  void place_nowhere(size_t index, const TensorSpec& spec);  // nobody wants this output
+  void place_output(size_t index, const Output& output);
+  void place_nowhere(size_t index);  // nobody wants this output
   const std::byte* first_input() const { return inputs_.empty() ? nullptr : inputs_.front().data; }
-  void run() { request_.infer(); }
+  // Not by infer(): with one thread per stream it loses what goes wrong and returns as if all were well (seen in 2026.4.1).
+  void run() {
+    request_.start_async();
+    request_.wait();
+  }
   // Fills in `output` where the engine made its memory; an error if the caller's memory was of another shape.
   Status take(size_t index, const TensorSpec& spec, Output& output);
   std::vector<ov::ProfilingInfo> profile() const { return request_.get_profiling_info(); }
@@ -36,6 +41,9 @@ class Request {
     Shape shape;
     bool set = false;
   };
+  ov::Tensor fresh_output(size_t index) const;
+
+  ov::CompiledModel model_;
   ov::InferRequest request_;
   std::vector<Placed> inputs_, outputs_;
 };

@@ -138,9 +138,9 @@ Status OpenVinoSession::place(Request& request, std::span<const TensorView> inpu
   for (size_t i = 0; i < signature_.outputs.size(); ++i) {
     const auto found = std::find(wanted.begin(), wanted.end(), static_cast<int>(i));
     if (found == wanted.end())
-      request.place_nowhere(i, signature_.outputs[i]);
+      request.place_nowhere(i);
     else
-      request.place_output(i, signature_.outputs[i], outputs[static_cast<size_t>(found - wanted.begin())]);
+      request.place_output(i, outputs[static_cast<size_t>(found - wanted.begin())]);
   }
   return {};
 }
