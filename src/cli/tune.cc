@@ -171,13 +171,25 @@ tune::SpaceOptions limits_of(const Subject& subject) {
           options.search == "full" ? 0 : 1e3 * options.seconds / 20};
 }
 
+// The guard judged rows that ran alone. Where ranges are found at run time, those of one batch share them.
+Result<bool> keeps_rows_apart(const tune::Decision& decision, const TuneRequest& request, tune::Contest& contest) {
+  if (decision.choice != tune::Choice::kCandidate || decision.candidate.batch == 1 || request.evaluation) return true;
+  RIDGE_ASSIGN(const tune::Drift drift, contest.drift(decision.candidate));
+  return tune::within(drift, request.guard);
+}
+
 // The winner of a search, or with --compare the recorded candidate again.
 Result<tune::Decision> decide(const Subject& subject, tune::Search& search, tune::Contest& contest, tune::Store& store,
                               const tune::TuneOptions& how, tune::Explored& explored) {
   const std::optional<tune::Recorded>& recorded = subject.request.recorded;
   if (recorded) return tune::remeasure(recorded->candidate, contest, subject.untuned.trial, how);
   RIDGE_ASSIGN(explored, tune::explore(search, contest, store, how));
-  return tune::confirm(search, contest, explored, subject.untuned.trial, how);
+  while (true) {
+    RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, contest, explored, subject.untuned.trial, how));
+    RIDGE_ASSIGN(const bool keeps, keeps_rows_apart(decision, subject.request, contest));
+    if (keeps) return decision;
+    search.withdraw(decision.candidate, "its rows lose accuracy when they run together");
+  }
 }
 
 std::vector<tune::Implementation> implementations_of(const tune::Admission& admission) {
