@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 
 MODELS = {"mlp": [], "resnet50": [], "bert-base": ["--shape", "sequence=128"]}
-BATCHES = {"mlp": 16, "resnet50": 4, "bert-base": 4}  # the largest, so that a grid of two processors takes minutes, not an hour
+BATCHES = {"mlp": 16, "resnet50": 16, "bert-base": 8}  # the largest, so that a grid of two processors takes minutes, not an hour
 KEPT = ("machine", "shapes", "goal", "baseline", "noise_percent", "trials", "seconds", "space", "points", "replay")
 IDENTITY = ("engine", "variant", "threads", "instances", "batch", "spin", "inter_op_threads", "block_base")
 
@@ -62,7 +62,7 @@ def main():
                   f"live: {100 * quality:6.1f} % {100 * share:5.1f} % {quick['seconds']:5.0f}", flush=True)
             record = {"model": name, "command": f"ridge tune --max-batch {BATCHES[name]} --search full --seconds {options.seconds:g}", **{key: grid[key] for key in KEPT}}
             record["live"] = {"quality": quality, "share": share, "candidate": quick["candidate"], "seconds": quick["seconds"]}
-            record["baseline"] = {k: v for k, v in record["baseline"].items() if k != "layers"}
+            record["baseline"] = {**grid["baseline"], "model": f"{name}.onnx", "layers": []}
             pathlib.Path(options.out, f"tuner-grid-{name}.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
