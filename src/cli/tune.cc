@@ -204,8 +204,8 @@ tune::ServingFacts facts_of(const Request& request, const Untuned& untuned, cons
 }
 
 Result<Found> search(const Request& request, const hw::Machine& machine, const model::Graph& graph,
-                     const std::vector<tune::PricedImplementation>& implementations, const plan::Plan& plan, tune::Contest& contest,
-                     const Untuned& untuned, Progress& progress) {
+                     const std::vector<tune::PricedImplementation>& implementations, const plan::Plan& plan,
+                     tune::Contest& contest, const Untuned& untuned, Progress& progress) {
   tune::SpaceOptions limits{request.goal, untuned.batching.possible ? request.options.max_batch : 1,
                             request.options.threads, 1e3 * request.options.seconds / 20};
   RIDGE_ASSIGN(tune::StoreKey key, store_key(request, machine, plan, contest.info()));
