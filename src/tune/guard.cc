@@ -119,6 +119,10 @@ std::string sentence_of(const Verdict& verdict, const GuardLimits& limits) {
 
 }  // namespace
 
+bool within(const Drift& drift, const GuardLimits& limits) {
+  return limits.max_drift ? drift.relative_l2 <= *limits.max_drift : drift.cosine >= limits.cosine;
+}
+
 bool is_classifier_shaped(const TensorView& output) {
   return is_floating(output.type) && output.shape.size() == 2 && output.shape[1] >= 2;
 }

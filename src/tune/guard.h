@@ -77,6 +77,9 @@ Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std:
 // The decision alone: what is known of each output against the limits.
 Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimits& limits);
 
+// Whether outputs with that drift keep the limits, without top-1: for the few rows of one batch.
+bool within(const Drift& drift, const GuardLimits& limits);
+
 bool is_classifier_shaped(const TensorView& output);
 std::string describe(const GuardLimits& limits);  // "cosine ≥ 0.999 for every output and …"
 Json to_json(const GuardLimits& limits);

@@ -9,6 +9,7 @@
 #include "model/graph.h"
 #include "model/model_file.h"
 #include "model/node_order.h"
+#include "model/onnx_types.h"
 #include "model/precision/model_writer.h"
 #include "model/precision/opset.h"
 #include "model/precision/tensors.h"
@@ -122,6 +123,12 @@ const onnx::TensorProto* PassModel::constant(const std::string& tensor) const {
 
 void PassModel::rewire() { wiring_ = wiring_of(proto_->graph()); }
 
+Status PassModel::sort() {
+  RIDGE_TRY(order_nodes(*proto_));
+  rewire();
+  return {};
+}
+
 DataType PassModel::type_of(const std::string& tensor) const {
   auto found = info_.find(tensor);
   return found == info_.end() ? DataType::kInvalid : found->second.type;
@@ -157,8 +164,14 @@ std::string PassModel::unused_name(const std::string& wanted) {
   return name;
 }
 
-std::string PassModel::add_constant(const std::string& wanted, int32_t type, const Shape& shape, std::string bytes) {
+std::string PassModel::add_tensor(const std::string& wanted, DataType type, const Shape& shape) {
   std::string name = unused_name(wanted);
+  info_[name] = {type, shape};
+  return name;
+}
+
+std::string PassModel::add_constant(const std::string& wanted, int32_t type, const Shape& shape, std::string bytes) {
+  std::string name = add_tensor(wanted, from_onnx_type(type), shape);
   set_values(*graph().add_initializer(), name, type, shape, std::move(bytes));
   return name;
 }

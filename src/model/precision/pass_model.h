@@ -59,6 +59,7 @@ class PassModel {
   const onnx::TensorProto* constant(const std::string& tensor) const;  // null if it is none
   const Wiring& wiring() const { return wiring_; }
   void rewire();  // after nodes or initialisers changed
+  Status sort();  // brings added nodes to where they can run, and rewires
 
   // kInvalid and nullopt where inference found nothing.
   DataType type_of(const std::string& tensor) const;
@@ -70,6 +71,7 @@ class PassModel {
   std::string unused_name(const std::string& wanted);  // of a tensor or node; taken from then on
 
   // The names they get: as wanted, or with a number behind it.
+  std::string add_tensor(const std::string& wanted, DataType type, const Shape& shape);  // an activation to be made
   std::string add_constant(const std::string& wanted, int32_t type, const Shape& shape, std::string bytes);
   onnx::NodeProto& add_node(const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
                             const std::string& output);

@@ -7,6 +7,7 @@
 
 #include "model/precision/batch_norm.h"
 #include "model/precision/guarded.h"
+#include "model/precision/matrix_bias.h"
 #include "model/precision/pass_model.h"
 #include "model/precision/qdq_constants.h"
 #include "model/precision/quantise.h"
@@ -18,10 +19,11 @@ namespace {
 
 constexpr int64_t kPerChannelOpset = 13;  // of DequantizeLinear with an axis
 
-// Opened, raised to an opset that can express the result, normalisations folded.
+// Opened, raised to an opset that can express the result, normalisations and biases made part of the operators before them.
 Result<PassModel> prepared(const std::string& file) {
   RIDGE_ASSIGN(PassModel model, PassModel::open(file, kPerChannelOpset));
   RIDGE_ASSIGN([[maybe_unused]] const int folded, fold_batch_norms(model));
+  RIDGE_ASSIGN([[maybe_unused]] const int fused, fuse_biases(model));
   return model;
 }
 
@@ -93,8 +95,11 @@ class Activations {
  public:
   Activations(PassModel& model, const Sites& sites, const TensorRanges& ranges, const QuantiseOptions& options)
       : model_(model), sites_(sites), symmetric_(options.symmetric_activations) {
-    for (const auto& [tensor, source] : sites.ranged)
-      affine_[tensor] = symmetric_ ? symmetric_int8(ranges.at(source)) : affine_uint8(ranges.at(source));
+    for (const auto& [tensor, source] : sites.ranged) {
+      const TensorRange& range = ranges.at(source);
+      affine_[source] = symmetric_ ? symmetric_int8(range) : affine_uint8(range);
+      affine_[tensor] = affine_[source];
+    }
     for (const Site& site : sites.all)
       if (site.quantises_output) made_.insert(site.outputs.begin(), site.outputs.end());
   }
@@ -169,7 +174,7 @@ class Activations {
   PassModel& model_;
   const Sites& sites_;
   bool symmetric_;
-  std::map<std::string, Affine> affine_;          // by tensor
+  std::map<std::string, Affine> affine_;          // by tensor, and by the tensor whose range it is
   std::set<std::string> made_;                    // by nodes that give their output in integers
   std::map<std::string, Parameters> parameters_;  // by the tensor whose range it is
 };

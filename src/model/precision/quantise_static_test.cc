@@ -141,7 +141,7 @@ TEST(QuantiseStatic, ValuesThatOnlyMoveKeepTheirScale) {
 
 // As in a transformer: a product with weights takes integers, what stands around it does not.
 TEST(QuantiseStatic, MatrixProductsGiveFloatsToFloats) {
-  PassFiles files(R"((float[N, 4, 2] x) => (float[N, 4, 2] y)
+  PassFiles files(R"((float[N, M, 2] x) => (float[N, M, 2] y)
     <float[2, 2] w = {1, 0.5, -2, 0.25}, float[2] b = {1, 1}>
     { m = MatMul (x, w)
       a = Add (m, b)
@@ -154,6 +154,26 @@ TEST(QuantiseStatic, MatrixProductsGiveFloatsToFloats) {
   EXPECT_EQ(files.producer("m").input(0), "x_dequantized");
   EXPECT_EQ(files.producer("y").input(1), "x");                                             // in full precision
   EXPECT_THAT(integers_of(files.constant("w_quantized")), ElementsAre(64, 127, -127, 64));  // columns
+}
+
+// ONNX Runtime would make a Gemm of it too late.
+TEST(QuantiseStatic, BiasOfAMatrixProductBecomesPartOfIt) {
+  PassFiles files(R"((float[N, 4, 2] x) => (float[N, 4, 2] y, float[N, 4, 2] z)
+    <float[2, 2] w = {1, 0.5, -2, 0.25}, float[1, 1, 2] b = {1, 1}>
+    { m = MatMul (x, w)
+      y = Add (b, m)
+      n = MatMul (x, w)
+      z = Add (n, b) })");
+  EXPECT_EQ(calibration_tensors(files.in(), {}).value(), names({"x"}));
+  Result<PassReport> report = quantise_static(files.in(), {{"x", {-1, 1}}}, {}, files.out());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(files.count("Add"), 0);
+  EXPECT_EQ(files.count("Gemm"), 2);
+  EXPECT_EQ(files.count("Reshape"), 3);  // one before both
+  EXPECT_EQ(files.count("QuantizeLinear"), 1);
+  EXPECT_EQ(files.producer("y").op_type(), "Reshape");
+  EXPECT_EQ(files.node("MatMul_0").input(0), "x_matrix_dequantized");
+  EXPECT_THAT(floats_of(files.constant("x_scale")), ElementsAre(FloatEq(2.0F / 255)));
 }
 
 TEST(QuantiseStatic, ProductsOfActivationsOnlyWhenAskedFor) {

@@ -184,17 +184,29 @@ class Finder {
     });
   }
 
+  // The tensor that holds the same values in another shape or order, as far back as there is one.
+  std::string origin_of(std::string tensor) const {
+    static const std::set<std::string> reordering = {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"};
+    const Wiring& wiring = model_.wiring();
+    for (auto made = wiring.producer.find(tensor); made != wiring.producer.end(); made = wiring.producer.find(tensor)) {
+      const onnx::NodeProto& node = model_.node(made->second);
+      if (!node.domain().empty() || reordering.count(node.op_type()) == 0 || wiring.is_constant(node.input(0))) break;
+      tensor = node.input(0);
+    }
+    return tensor;
+  }
+
   void collect() {
     for (auto& [index, site] : candidates_) {
       for (int slot : site.activations) {
         const std::string& input = model_.node(index).input(slot);
-        sites_.ranged.emplace(input, input);
+        sites_.ranged.emplace(input, origin_of(input));
       }
       if (site.heavy && !site.quantises_output) site.quantises_output = is_read_only_quantised(site.outputs[0]);
       if (site.quantises_output) {
         for (const std::string& output : site.outputs) {
-          const std::string& source = movers_.count(index) > 0 ? model_.node(index).input(0) : output;
-          sites_.ranged[output] = movers_.count(index) > 0 ? sites_.ranged.at(source) : output;
+          const bool moves = movers_.count(index) > 0;
+          sites_.ranged[output] = moves ? sites_.ranged.at(model_.node(index).input(0)) : output;
         }
       }
       sites_.all.push_back(std::move(site));
