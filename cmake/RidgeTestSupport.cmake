@@ -1,24 +1,38 @@
 # Libraries that stand in for what a test machine lacks, in <build>/test-support: tests/support/*.cc.
 #   libnvidia-ml.so.1      NVIDIA's management library, plays scripted cards; libnvidia-ml-old.so.1 lacks the newer functions
+#   librocm_smi64.so.1     AMD's, the same; -old is of ROCm 5, -ancient too old to be used
+#   libamd_smi.so.1        its successor, the same; -old is of ROCm 6.3, -ancient too old to be used
+#   libze_loader.so.1      Level Zero's loader with Intel's cards, the same; -old is of before 1.5
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
+set(RIDGE_FAKES "")
 
-function(ridge_fake_nvml target name)
-  add_library(${target} MODULE "${PROJECT_SOURCE_DIR}/tests/support/fake_nvml.cc")
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}" SUFFIX ".so.1" CXX_VISIBILITY_PRESET hidden
-                                             LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
-  target_compile_definitions(${target} PRIVATE ${ARGN})
+# ridge_fake(SOURCE NAME [DEFINITION...])
+function(ridge_fake source name)
+  add_library(fake_${name} MODULE "${PROJECT_SOURCE_DIR}/tests/support/${source}.cc")
+  target_include_directories(fake_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  set_target_properties(fake_${name} PROPERTIES OUTPUT_NAME "${name}" SUFFIX ".so.1" CXX_VISIBILITY_PRESET hidden
+                                                LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
+  target_compile_definitions(fake_${name} PRIVATE ${ARGN})
+  set(RIDGE_FAKES ${RIDGE_FAKES} fake_${name} PARENT_SCOPE)
 endfunction()
 
 if(NOT RIDGE_FUZZ)
-  ridge_fake_nvml(fake_nvml nvidia-ml)
-  ridge_fake_nvml(fake_nvml_old nvidia-ml-old FAKE_NVML_OLD)
+  ridge_fake(fake_nvml nvidia-ml)
+  ridge_fake(fake_nvml nvidia-ml-old FAKE_NVML_OLD)
+  ridge_fake(fake_rocm_smi rocm_smi64)
+  ridge_fake(fake_rocm_smi rocm_smi64-old FAKE_ROCM_SMI_OLD)
+  ridge_fake(fake_rocm_smi rocm_smi64-ancient FAKE_ROCM_SMI_OLD FAKE_ROCM_SMI_ANCIENT)
+  ridge_fake(fake_amd_smi amd_smi)
+  ridge_fake(fake_amd_smi amd_smi-old FAKE_AMD_SMI_OLD)
+  ridge_fake(fake_amd_smi amd_smi-ancient FAKE_AMD_SMI_ANCIENT)
+  ridge_fake(fake_level_zero ze_loader)
+  ridge_fake(fake_level_zero ze_loader-old FAKE_LEVEL_ZERO_OLD)
 endif()
 
 # The test that loads them.
 foreach(test gpu_test)
-  if(TARGET ${test} AND TARGET fake_nvml)
+  if(TARGET ${test} AND RIDGE_FAKES)
     target_compile_definitions(${test} PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
-    add_dependencies(${test} fake_nvml fake_nvml_old)
+    add_dependencies(${test} ${RIDGE_FAKES})
   endif()
 endforeach()

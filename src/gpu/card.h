@@ -1,6 +1,7 @@
-// An NVIDIA card as its management library tells it: identity, state and limits at one moment. A plain value,
-// printable as JSON and readable back; each field is a value or the reason why there is none (too old a driver, no
-// permission, not supported by this card, card lost). Units are in the names.
+// A card as the management library of its maker tells it (NVIDIA: gpu/nvml.h, AMD: gpu/rocm_smi.h, Intel:
+// gpu/level_zero.h): identity, state and limits at one moment. A plain value, printable as JSON and readable back; each
+// field is a value or the reason why there is none (too old a library, no permission, not supported by this card, card
+// lost, no such notion with this maker). Units are in the names.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,16 @@ namespace ridge::gpu {
 struct CardProcess {
   int64_t pid = 0;
   int64_t memory_bytes = -1;  // -1: not told (in a container, under MIG)
+};
+
+// A direct link to another card or to a switch: NVLink.
+struct PeerLink {
+  int index = 0;
+  bool up = false;
+  Reading<std::string> remote;  // PCI address of what it leads to
+  Reading<int64_t> replays;     // packets sent again, since the driver started, as the two below
+  Reading<int64_t> recoveries;  // times the link was trained again
+  Reading<int64_t> crc_errors;  // received flow control units with a wrong checksum; they are sent again
 };
 
 struct Card {
@@ -34,15 +45,18 @@ struct Card {
   Reading<int64_t> ecc_uncorrected;
   Reading<int64_t> ecc_corrected_ever;
   Reading<int64_t> ecc_uncorrected_ever;
-  Reading<int64_t> rows_remapped;  // memory rows replaced by spare ones, ever
+  Reading<int64_t> rows_remapped;  // memory rows replaced by spare ones, ever; AMD: pages that are no longer used
   Reading<bool> row_remap_pending;
   Reading<bool> row_remap_failed;
+  Reading<std::string> memory_health;  // Intel: "ok", "degraded", "critical", "replace"
   Reading<bool> persistence;
-  Reading<int64_t> compute_mode;       // 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process
-  Reading<int64_t> performance_state;  // 0 fastest … 15
-  Reading<int64_t> slowdown_bits;      // see gpu/slowdown.h
+  Reading<int64_t> compute_mode;           // NVIDIA: 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process
+  Reading<int64_t> performance_state;      // NVIDIA: 0 fastest … 15
+  Reading<std::string> performance_level;  // AMD: "auto", or what somebody set: "low", "manual", …
+  Reading<int64_t> slowdown_bits;          // of every maker in the same coding, see gpu/slowdown.h
   Reading<bool> mig;
   Reading<int64_t> mig_instances;
+  Reading<std::string> partition;  // AMD: "SPX" (whole), "DPX", "TPX", "QPX", "CPX"
   Reading<int64_t> pcie_generation;
   Reading<int64_t> pcie_generation_max;  // of card and slot together
   Reading<int64_t> pcie_width;           // [lanes]
@@ -60,6 +74,8 @@ struct Card {
   Reading<int64_t> sm_clock_max_mhz;
   Reading<int64_t> memory_clock_mhz;
   Reading<int64_t> memory_clock_max_mhz;
+  Reading<int64_t> peer_links;         // that the card has, up or down
+  std::vector<PeerLink> links;         // each of them
   std::vector<CardProcess> processes;  // that compute
 };
 
@@ -82,12 +98,15 @@ void visit_readings(CardLike& card, Visit&& visit) {
   visit("rows_remapped", card.rows_remapped);
   visit("row_remap_pending", card.row_remap_pending);
   visit("row_remap_failed", card.row_remap_failed);
+  visit("memory_health", card.memory_health);
   visit("persistence", card.persistence);
   visit("compute_mode", card.compute_mode);
   visit("performance_state", card.performance_state);
+  visit("performance_level", card.performance_level);
   visit("slowdown_bits", card.slowdown_bits);
   visit("mig", card.mig);
   visit("mig_instances", card.mig_instances);
+  visit("partition", card.partition);
   visit("pcie_generation", card.pcie_generation);
   visit("pcie_generation_max", card.pcie_generation_max);
   visit("pcie_width", card.pcie_width);
@@ -105,19 +124,20 @@ void visit_readings(CardLike& card, Visit&& visit) {
   visit("sm_clock_max_mhz", card.sm_clock_max_mhz);
   visit("memory_clock_mhz", card.memory_clock_mhz);
   visit("memory_clock_max_mhz", card.memory_clock_max_mhz);
+  visit("peer_links", card.peer_links);
 }
 
 // What the library tells of the whole system.
-struct NvidiaSystem {
+struct CardSystem {
   std::string library;  // path or name that was opened
   Reading<std::string> driver_version;
-  Reading<std::string> cuda_version;  // newest CUDA that the driver can run: "12.4"
+  Reading<std::string> cuda_version;  // NVIDIA: newest CUDA that the driver can run: "12.4"
   std::vector<Card> cards;
 };
 
 Json to_json(const Card& card);
 Result<Card> card_from_json(const Json& json);
-Json to_json(const NvidiaSystem& system);
-Result<NvidiaSystem> nvidia_system_from_json(const Json& json);
+Json to_json(const CardSystem& system);
+Result<CardSystem> card_system_from_json(const Json& json);
 
 }  // namespace ridge::gpu

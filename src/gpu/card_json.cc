@@ -37,12 +37,43 @@ Result<std::vector<CardProcess>> processes_from_json(const Json& json) {
   return processes;
 }
 
+Json links_json(const std::vector<PeerLink>& links) {
+  Json list = Json::array();
+  for (const PeerLink& link : links)
+    list.push_back({{"index", link.index},
+                    {"up", link.up},
+                    {"remote", reading_json(link.remote)},
+                    {"replays", reading_json(link.replays)},
+                    {"recoveries", reading_json(link.recoveries)},
+                    {"crc_errors", reading_json(link.crc_errors)}});
+  return list;
+}
+
+Result<std::vector<PeerLink>> links_from_json(const Json& json) {
+  std::vector<PeerLink> links;
+  auto list = json.find("links");
+  if (list == json.end() || !list->is_array()) return links;
+  for (const Json& entry : *list) {
+    PeerLink link;
+    RIDGE_ASSIGN(int64_t index, json_member<int64_t>(entry, "index"));
+    link.index = static_cast<int>(index);
+    RIDGE_ASSIGN(link.up, json_member<bool>(entry, "up"));
+    RIDGE_ASSIGN(link.remote, reading_from_json<std::string>(entry, "remote"));
+    RIDGE_ASSIGN(link.replays, reading_from_json<int64_t>(entry, "replays"));
+    RIDGE_ASSIGN(link.recoveries, reading_from_json<int64_t>(entry, "recoveries"));
+    RIDGE_ASSIGN(link.crc_errors, reading_from_json<int64_t>(entry, "crc_errors"));
+    links.push_back(std::move(link));
+  }
+  return links;
+}
+
 }  // namespace
 
 Json to_json(const Card& card) {
   Json json = {{"index", card.index}};
   if (!card.failure.empty()) json["failure"] = card.failure;
   visit_readings(card, [&](const char* name, const auto& reading) { json[name] = reading_json(reading); });
+  if (!card.links.empty()) json["links"] = links_json(card.links);
   json["processes"] = Json::array();
   for (const CardProcess& process : card.processes)
     json["processes"].push_back({{"pid", process.pid}, {"memory_bytes", process.memory_bytes}});
@@ -63,11 +94,12 @@ Result<Card> card_from_json(const Json& json) {
       status = read.error();
   });
   RIDGE_TRY(status);
+  RIDGE_ASSIGN(card.links, links_from_json(json));
   RIDGE_ASSIGN(card.processes, processes_from_json(json));
   return card;
 }
 
-Json to_json(const NvidiaSystem& system) {
+Json to_json(const CardSystem& system) {
   Json json = {{"library", system.library},
                {"driver_version", reading_json(system.driver_version)},
                {"cuda_version", reading_json(system.cuda_version)},
@@ -76,8 +108,8 @@ Json to_json(const NvidiaSystem& system) {
   return json;
 }
 
-Result<NvidiaSystem> nvidia_system_from_json(const Json& json) {
-  NvidiaSystem system;
+Result<CardSystem> card_system_from_json(const Json& json) {
+  CardSystem system;
   RIDGE_ASSIGN(system.library, json_member_or<std::string>(json, "library", ""));
   RIDGE_ASSIGN(system.driver_version, reading_from_json<std::string>(json, "driver_version"));
   RIDGE_ASSIGN(system.cuda_version, reading_from_json<std::string>(json, "cuda_version"));

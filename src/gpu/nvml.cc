@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <type_traits>
 
 #include "base/dynlib.h"
 #include "base/lower_case.h"
 #include "gpu/nvml_abi.h"
+#include "gpu/open_library.h"
 
 namespace ridge::gpu {
 
@@ -225,6 +225,56 @@ void read_clocks(const NvmlLibrary& library, CardReader& reader, Card& card) {
   card.memory_clock_max_mhz = reader.number<unsigned>(RIDGE_NVML(nvmlDeviceGetMaxClockInfo), int{kMemoryClock});
 }
 
+// NVLink 5 counts recoveries as a field and no longer as an error counter of the link.
+Reading<int64_t> link_recoveries(const NvmlLibrary& library, CardReader& reader, unsigned link) {
+  Reading<int64_t> counted =
+      reader.number<unsigned long long>(RIDGE_NVML(nvmlDeviceGetNvLinkErrorCounter), link, int{kLinkRecovery});
+  if (counted) return counted;
+  FieldValue field{};
+  field.field = kFieldLinkRecoveries;
+  field.scope = link;
+  auto* values = library.nvmlDeviceGetFieldValues;
+  int code = values ? values(reader.device(), 1, &field) : int{kFunctionNotFound};
+  if (code != kSuccess || field.result != kSuccess) return counted;
+  return static_cast<int64_t>(field.type == kUnsigned ? field.value.u : field.value.ull);
+}
+
+PeerLink read_link_to_peer(const NvmlLibrary& library, CardReader& reader, unsigned index, bool up) {
+  PeerLink link;
+  link.index = static_cast<int>(index);
+  link.up = up;
+  PciInfo pci{};
+  Error error{Code::kUnavailable, "the link is down"};
+  auto* remote = library.nvmlDeviceGetNvLinkRemotePciInfo_v2;
+  int code = !up ? int{kNotFound} : remote ? remote(reader.device(), index, &pci) : int{kFunctionNotFound};
+  if (code == kSuccess)
+    link.remote = sysfs_pci_address(std::string_view(pci.bus_id, strnlen(pci.bus_id, sizeof pci.bus_id)));
+  else
+    link.remote = up ? library.error("nvmlDeviceGetNvLinkRemotePciInfo_v2", code) : error;
+  link.replays =
+      reader.number<unsigned long long>(RIDGE_NVML(nvmlDeviceGetNvLinkErrorCounter), index, int{kLinkReplay});
+  link.recoveries = link_recoveries(library, reader, index);
+  link.crc_errors =
+      reader.number<unsigned long long>(RIDGE_NVML(nvmlDeviceGetNvLinkErrorCounter), index, int{kLinkCrcFlit});
+  return link;
+}
+
+// The library does not tell how many links there are: those are left out for which it knows no state.
+void read_peer_links(const NvmlLibrary& library, CardReader& reader, Card& card) {
+  auto* state = library.nvmlDeviceGetNvLinkState;
+  int code = kFunctionNotFound, first_code = kFunctionNotFound;
+  for (unsigned i = 0; state != nullptr && i < kMaxLinks && code != kGpuIsLost; ++i) {
+    int up = 0;
+    code = state(reader.device(), i, &up);
+    if (i == 0) first_code = code;
+    if (code == kSuccess) card.links.push_back(read_link_to_peer(library, reader, i, up != 0));
+  }
+  if (card.links.empty())
+    card.peer_links = library.error("nvmlDeviceGetNvLinkState", first_code);
+  else
+    card.peer_links = static_cast<int64_t>(card.links.size());
+}
+
 // _v2 and _v3 fill the same structure; a library too old for both tells no processes.
 void read_processes(const NvmlLibrary& library, CardReader& reader, Card& card) {
   auto* list = library.nvmlDeviceGetComputeRunningProcesses_v3 ? library.nvmlDeviceGetComputeRunningProcesses_v3
@@ -243,13 +293,6 @@ void read_processes(const NvmlLibrary& library, CardReader& reader, Card& card) 
   for (const ProcessInfo& process : processes)
     card.processes.push_back(
         {process.pid, process.memory_bytes == kNoMemoryFigure ? -1 : static_cast<int64_t>(process.memory_bytes)});
-}
-
-// The library's file in the order of wish: given, environment, the loader's search.
-std::string file_to_open(const std::string& given) {
-  if (!given.empty()) return given;
-  const char* wanted = std::getenv("RIDGE_NVML");
-  return wanted != nullptr && *wanted != '\0' ? wanted : "libnvidia-ml.so.1";
 }
 
 }  // namespace
@@ -273,7 +316,7 @@ Nvml::~Nvml() {
 }
 
 Result<Nvml> Nvml::open(const std::string& library) {
-  RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(file_to_open(library)));
+  RIDGE_ASSIGN(DynamicLibrary file, open_library(library, "RIDGE_NVML", {"libnvidia-ml.so.1"}));
   auto table = std::make_unique<NvmlLibrary>(std::move(file));
   RIDGE_TRY(find_functions(*table));
   if (int code = table->nvmlInit_v2(); code != kSuccess) {
@@ -298,6 +341,8 @@ Card Nvml::card(int index) const {
   const NvmlLibrary& library = *library_;
   Card card;
   card.index = index;
+  const Error foreign{Code::kUnsupported, "NVIDIA's library has no such notion"};
+  card.memory_health = card.performance_level = card.partition = foreign;
   Device device = nullptr;
   if (int code = library.nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(index), &device); code != kSuccess) {
     Error error = library.error("nvmlDeviceGetHandleByIndex_v2", code);
@@ -314,14 +359,15 @@ Card Nvml::card(int index) const {
   read_link(library, reader, card);
   read_heat_and_power(library, reader, card);
   read_clocks(library, reader, card);
+  read_peer_links(library, reader, card);
   read_processes(library, reader, card);
   card.failure = reader.failure();
   return card;
 }
 
-NvidiaSystem Nvml::system() const {
+CardSystem Nvml::system() const {
   const NvmlLibrary& library = *library_;
-  NvidiaSystem system;
+  CardSystem system;
   system.library = library.file.path();
   char driver[kTextSize] = "";
   int code = library.nvmlSystemGetDriverVersion(driver, kTextSize);

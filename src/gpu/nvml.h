@@ -33,7 +33,7 @@ class Nvml {
   // Everything about one card, 0 ≤ index < count(); takes some milliseconds.
   Card card(int index) const;
   // The whole system: versions and all cards.
-  NvidiaSystem system() const;
+  CardSystem system() const;
 
  private:
   explicit Nvml(std::unique_ptr<NvmlLibrary> library);

@@ -53,6 +53,28 @@ struct ProcessInfo {  // nvmlProcessInfo_t of _v2 and _v3
 };
 constexpr unsigned long long kNoMemoryFigure = ~0ULL;
 
+struct FieldValue {  // nvmlFieldValue_t
+  unsigned field;
+  unsigned scope;                 // of a link: its index
+  long long timestamp, duration;  // [us]
+  int type;                       // of `value`
+  int result;                     // ReturnCode
+  union {
+    unsigned u;
+    unsigned long long ull;
+  } value;
+};
+enum ValueType : int {
+  kUnsigned = 1,
+  kUnsignedLong = 2,
+  kUnsignedLongLong = 3
+};  // nvmlValueType_t, 2 and 3 alike here
+// NVLink 5: times the link left its work to be trained again, with or without success.
+constexpr unsigned kFieldLinkRecoveries = 215;
+
+constexpr unsigned kMaxLinks = 36;  // NVML_NVLINK_MAX_LINKS of NVML 13; it was 18 and 6 before
+enum LinkCounter : int { kLinkReplay = 0, kLinkRecovery = 1, kLinkCrcFlit = 2 };  // nvmlNvLinkErrorCounter_t
+
 // Arguments
 enum ClockType : int { kGraphicsClock = 0, kSmClock = 1, kMemoryClock = 2 };
 enum ErrorType : int { kCorrected = 0, kUncorrected = 1 };
@@ -116,6 +138,10 @@ enum SlowdownBit : uint64_t {
   FUNCTION(nvmlDeviceGetPowerManagementLimitConstraints, int(Device, unsigned*, unsigned*))    \
   FUNCTION(nvmlDeviceGetTotalEnergyConsumption, int(Device, unsigned long long*))              \
   FUNCTION(nvmlDeviceGetClockInfo, int(Device, int, unsigned*))                                \
-  FUNCTION(nvmlDeviceGetMaxClockInfo, int(Device, int, unsigned*))
+  FUNCTION(nvmlDeviceGetMaxClockInfo, int(Device, int, unsigned*))                             \
+  FUNCTION(nvmlDeviceGetNvLinkState, int(Device, unsigned, int*))                              \
+  FUNCTION(nvmlDeviceGetNvLinkRemotePciInfo_v2, int(Device, unsigned, PciInfo*))               \
+  FUNCTION(nvmlDeviceGetNvLinkErrorCounter, int(Device, unsigned, int, unsigned long long*))   \
+  FUNCTION(nvmlDeviceGetFieldValues, int(Device, int, FieldValue*))
 
 }  // namespace ridge::gpu::nvml

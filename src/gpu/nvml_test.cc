@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <cstddef>
 
+#include "gpu/nvml_abi.h"
+#include "gpu/pcie.h"
 #include "gpu/slowdown.h"
+#include "gpu/test_fakes.h"
 
 namespace ridge::gpu {
 namespace {
@@ -15,41 +17,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// The cards of tests/support/nvml/<script>.txt. The stand-in reads its script once per process, as each test of this
-// program runs in a process of its own under ctest; run all at once, the first script would stay: so the tests ask in a
-// child that ends.
+// The cards of tests/support/nvml/<script>.txt.
 std::string ask(const std::string& script, const std::string& library = "libnvidia-ml.so.1") {
-  int channel[2];
-  if (pipe(channel) != 0) return "no pipe";
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("RIDGE_FAKE_NVML", (std::string(RIDGE_SOURCE_DIR) + "/tests/support/nvml/" + script + ".txt").c_str(), 1);
-    Result<Nvml> nvml = Nvml::open(std::string(RIDGE_TEST_SUPPORT) + "/" + library);
-    std::string answer = nvml ? dump_json(to_json(nvml->system())) : "error: " + nvml.error().message;
-    bool whole = write(channel[1], answer.data(), answer.size()) == static_cast<ssize_t>(answer.size());
-    _exit(whole ? 0 : 1);
-  }
-  close(channel[1]);
-  std::string answer;
-  char block[4096];
-  for (ssize_t got = 0; (got = read(channel[0], block, sizeof block)) > 0;)
-    answer.append(block, static_cast<size_t>(got));
-  close(channel[0]);
-  waitpid(child, nullptr, 0);
-  return answer;
+  return answer_of<Nvml>(library, "nvml", "RIDGE_FAKE_NVML", script);
 }
 
-NvidiaSystem system_of(const std::string& script, const std::string& library = "libnvidia-ml.so.1") {
-  std::string answer = ask(script, library);
-  Result<Json> json = parse_json(answer, script);
-  EXPECT_TRUE(json.ok()) << answer;
-  Result<NvidiaSystem> system = json ? nvidia_system_from_json(*json) : Result<NvidiaSystem>(json.error());
-  EXPECT_TRUE(system.ok());
-  return system ? *system : NvidiaSystem{};
+CardSystem system_of(const std::string& script, const std::string& library = "libnvidia-ml.so.1") {
+  return system_from(ask(script, library));
 }
 
 TEST(Nvml, ReadsAHealthyCard) {
-  NvidiaSystem system = system_of("healthy");
+  CardSystem system = system_of("healthy");
   EXPECT_EQ(*system.driver_version, "580.95.05");
   EXPECT_EQ(*system.cuda_version, "13.0");
   ASSERT_EQ(system.cards.size(), 1u);
@@ -67,7 +45,7 @@ TEST(Nvml, ReadsAHealthyCard) {
 }
 
 TEST(Nvml, WhatTheCardDoesNotTellIsAReasonAndNotZero) {
-  NvidiaSystem system = system_of("v100");
+  CardSystem system = system_of("v100");
   ASSERT_EQ(system.cards.size(), 1u);
   const Card& card = system.cards[0];
   EXPECT_EQ(card.failure, "");
@@ -77,7 +55,7 @@ TEST(Nvml, WhatTheCardDoesNotTellIsAReasonAndNotZero) {
 }
 
 TEST(Nvml, OlderLibraryStillTellsTheSlowdownByItsFormerName) {
-  NvidiaSystem system = system_of("thermal", "libnvidia-ml-old.so.1");
+  CardSystem system = system_of("thermal", "libnvidia-ml-old.so.1");
   ASSERT_EQ(system.cards.size(), 1u);
   EXPECT_EQ(*system.cards[0].slowdown_bits, 0x68);
   EXPECT_FALSE(system.cards[0].mig);
@@ -85,7 +63,7 @@ TEST(Nvml, OlderLibraryStillTellsTheSlowdownByItsFormerName) {
 }
 
 TEST(Nvml, LostCardIsNamedAndTheOthersStillAnswer) {
-  NvidiaSystem system = system_of("lost");
+  CardSystem system = system_of("lost");
   ASSERT_EQ(system.cards.size(), 2u);
   EXPECT_EQ(system.cards[0].failure, "");
   EXPECT_THAT(system.cards[1].failure, HasSubstr("GPU is lost"));
@@ -99,13 +77,34 @@ TEST(Nvml, CountsMigInstances) {
 }
 
 TEST(Nvml, ListsTheProcessesOfTheRightCard) {
-  NvidiaSystem system = system_of("four");
+  CardSystem system = system_of("four");
   ASSERT_EQ(system.cards.size(), 4u);
   EXPECT_TRUE(system.cards[0].processes.empty());
   ASSERT_EQ(system.cards[2].processes.size(), 1u);
   EXPECT_EQ(system.cards[2].processes[0].pid, 4711);
   EXPECT_EQ(system.cards[2].processes[0].memory_bytes, 21474836480);
 }
+
+TEST(Nvml, ReadsEveryLinkToAPeerWithItsErrors) {
+  CardSystem system = system_of("nvlink");
+  ASSERT_EQ(system.cards.size(), 3u);
+  ASSERT_EQ(system.cards[0].links.size(), 18u);
+  EXPECT_EQ(*system.cards[0].peer_links, 18);
+  EXPECT_EQ(*system.cards[0].links[1].remote, "0000:3b:00.0");
+  EXPECT_FALSE(system.cards[1].links[4].up);
+  EXPECT_THAT(system.cards[1].links[4].remote.reason, HasSubstr("down"));
+  EXPECT_EQ(*system.cards[2].links[7].replays, 12);
+  EXPECT_EQ(*system.cards[2].links[7].recoveries, 1);
+  EXPECT_EQ(*system.cards[2].links[7].crc_errors, 340);
+  CardSystem without = system_of("healthy");
+  EXPECT_TRUE(without.cards.at(0).links.empty());
+  EXPECT_THAT(without.cards.at(0).peer_links.reason, HasSubstr("Not Supported"));
+}
+
+// Sizes and offsets as a C++ compiler gives them for the header nvml.h of NVML 13 (x86-64).
+static_assert(sizeof(nvml::PciInfo) == 68 && sizeof(nvml::ProcessInfo) == 24);
+static_assert(sizeof(nvml::FieldValue) == 40 && offsetof(nvml::FieldValue, result) == 28 &&
+              offsetof(nvml::FieldValue, value) == 32);
 
 TEST(Nvml, RefusalToStartSaysWhatToDo) {
   EXPECT_THAT(ask("mismatch"), HasSubstr("reboot"));
@@ -130,6 +129,39 @@ TEST(Slowdown, EveryBitHasAName) {
   EXPECT_THAT(names(0x68), ElementsAre("hardware slowdown", "heat", "heat (hardware)"));
   EXPECT_THAT(names(0x88), ElementsAre("hardware slowdown", "power brake"));
   EXPECT_THAT(names(uint64_t{1} << 40), ElementsAre("other"));
+}
+
+// amdgpu_smu.h: PPT0 is bit 0, TDC_GFX 16, TEMP_GPU 32, TEMP_MEM 34, TEMP_VR_GFX 38, VRHOT0 44, PROCHOT_GFX 47.
+TEST(Slowdown, BitsOfAmdBecomeTheCommonOnes) {
+  auto amd = [](std::initializer_list<int> bits) {
+    uint64_t status = 0;
+    for (int bit : bits) status |= uint64_t{1} << bit;
+    return names(slowdown_of_amd(status));
+  };
+  EXPECT_THAT(amd({}), ElementsAre());
+  EXPECT_THAT(amd({0, 32}), ElementsAre("power limit", "heat"));
+  EXPECT_THAT(amd({16, 34, 38}), ElementsAre("current limit", "heat (memory)", "heat (voltage regulator)"));
+  EXPECT_THAT(amd({44}), ElementsAre("hot signal"));
+  EXPECT_THAT(amd({47}), ElementsAre("hot signal"));
+  EXPECT_THAT(amd({62}), ElementsAre("other"));
+}
+
+// zes_freq_throttle_reason_flag_t: AVE_PWR_CAP is bit 0, CURRENT_LIMIT 2, THERMAL_LIMIT 3, PSU_ALERT 4, SW_RANGE 5.
+TEST(Slowdown, ReasonsOfLevelZeroBecomeTheCommonOnes) {
+  EXPECT_THAT(names(slowdown_of_level_zero(0)), ElementsAre());
+  EXPECT_THAT(names(slowdown_of_level_zero(0x9)), ElementsAre("power limit", "heat"));
+  EXPECT_THAT(names(slowdown_of_level_zero(0x4)), ElementsAre("current limit"));
+  EXPECT_THAT(names(slowdown_of_level_zero(0x10)), ElementsAre("power brake"));
+  EXPECT_THAT(names(slowdown_of_level_zero(0x20)), ElementsAre("set clocks"));
+  EXPECT_THAT(names(slowdown_of_level_zero(0x400)), ElementsAre("other"));
+}
+
+TEST(Pcie, GenerationIsThatOfTheTransferRate) {
+  EXPECT_EQ(pcie_generation(16e9), 4);
+  EXPECT_EQ(pcie_generation(2.5e9), 1);
+  EXPECT_EQ(pcie_generation(64e9), 6);
+  EXPECT_EQ(pcie_generation(0), 0);
+  EXPECT_EQ(pci_address(0, 0x3b, 0, 1), "0000:3b:00.1");
 }
 
 TEST(Card, MissingReadingsKeepTheirReasonThroughJson) {

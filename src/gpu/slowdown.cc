@@ -1,5 +1,7 @@
 #include "gpu/slowdown.h"
 
+#include <cstddef>
+
 #include "gpu/nvml_abi.h"
 
 namespace ridge::gpu {
@@ -27,7 +29,65 @@ constexpr Row kRows[] = {
      {SlowdownKind::kHardware, "power brake",
       "the power supply or the server pulls the brake line: the clocks are cut by half or more"}},
     {nvml::kDisplayClock, {SlowdownKind::kHarmless, "display clock", "a display limits the clock"}},
+    {kCurrentLimit, {SlowdownKind::kPower, "current limit", "the load reaches the highest current of the card"}},
+    {kVoltageLimit, {SlowdownKind::kPower, "voltage limit", "the load reaches the highest voltage of the card"}},
+    {kReliabilityLimit,
+     {SlowdownKind::kPower, "reliability limit", "the chip keeps below a clock that would shorten its life"}},
+    {kMemoryHeat, {SlowdownKind::kThermal, "heat (memory)", "the memory is above its highest operating temperature"}},
+    {kRegulatorHeat,
+     {SlowdownKind::kThermal, "heat (voltage regulator)", "a voltage regulator is above its highest temperature"}},
+    {kHotSignal,
+     {SlowdownKind::kHardware, "hot signal", "the board or a voltage regulator signals that it is too hot"}},
+    {kNarrowRange, {SlowdownKind::kHarmless, "block with a lower clock", "a part of the chip has a lower range"}},
 };
+
+constexpr uint64_t kUnknownSlowdown = uint64_t{1} << 63;
+
+struct Translation {
+  uint64_t foreign;  // bits of the maker
+  uint64_t ours;
+};
+
+constexpr uint64_t bits(int first, int last) {
+  uint64_t set = 0;
+  for (int bit = first; bit <= last; ++bit) set |= uint64_t{1} << bit;
+  return set;
+}
+
+// PPT 0 to 3, SPL, FPPT and SPPT are limits of package power; TDC and EDC of lasting and of peak current, APCC of peak
+// current; VRHOT and PROCHOT are signals of the board; FIT limits failures in time, PPM is the platform's power manager.
+constexpr Translation kAmd[] = {
+    {bits(0, 7), nvml::kSoftwarePowerCap},
+    {bits(16, 23), kCurrentLimit},
+    {bits(32, 33) | bits(35, 37) | bits(42, 43), nvml::kSoftwareThermal},
+    {bits(34, 34), kMemoryHeat},
+    {bits(38, 41), kRegulatorHeat},
+    {bits(44, 47), kHotSignal},
+    {bits(56, 56), nvml::kSoftwarePowerCap},
+    {bits(57, 57), kReliabilityLimit},
+};
+
+// Average and burst power cap, current limit, thermal limit, alert of the power supply, range set by software, range
+// of a block, voltage, heat, power.
+constexpr Translation kLevelZero[] = {
+    {bits(0, 1) | bits(9, 9), nvml::kSoftwarePowerCap},
+    {bits(2, 2), kCurrentLimit},
+    {bits(3, 3) | bits(8, 8), nvml::kSoftwareThermal},
+    {bits(4, 4), nvml::kHardwarePowerBrake},
+    {bits(5, 5), nvml::kApplicationClocks},
+    {bits(6, 6), kNarrowRange},
+    {bits(7, 7), kVoltageLimit},
+};
+
+template <size_t count>
+uint64_t translated(uint64_t foreign, const Translation (&table)[count]) {
+  uint64_t result = 0;
+  for (const Translation& row : table) {
+    if ((foreign & row.foreign) != 0) result |= row.ours;
+    foreign &= ~row.foreign;
+  }
+  return foreign == 0 ? result : result | kUnknownSlowdown;
+}
 
 }  // namespace
 
@@ -40,5 +100,9 @@ std::vector<Slowdown> decode_slowdown(uint64_t bits) {
   if (bits != 0) result.push_back({SlowdownKind::kHarmless, "other", "a reason that is newer than this program"});
   return result;
 }
+
+uint64_t slowdown_of_amd(uint64_t independent_status) { return translated(independent_status, kAmd); }
+
+uint64_t slowdown_of_level_zero(uint32_t reasons) { return translated(reasons, kLevelZero); }
 
 }  // namespace ridge::gpu

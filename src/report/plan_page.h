@@ -1,26 +1,10 @@
-// A plan as one page that needs nothing else: no network, no file beside it. It carries the object that `ridge plan --json`
-// prints, a charting library and a script that draws the one with the other; nothing is computed here.
-//
-// Whatever stands in the plan (names of nodes hold anything) is text in the page, never markup: the object lies in a script
-// element with every '<' escaped, and the script writes text nodes only.
+// A plan as one page: it carries the object that `ridge plan --json` prints. See report/frame.h.
 #pragma once
 
-#include <string>
-#include <string_view>
-
-#include "base/json.h"
+#include "report/frame.h"
 
 namespace ridge::report {
 
-enum class Language { kEnglish, kChinese };
-Result<Language> language_from_name(std::string_view name);  // "en", "zh"
-
 std::string plan_page(const Json& plan, Language language);
-
-// As text between tags or inside a quoted attribute.
-std::string escape_html(std::string_view text);
-// JSON as the content of a script element: '<', '>', '&' and the line separators U+2028, U+2029 as \u escapes, which only
-// occur inside strings.
-std::string escape_script_json(std::string_view json);
 
 }  // namespace ridge::report

@@ -17,9 +17,9 @@ size_t times(const std::string& text, std::string_view part) {
   return count;
 }
 
-// What lies between the tags of the element "plan".
+// What lies between the tags of the element "data".
 std::string embedded(const std::string& page) {
-  std::string open = "<script type=\"application/json\" id=\"plan\">";
+  std::string open = "<script type=\"application/json\" id=\"data\">";
   size_t begin = page.find(open) + open.size();
   return page.substr(begin, page.find("</script>", begin) - begin);
 }
@@ -48,7 +48,7 @@ TEST(PlanPage, NeedsNothingElse) {
   std::string page = plan_page(Json::object(), Language::kEnglish);
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part : {" src=", "<link", "@import", "url("}) {
-    size_t library = page.find("/*!"), script = page.find("// Draws the plan");
+    size_t library = page.find("/*!"), script = page.find("// What pages share");
     std::string own = page.substr(0, library) + page.substr(script);
     EXPECT_EQ(times(own, part), 0u) << part;
   }

@@ -16,6 +16,17 @@ const char* spin_name(plan::Spin spin) {
   return "default";
 }
 
+Result<plan::Spin> spin_from_name(const std::string& name) {
+  for (plan::Spin spin : {plan::Spin::kDefault, plan::Spin::kOn, plan::Spin::kOff})
+    if (name == spin_name(spin)) return spin;
+  return Error{Code::kInvalid, fmt::format("'spin' is '{}': one of default, on, off is expected", name)};
+}
+
+Result<int> member_int(const Json& json, const char* key, int otherwise) {
+  RIDGE_ASSIGN(const int64_t value, json_member_or<int64_t>(json, key, otherwise));
+  return static_cast<int>(value);
+}
+
 std::string counted(int number, const char* thing) {
   return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }
@@ -96,6 +107,24 @@ Json to_json(const Candidate& candidate) {
   json["inter_op_threads"] = candidate.inter_op_threads;
   json["block_base"] = candidate.block_base;
   return json;
+}
+
+Result<Candidate> candidate_from_json(const Json& json) {
+  const Candidate plain;
+  Candidate candidate;
+  RIDGE_ASSIGN(candidate.engine, json_member_or<std::string>(json, "engine", plain.engine));
+  RIDGE_ASSIGN(candidate.variant, json_member_or<std::string>(json, "variant", plain.variant));
+  RIDGE_ASSIGN(candidate.threads, member_int(json, "threads", plain.threads));
+  RIDGE_ASSIGN(candidate.instances, member_int(json, "instances", plain.instances));
+  RIDGE_ASSIGN(candidate.batch, json_member_or<int64_t>(json, "batch", plain.batch));
+  RIDGE_ASSIGN(const std::string spin, json_member_or<std::string>(json, "spin", "default"));
+  RIDGE_ASSIGN(candidate.spin, spin_from_name(spin));
+  RIDGE_ASSIGN(candidate.inter_op_threads, member_int(json, "inter_op_threads", plain.inter_op_threads));
+  RIDGE_ASSIGN(candidate.block_base, member_int(json, "block_base", plain.block_base));
+  if (candidate.threads < 0 || candidate.instances < 1 || candidate.batch < 1)
+    return Error{Code::kInvalid,
+                 fmt::format("a candidate has at least 0 threads, 1 instance and 1 row: {}", dump_json(json))};
+  return candidate;
 }
 
 }  // namespace ridge::tune

@@ -46,5 +46,7 @@ plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
                    std::span<const Implementation> implementations = {});
 
 Json to_json(const Candidate& candidate);
+// Absent members have their defaults.
+Result<Candidate> candidate_from_json(const Json& json);
 
 }  // namespace ridge::tune

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace ridge::tune {
 namespace {
 
@@ -48,6 +50,19 @@ TEST(Candidate, OfAnotherEngineLeavesTheBaseEnginesLibraryAndOptionsBehind) {
 TEST(Candidate, SaysItsEngineAndPrecisionToPeople) {
   EXPECT_EQ(describe({.engine = "openvino", .variant = "bf16", .threads = 2}),
             "openvino, bf16, 1 instance × 2 threads, batch 1");
+}
+
+TEST(Candidate, IsReadBackFromItsJson) {
+  Candidate candidate{.engine = "openvino", .variant = "int8", .threads = 2, .instances = 3, .batch = 8};
+  candidate.spin = plan::Spin::kOff;
+  candidate.inter_op_threads = 2;
+  candidate.block_base = 4;
+  Result<Candidate> read = candidate_from_json(to_json(candidate));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, candidate);
+  EXPECT_EQ(*candidate_from_json(to_json(baseline_candidate())), baseline_candidate());
+  EXPECT_FALSE(candidate_from_json(Json{{"batch", 0}}));
+  EXPECT_FALSE(candidate_from_json(Json{{"spin", "fast"}}));
 }
 
 }  // namespace

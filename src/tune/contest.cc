@@ -44,7 +44,15 @@ constexpr double kSameRows = 1e-3;
 struct Slice {
   measure::LoadResult load;
   double rows_per_s = 0;
+  double joules_per_row = 0;  // 0 = not measured
 };
+
+// Reads the counters; a failure, or none, is not measured.
+double joules_of(hw::EnergyMeter* meter) {
+  if (meter == nullptr) return 0;
+  Result<double> joules = meter->joules();
+  return joules ? *joules : 0;
+}
 
 // Every session of the runner runs again and again for about `ms`, at least once.
 Result<Slice> run_slice(measure::Runner& runner, int callers, double ms, const std::function<bool()>& interrupted) {
@@ -58,7 +66,7 @@ Result<Slice> run_slice(measure::Runner& runner, int callers, double ms, const s
   runner.note_growth(measure::resident_bytes() - resident_before);
   if (load.interrupted || load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted"};
   double rate = load.rate_per_s * static_cast<double>(runner.rows());
-  return Slice{std::move(load), rate};
+  return Slice{std::move(load), rate, 0};
 }
 
 // One side of a trial while it is measured.
@@ -66,13 +74,19 @@ struct Player {
   measure::Runner& runner;
   int callers = 1;
   double slice_ms = 0;
+  hw::EnergyMeter* energy = nullptr;
   std::vector<double> latencies_ms;
   std::vector<double> rates;
-  measure::Stages times_ms;  // sums over the runs
+  std::vector<double> energies;  // [J/row] per slice
+  measure::Stages times_ms;      // sums over the runs
 
   Result<Slice> play(const std::function<bool()>& interrupted) {
+    const double joules_before = joules_of(energy);
     RIDGE_ASSIGN(Slice slice, run_slice(runner, callers, slice_ms, interrupted));
     const measure::LoadResult& load = slice.load;
+    const double rows = static_cast<double>(load.latencies_ms.size()) * static_cast<double>(runner.rows());
+    slice.joules_per_row = std::max(0.0, joules_of(energy) - joules_before) / rows;
+    energies.push_back(slice.joules_per_row);
     latencies_ms.insert(latencies_ms.end(), load.latencies_ms.begin(), load.latencies_ms.end());
     rates.push_back(slice.rows_per_s);
     double runs = static_cast<double>(load.latencies_ms.size());
@@ -87,6 +101,7 @@ struct Player {
     double runs = std::max(1.0, static_cast<double>(latencies_ms.size()));
     side.latency_ms = measure::latency_of(latencies_ms);
     side.rows_per_s = measure::mean(rates);
+    side.joules_per_row = measure::mean(energies);
     double half = measure::half_width_in_time(latencies_ms, 0.95);
     side.ci95_percent = std::isfinite(half) && side.latency_ms.mean > 0 ? 100 * half / side.latency_ms.mean : 100;
     side.samples = static_cast<int64_t>(latencies_ms.size());
@@ -251,6 +266,8 @@ Status Contest::State::play_pair(Player& own, Player& other, Trial& trial) {
   trial.rate_log_ratios.push_back(std::log(mine.rows_per_s / theirs.rows_per_s));
   trial.latency_log_ratios.push_back(
       std::log(measure::median(theirs.load.latencies_ms) / measure::median(mine.load.latencies_ms)));
+  if (mine.joules_per_row > 0 && theirs.joules_per_row > 0)
+    trial.energy_log_ratios.push_back(std::log(theirs.joules_per_row / mine.joules_per_row));
   return {};
 }
 
@@ -266,8 +283,9 @@ Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
   Result<measure::Runner> runner = state.open(candidate);
   if (!runner) return finished(runner.error().message);
   const double least_ms = to_ms(state.options.slice);
-  Player own{*runner, candidate.instances, least_ms / 2, {}, {}, {}};
-  Player other{state.baseline, 1, least_ms, {}, {}, {}};
+  hw::EnergyMeter* const energy = state.options.energy;
+  Player own{*runner, candidate.instances, least_ms / 2, energy, {}, {}, {}, {}};
+  Player other{state.baseline, 1, least_ms, energy, {}, {}, {}, {}};
 
   double run_ms = runner->first_run_ms();
   if (run_ms < kSlowRunMs) {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "hw/energy_meter.h"
 #include "model/graph.h"
 #include "plan/plan.h"
 #include "tune/drift.h"
@@ -24,6 +25,7 @@ struct ContestOptions {
   Nanoseconds slice = std::chrono::milliseconds(60);  // at least; longer where one run is longer
   double seconds = 60;                                // of the whole search: a trial takes a share of it at most
   uint64_t seed = 1;                                  // of the inputs
+  hw::EnergyMeter* energy = nullptr;                  // read around every slice; null = not measured
 };
 
 // Whether rows may be merged into one run.

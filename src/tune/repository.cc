@@ -68,14 +68,14 @@ int64_t highest_version(const fs::path& entry) {
   return highest;
 }
 
-// Everything of the old entry, as hard links where possible; config.pbtxt and tuning.json are written anew afterwards.
+// Everything of the old entry, as hard links where possible; config.pbtxt, tuning.json and ovms.json are written anew afterwards.
 Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
   std::error_code failure;
   for (fs::recursive_directory_iterator at(old_entry, failure), end; !failure && at != end; at.increment(failure)) {
     fs::path relative = fs::relative(at->path(), old_entry);
     if (at->is_directory())
       fs::create_directories(new_entry / relative, failure);
-    else if (relative != "config.pbtxt" && relative != "tuning.json")
+    else if (relative != "config.pbtxt" && relative != "tuning.json" && relative != "ovms.json")
       RIDGE_TRY(link_or_copy(at->path(), new_entry / relative));
   }
   return failure ? Status{failed("keep the earlier versions in " + old_entry.string(), failure.message())} : Status{};
@@ -137,6 +137,8 @@ Result<std::string> save(const RepositoryEntry& entry, const std::string& reposi
   RIDGE_TRY(write_version(entry, staging.path() / version));
   RIDGE_TRY(write_file_atomically((staging.path() / "config.pbtxt").string(), entry.config_pbtxt));
   RIDGE_TRY(write_file_atomically((staging.path() / "tuning.json").string(), entry.tuning_json));
+  if (!entry.ovms_json.empty())
+    RIDGE_TRY(write_file_atomically((staging.path() / "ovms.json").string(), entry.ovms_json));
   RIDGE_TRY(take_place(staging.path(), target));
   return (target / version).string();
 }

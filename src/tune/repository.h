@@ -19,6 +19,7 @@ struct RepositoryEntry {
   std::vector<std::string> external_files;  // its external data, relative to its folder; copied under the same names
   std::string config_pbtxt;
   std::string tuning_json;
+  std::string ovms_json = {};  // for OpenVINO Model Server; empty = not written
 };
 
 // "model.onnx" → "model"; characters that do not belong into a folder name or URL become '_'.

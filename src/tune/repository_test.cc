@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/file.h"
@@ -25,8 +26,7 @@ ServingFacts resnet() {
   facts.best = {.threads = 1, .instances = 2, .batch = 4};
   facts.batches = true;
   facts.verified_batch = 16;
-  facts.run_ms = 40;
-  facts.run_p99_ms = 44;
+  facts.batching = {.helps = true, .max_batch = 4, .preferred = {2, 4}, .queue_delay_ms = 3.5, .reason = ""};
   return facts;
 }
 
@@ -50,23 +50,15 @@ TEST(ServingConfig, HoldsTheDecisionUnderTritonsNames) {
   ASSERT_EQ(config.instance_group_size(), 1);
   EXPECT_EQ(config.instance_group(0).count(), 2);
   EXPECT_EQ(config.instance_group(0).kind(), inference::ModelInstanceGroup::KIND_CPU);
-  ASSERT_EQ(config.dynamic_batching().preferred_batch_size_size(), 1);
-  EXPECT_EQ(config.dynamic_batching().preferred_batch_size(0), 4);
-  EXPECT_EQ(config.dynamic_batching().max_queue_delay_microseconds(), 4000u) << "a tenth of a 40 ms run";
+  ASSERT_EQ(config.dynamic_batching().preferred_batch_size_size(), 2);
+  EXPECT_EQ(config.dynamic_batching().preferred_batch_size(1), 4);
+  EXPECT_EQ(config.dynamic_batching().max_queue_delay_microseconds(), 3500u);
   EXPECT_EQ(config.parameters().at("intra_op_thread_count").string_value(), "1");
-}
-
-TEST(ServingConfig, QueueDelayLeavesTheLatencyGoalRoom) {
-  ServingFacts facts = resnet();
-  facts.p99_goal_ms = 45;
-  EXPECT_EQ(parsed(facts).dynamic_batching().max_queue_delay_microseconds(), 1000u);
-  facts.p99_goal_ms = 44;
-  EXPECT_EQ(parsed(facts).dynamic_batching().max_queue_delay_microseconds(), 0u);
 }
 
 TEST(ServingConfig, NoDynamicBatchingWhereBatchingDidNotHelp) {
   ServingFacts facts = resnet();
-  facts.best.batch = 1;
+  facts.batching.helps = false;
   inference::ModelConfig config = parsed(facts);
   EXPECT_FALSE(config.has_dynamic_batching());
   EXPECT_EQ(config.max_batch_size(), 8);
@@ -105,6 +97,32 @@ TEST(ServingConfig, EngineOptionsTravelAsParameters) {
   EXPECT_EQ(parameters.at("execution_mode").string_value(), "1");
   EXPECT_EQ(parameters.at("session.dynamic_block_base").string_value(), "4");
   EXPECT_EQ(parameters.at("session.set_denormal_as_zero").string_value(), "1");
+}
+
+TEST(ServingConfig, OpenVinoIsConfiguredUnderItsBackendsNames) {
+  ServingFacts facts = resnet();
+  facts.engine = "openvino";
+  facts.precision = Precision::kBf16;
+  facts.engine_options["PERFORMANCE_HINT"] = "LATENCY";
+  const inference::ModelConfig config = parsed(facts);
+  EXPECT_EQ(config.backend(), "openvino");
+  EXPECT_EQ(config.default_model_filename(), "model.onnx");
+  EXPECT_EQ(config.parameters().at("INFERENCE_NUM_THREADS").string_value(), "1");
+  EXPECT_EQ(config.parameters().at("HINT_BF16").string_value(), "YES");
+  EXPECT_EQ(config.parameters().at("ridge_option_PERFORMANCE_HINT").string_value(), "LATENCY");
+  EXPECT_EQ(config.parameters().count("intra_op_thread_count"), 0u);
+}
+
+TEST(ServingConfig, ModelServerGetsOneModelWithAllInstancesThreads) {
+  ServingFacts facts = resnet();
+  EXPECT_EQ(ovms_text(facts), "") << "tuned for another engine";
+  facts.engine = "openvino";
+  facts.best.threads = 4;
+  const Json config = parse_json(ovms_text(facts), "ovms.json").value()["model_config_list"][0]["config"];
+  EXPECT_EQ(config["name"], "resnet50");
+  EXPECT_EQ(config["nireq"], 2);
+  EXPECT_EQ(config["plugin_config"]["NUM_STREAMS"], "2");
+  EXPECT_EQ(config["plugin_config"]["INFERENCE_NUM_THREADS"], "8");
 }
 
 TEST(ServingConfig, BaselineSetsNoParameters) {

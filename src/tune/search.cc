@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 #include "measure/statistics.h"
 
@@ -11,9 +10,23 @@ namespace ridge::tune {
 namespace {
 
 constexpr double kRefineFrom = 0.75;  // share of the budget after which nothing new is tried
-constexpr size_t kExpand = 3;         // the best this many have all their neighbours tried
 constexpr size_t kContenders = 4;     // measured again in the last step
 constexpr int kLongTrials = 4;        // and each at most so often
+// Improvement of ln(gain) that a new candidate must let expect: little for the first tenth of the space (at least some
+// points), which is the share that a search may cost, and much more beyond.
+constexpr double kWorthMeasuring = 0.002;
+constexpr double kWorthMore = 0.08;
+constexpr double kUsualShare = 0.10;
+constexpr size_t kUsualLeast = 8;
+// Two measurements of one candidate differ by this much beyond their own noise (threads and memory lie elsewhere).
+constexpr double kOpeningDeviation = 0.01;
+// Noise of one pair of slices before any was seen, as if from so many pairs.
+constexpr double kUsualNoise = 0.03;
+constexpr double kUsualNoisePairs = 4;
+// How far the engine's defaults are from the candidate that spells them out; and a 99th percentile of few runs from the
+// true one.
+constexpr double kBaselineDeviation = 0.1;
+constexpr double kTailDeviation = 0.15;
 
 double weighted(double a, int64_t samples_a, double b, int64_t samples_b) {
   int64_t samples = samples_a + samples_b;
@@ -25,11 +38,87 @@ void add(Outcome& all, const Outcome& more) {
   auto merge = [&](double Outcome::*member) {
     all.*member = weighted(all.*member, all.samples, more.*member, more.samples);
   };
-  for (double Outcome::*member : {&Outcome::rows_per_s, &Outcome::p50_ms, &Outcome::p99_ms,
-                                  &Outcome::baseline_rows_per_s, &Outcome::baseline_p50_ms, &Outcome::baseline_p99_ms})
+  for (double Outcome::*member :
+       {&Outcome::rows_per_s, &Outcome::p50_ms, &Outcome::p99_ms, &Outcome::baseline_rows_per_s,
+        &Outcome::baseline_p50_ms, &Outcome::baseline_p99_ms, &Outcome::joules_per_row})
     merge(member);
   all.gains.insert(all.gains.end(), more.gains.begin(), more.gains.end());
   all.samples += more.samples;
+}
+
+// Variance of one pair's ln(gain), from all candidates together: one of four pairs says little about its own.
+double pair_variance(std::span<const Standing> measured) {
+  double squares = kUsualNoisePairs * kUsualNoise * kUsualNoise;
+  double degrees = kUsualNoisePairs;
+  for (const Standing& standing : measured) {
+    const double deviation = measure::standard_deviation(standing.outcome.gains);
+    const double pairs = static_cast<double>(standing.outcome.gains.size());
+    if (pairs < 2) continue;
+    squares += (pairs - 1) * deviation * deviation;
+    degrees += pairs - 1;
+  }
+  return squares / degrees;
+}
+
+// Where ln(gain) lies in 19 of 20 cases, by the noise of all: intervals from two or three pairs of one candidate's own are
+// wide or narrow by luck, which would decide between candidates.
+struct Range {
+  double low = 0, high = 0;
+};
+Range likely_range(const Standing& standing, double variance) {
+  const double centre = measure::mean(standing.outcome.gains);
+  const double half =
+      1.96 * std::sqrt(variance / static_cast<double>(std::max<size_t>(standing.outcome.gains.size(), 1)));
+  return {centre - half, centre + half};
+}
+
+double rows_in_flight(const Candidate& candidate) { return static_cast<double>(candidate.batch * candidate.instances); }
+
+// The first of the entries that says most nearly what the engine's defaults do: all threads in one instance, batch 1, no
+// options.
+std::optional<size_t> nearest_to_baseline(std::span<const Entry> entries) {
+  const Candidate baseline = baseline_candidate();
+  std::optional<size_t> nearest;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Candidate spelt_out = baseline;
+    spelt_out.threads = entries[i].candidate.threads;
+    if (entries[i].candidate != spelt_out) continue;
+    if (!nearest || entries[*nearest].candidate.threads < spelt_out.threads) nearest = i;
+  }
+  return nearest;
+}
+
+// The gain that the entry's limit allows; nothing where limits say nothing about the objective.
+std::optional<double> most_gain(const Entry& entry, const Outcome& seen, Objective objective) {
+  switch (objective) {
+    case Objective::kThroughput: return entry.max_rows_per_s / seen.baseline_rows_per_s;
+    case Objective::kLatency: return seen.baseline_p50_ms / entry.bound_ms;
+    case Objective::kEnergy:
+    case Objective::kCost: break;
+  }
+  return std::nullopt;
+}
+
+bool same_group(const Candidate& a, const Candidate& b) { return a.engine == b.engine && a.variant == b.variant; }
+
+bool same_options(const Candidate& a, const Candidate& b) {
+  return a.spin == b.spin && a.inter_op_threads == b.inter_op_threads && a.block_base == b.block_base;
+}
+
+// Whether a, run otherwise like b, has at least its rows, instances and threads.
+bool demands_no_less(const Candidate& a, const Candidate& b) {
+  return same_group(a, b) && same_options(a, b) && a.batch >= b.batch && a.instances >= b.instances &&
+         a.threads >= b.threads;
+}
+
+// At least as good in every respect, and better in one.
+bool beats(const Standing& a, const Standing& b) {
+  const Outcome &x = a.outcome, &y = b.outcome;
+  const bool no_worse = x.rows_per_s >= y.rows_per_s && x.p99_ms <= y.p99_ms &&
+                        a.entry.memory_bytes <= b.entry.memory_bytes && x.joules_per_row <= y.joules_per_row;
+  const bool better = x.rows_per_s > y.rows_per_s || x.p99_ms < y.p99_ms ||
+                      a.entry.memory_bytes < b.entry.memory_bytes || x.joules_per_row < y.joules_per_row;
+  return no_worse && better;
 }
 
 bool ranks_before(const Standing& a, const Standing& b) {
@@ -51,85 +140,115 @@ Gain gain_of(std::span<const double> log_ratios) {
   return gain;
 }
 
-Search::Search(Space space, const Goal& goal, int max_trials)
+Search::Search(Space space, const Goal& goal, int max_trials, Strategy strategy)
     : space_(std::move(space)),
       goal_(goal),
       max_trials_(max_trials),
+      strategy_(strategy),
       state_(space_.entries.size(), State::kUntried),
-      expanded_(space_.entries.size(), false) {
-  survey();
-}
-
-// The layouts at the corners (all threads in one instance; one thread in each of many) and between, each at the
-// smallest and at a middle batch, without engine options.
-void Search::survey() {
-  int most_threads = 1;
-  int64_t most_batch = 1;
-  for (const Entry& entry : space_.entries) {
-    most_threads = std::max(most_threads, entry.candidate.threads);
-    most_batch = std::max(most_batch, entry.candidate.batch);
-  }
-  auto log_distance = [](auto a, auto b) {
-    return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
-  };
-  auto middle = [](auto most) { return std::sqrt(static_cast<double>(most)); };
-  for (double threads : {static_cast<double>(most_threads), 1.0, middle(most_threads)})
-    for (double batch : {1.0, middle(most_batch)}) {
-      size_t chosen = space_.entries.size();
-      double least = std::numeric_limits<double>::infinity();
-      for (size_t i = 0; i < space_.entries.size(); ++i) {
-        const Candidate& candidate = space_.entries[i].candidate;
-        if (candidate.spin != plan::Spin::kDefault || candidate.inter_op_threads > 1 || candidate.block_base > 0)
-          continue;
-        double idle = log_distance(candidate.threads * candidate.instances, most_threads);
-        double distance = log_distance(candidate.threads, threads) + log_distance(candidate.batch, batch) + idle;
-        if (distance < least) least = distance, chosen = i;
-      }
-      if (chosen == space_.entries.size() || state_[chosen] != State::kUntried) continue;
-      state_[chosen] = State::kQueued;
-      queue_.push_back(chosen);
-    }
-}
+      gains_(points_of(space_.entries, goal.objective)),
+      tails_(points_of(space_.entries, Objective::kThroughput)),
+      like_baseline_(nearest_to_baseline(space_.entries)) {}
 
 std::optional<Probe> Search::next(double spent) {
   if (spent >= 1 || !trials_left()) return std::nullopt;
-  if (spent < kRefineFrom || measured_.empty()) {
-    do {
-      if (std::optional<Probe> probe = from_queue()) return probe;
-    } while (climb());
-  }
+  if (max_trials_ > 0) spent = std::max(spent, static_cast<double>(trials_) / max_trials_);
+  if (spent < kRefineFrom || measured_.empty())
+    if (std::optional<Probe> probe = explore()) return probe;
   return refine();
 }
 
-std::optional<Probe> Search::from_queue() {
-  while (!queue_.empty()) {
-    size_t index = queue_.front();
-    queue_.erase(queue_.begin());
-    const Entry& entry = space_.entries[index];
-    std::string reason = cannot_win(entry);
-    if (reason.empty()) return Probe{entry.candidate, Effort::kShort, 0};
-    state_[index] = State::kSkipped;
-    count_skip(skipped_, reason);
-  }
+std::optional<Probe> Search::explore() {
+  const std::optional<size_t> chosen = strategy_ == Strategy::kFull ? first_untried() : most_promising();
+  converged_ = !chosen;
+  if (!chosen) return std::nullopt;
+  return Probe{space_.entries[*chosen].candidate, Effort::kShort, 0};
+}
+
+std::optional<size_t> Search::first_untried() const {
+  for (size_t i = 0; i < space_.entries.size(); ++i)
+    if (state_[i] == State::kUntried && bound_to_fail(space_.entries[i]).empty()) return i;
   return std::nullopt;
 }
 
-// Queues the untried neighbours of the best candidate whose neighbours were not tried yet. False when the best few have
-// all been looked around.
-bool Search::climb() {
-  std::vector<const Standing*> ranked = ranking();
-  for (size_t rank = 0; rank < std::min(kExpand, ranked.size()); ++rank) {
-    size_t centre = index_of(ranked[rank]->candidate);
-    if (expanded_[centre]) continue;
-    expanded_[centre] = true;
-    for (size_t i = 0; i < space_.entries.size(); ++i)
-      if (state_[i] == State::kUntried && adjacent(space_.entries[centre].candidate, space_.entries[i].candidate)) {
-        state_[i] = State::kQueued;
-        queue_.push_back(i);
-      }
-    return true;
+std::optional<size_t> Search::most_promising() {
+  learn();
+  const std::optional<double> best = best_believed();
+  const std::optional<double> closest = closest_believed();
+  std::optional<size_t> chosen;
+  const auto usual = static_cast<size_t>(kUsualShare * static_cast<double>(space_.entries.size()));
+  double most = measured_.size() < std::max(usual, kUsualLeast) ? kWorthMeasuring : kWorthMore;
+  for (size_t i = 0; i < space_.entries.size(); ++i) {
+    if (state_[i] != State::kUntried) continue;
+    const double promise = this->promise(i, best, closest);
+    if (promise <= most || !cannot_win(space_.entries[i]).empty()) continue;
+    // After a failure one row alone tells whether this variant runs at all.
+    if (space_.entries[i].candidate.batch > 1 && !only_failures(space_.entries[i]).empty()) continue;
+    most = promise;
+    chosen = i;
   }
-  return false;
+  return chosen;
+}
+
+void Search::learn() {
+  std::vector<Observation> gains, tails;
+  const double variance = pair_variance(measured_);
+  for (const Standing& standing : measured_) {
+    const Outcome& seen = standing.outcome;
+    const size_t point = index_of(standing.candidate);
+    const double pairs = static_cast<double>(std::max<size_t>(seen.gains.size(), 1));
+    gains.push_back({point, measure::mean(seen.gains), variance / pairs + kOpeningDeviation * kOpeningDeviation});
+    if (!goal_.p99_ms) continue;
+    const double rows_per_s = 1e3 * rows_in_flight(standing.candidate) / seen.p99_ms;
+    tails.push_back(
+        {point, std::log(rows_per_s / seen.baseline_rows_per_s), kTailDeviation * kTailDeviation / standing.trials});
+  }
+  if (like_baseline_ && state_[*like_baseline_] == State::kUntried)
+    gains.push_back({*like_baseline_, 0, kBaselineDeviation * kBaselineDeviation});
+  gains_.learn(gains);
+  tails_.learn(tails);
+}
+
+// What is believed of the best that meets the goal; before any measurement, the baseline.
+std::optional<double> Search::best_believed() const {
+  std::optional<double> best;
+  if (measured_.empty()) best = 0;
+  for (const Standing& standing : measured_) {
+    if (!standing.feasible) continue;
+    const double mean = gains_.belief(index_of(standing.candidate)).mean;
+    best = std::max(best.value_or(mean), mean);
+  }
+  return best;
+}
+
+// −ln of the least 99th percentile, as tails_ counts.
+std::optional<double> Search::closest_believed() const {
+  std::optional<double> closest;
+  if (!goal_.p99_ms) return closest;
+  for (const Standing& standing : measured_) {
+    const double mean = closeness(index_of(standing.candidate)).mean;
+    closest = std::max(closest.value_or(mean), mean);
+  }
+  return closest;
+}
+
+// −ln(99th percentile [s] · the baseline's rows/s).
+Belief Search::closeness(size_t index) const {
+  Belief belief = tails_.belief(index);
+  belief.mean -= std::log(rows_in_flight(space_.entries[index].candidate));
+  return belief;
+}
+
+// Improvement to be expected from measuring the entry, in ln units. As long as nothing meets the goal, of the distance to
+// it.
+double Search::promise(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const {
+  if (!goal_.p99_ms) return expected_improvement(gains_.belief(index), best.value_or(0));
+  if (measured_.empty())  // nothing is known of times yet: the shortest run tells most safely
+    return space_.entries[index].candidate.batch == 1 ? expected_improvement(gains_.belief(index), 0) : 0;
+  if (!best) return expected_improvement(closeness(index), *closest);
+  const double goal = -std::log(*goal_.p99_ms / 1e3 * measured_.front().outcome.baseline_rows_per_s);
+  const double likely = probability_above(closeness(index), goal);
+  return likely * expected_improvement(gains_.belief(index), *best);
 }
 
 // Measures the leader and those that may still be better again, the least measured first, until the leader stands
@@ -138,10 +257,12 @@ std::optional<Probe> Search::refine() {
   std::vector<const Standing*> ranked = ranking();
   if (ranked.empty()) return std::nullopt;
   const Standing& leader = *ranked.front();
+  const double variance = pair_variance(measured_);
   const Standing* chosen = nullptr;
   for (size_t rank = 0; rank < std::min(kContenders, ranked.size()); ++rank) {
     const Standing& contender = *ranked[rank];
-    bool open = rank == 0 ? contender.trials < 2 : contender.gain.high > leader.gain.low;
+    bool open =
+        rank == 0 ? contender.trials < 2 : likely_range(contender, variance).high > likely_range(leader, variance).low;
     if (contender.feasible != leader.feasible || !open || contender.trials > kLongTrials) continue;
     if (chosen == nullptr || contender.trials < chosen->trials) chosen = &contender;
   }
@@ -150,31 +271,56 @@ std::optional<Probe> Search::refine() {
   return Probe{chosen->candidate, Effort::kLong, chosen->trials};
 }
 
+std::string Search::misses_goal(const Entry& entry) const {
+  if (!goal_.p99_ms) return "";
+  for (const Standing& other : measured_) {
+    Candidate smaller = entry.candidate;
+    smaller.batch = other.candidate.batch;
+    if (other.candidate == smaller && smaller.batch < entry.candidate.batch && other.outcome.p50_ms > *goal_.p99_ms)
+      return "a smaller batch already misses the p99 goal";
+  }
+  return "";
+}
+
+// Failures of the entry's engine and variant as long as it never ran.
+std::vector<const Search::Failure*> Search::only_failures(const Entry& entry) const {
+  for (const Standing& other : measured_)
+    if (same_group(other.candidate, entry.candidate)) return {};
+  std::vector<const Failure*> found;
+  for (const Failure& failure : failures_)
+    if (same_group(failure.candidate, entry.candidate)) found.push_back(&failure);
+  return found;
+}
+
+// What failed fails again with more rows or more instances; what cannot run one row cannot run.
+std::string Search::bound_to_fail(const Entry& entry) const {
+  for (const Failure& failure : failures_)
+    if (demands_no_less(entry.candidate, failure.candidate)) return "a smaller one failed: " + failure.reason;
+  for (const Failure* failure : only_failures(entry))
+    if (failure->candidate.batch == 1) return "others of this engine and variant failed: " + failure->reason;
+  return "";
+}
+
 // Why measuring the entry cannot change the result; empty = it can.
 std::string Search::cannot_win(const Entry& entry) const {
-  if (goal_.p99_ms)
-    for (const Standing& other : measured_) {
-      const Candidate& candidate = other.candidate;
-      bool smaller = candidate.threads == entry.candidate.threads && candidate.instances == entry.candidate.instances &&
-                     candidate.batch < entry.candidate.batch;
-      if (smaller && other.outcome.p50_ms > *goal_.p99_ms) return "a smaller batch already misses the p99 goal";
-    }
+  if (std::string reason = bound_to_fail(entry); !reason.empty()) return reason;
+  if (std::string reason = misses_goal(entry); !reason.empty()) return reason;
   std::optional<Standing> leader = best();
   if (!leader || !leader->feasible || entry.bound_ms <= 0) return "";
-  const Outcome& seen = leader->outcome;
-  double most = goal_.objective == Objective::kThroughput ? entry.max_rows_per_s / seen.baseline_rows_per_s
-                                                          : seen.baseline_p50_ms / entry.bound_ms;
-  if (most * limit_slack_ < leader->gain.low) return "its physical limit is below the best measured";
-  return "";
+  std::optional<double> most = most_gain(entry, leader->outcome, goal_.objective);
+  return most && *most * limit_slack_ < leader->gain.low ? "its physical limit is below the best measured" : "";
 }
 
 void Search::report(const Candidate& candidate, const Outcome& outcome) {
   size_t index = index_of(candidate);
   ++trials_;
-  if (!outcome.failure.empty()) return withdraw(candidate, "failed: " + outcome.failure);
+  if (!outcome.failure.empty()) {
+    failures_.push_back({candidate, outcome.failure});
+    return withdraw(candidate, "failed: " + outcome.failure);
+  }
   state_[index] = State::kMeasured;
   Standing* known = standing(candidate);
-  if (known == nullptr) known = &measured_.emplace_back(Standing{candidate, {}, {}, true, 0});
+  if (known == nullptr) known = &measured_.emplace_back(Standing{candidate, {}, {}, space_.entries[index], true, 0});
   add(known->outcome, outcome);
   known->gain = gain_of(known->outcome.gains);
   known->feasible = !goal_.p99_ms || known->outcome.p99_ms <= *goal_.p99_ms;
@@ -190,11 +336,13 @@ void Search::withdraw(const Candidate& candidate, const std::string& reason) {
 }
 
 std::optional<Standing> Search::best() const {
+  const double variance = pair_variance(measured_);
+  auto surely = [&](const Standing& standing) { return likely_range(standing, variance).low; };
   const Standing* best = nullptr;
   for (const Standing& other : measured_) {
     if (best == nullptr || other.feasible != best->feasible) {
       if (best == nullptr || other.feasible) best = &other;
-    } else if (other.feasible ? other.gain.low > best->gain.low : other.outcome.p99_ms < best->outcome.p99_ms) {
+    } else if (other.feasible ? surely(other) > surely(*best) : other.outcome.p99_ms < best->outcome.p99_ms) {
       best = &other;
     }
   }
@@ -204,12 +352,7 @@ std::optional<Standing> Search::best() const {
 std::vector<Standing> Search::pareto() const {
   std::vector<Standing> result;
   for (const Standing& a : measured_) {
-    bool beaten = std::any_of(measured_.begin(), measured_.end(), [&](const Standing& b) {
-      const Outcome& x = a.outcome;
-      const Outcome& y = b.outcome;
-      return y.rows_per_s >= x.rows_per_s && y.p50_ms <= x.p50_ms &&
-             (y.rows_per_s > x.rows_per_s || y.p50_ms < x.p50_ms);
-    });
+    bool beaten = std::any_of(measured_.begin(), measured_.end(), [&](const Standing& b) { return beats(b, a); });
     if (!beaten) result.push_back(a);
   }
   std::sort(result.begin(), result.end(),
@@ -222,9 +365,11 @@ std::vector<Skipped> Search::skipped() const {
   for (const Skipped& entry : skipped_)
     for (int i = 0; i < entry.count; ++i) count_skip(result, entry.reason);
   for (size_t i = 0; i < state_.size(); ++i) {
-    if (state_[i] != State::kUntried && state_[i] != State::kQueued) continue;
+    if (state_[i] != State::kUntried) continue;
     std::string reason = cannot_win(space_.entries[i]);
-    count_skip(result, reason.empty() ? "not near any of the best, or out of budget" : reason);
+    if (reason.empty())
+      reason = converged_ ? "too little to be expected, by what similar ones showed" : "the budget ended before it";
+    count_skip(result, reason);
   }
   return result;
 }

@@ -1,11 +1,12 @@
 // Search: which candidate to measure next, when to stop, and which is best. Fed with numbers; it sees no clock, no
 // engine.
 //
-// Several steps, each cheaper than measuring everything: a few layouts spread over the space (survey), then the untried
-// neighbours of the best three so far (climb), then the contenders again until they can be told apart (refine). A
-// candidate is judged by its gain over the baseline measured in turn with it, so that the drift of a shared machine
-// cancels; one whose physical limit is below what was already measured is skipped and counted. Anytime: best() may be
-// asked after any report(). One thread.
+// Explore: each measurement goes to the candidate of which, by all measurements so far, most is to be expected beyond the
+// best (tune/surrogate.h), until that is less than a measurement is worth. Refine: the contenders again, for longer, until
+// they can be told apart. A candidate is judged by its gain over the baseline measured in turn with it, so that the drift
+// of a shared machine cancels. One whose physical limit is below what was already measured, that would miss the p99 goal
+// because a smaller batch does, or of which a smaller one failed, is skipped and counted. Anytime: best() may be asked
+// after any report(). The same reports give the same choices. One thread.
 #pragma once
 
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "tune/space.h"
+#include "tune/surrogate.h"
 
 namespace ridge::tune {
 
@@ -22,8 +24,9 @@ struct Outcome {
   std::vector<double> gains;  // per pair of slices: ln(objective of the candidate / of the baseline); > 0 = better
   double rows_per_s = 0, p50_ms = 0, p99_ms = 0;  // of the candidate
   double baseline_rows_per_s = 0, baseline_p50_ms = 0, baseline_p99_ms = 0;
-  int64_t samples = 0;  // runs of the candidate
-  std::string failure;  // not empty: the candidate cannot run, and why
+  double joules_per_row = 0;  // of the candidate; 0 = not measured
+  int64_t samples = 0;        // runs of the candidate
+  std::string failure;        // not empty: the candidate cannot run, and why
 };
 
 // The gain with its 95 % confidence interval, as ratios to the baseline.
@@ -39,6 +42,7 @@ struct Standing {
   Candidate candidate;
   Outcome outcome;  // all its measurements together: gains in order, the rest weighted by samples
   Gain gain;
+  Entry entry;           // its limits and its memory, as the space derived them
   bool feasible = true;  // meets the p99 goal
   int trials = 0;
 };
@@ -51,13 +55,16 @@ struct Probe {
   int ordinal = 0;  // how often this candidate was measured before
 };
 
+// kFull measures every entry of the space, once and in order: what kQuick is judged by.
+enum class Strategy { kQuick, kFull };
+
 class Search {
  public:
   // `max_trials` 0 = no limit.
-  Search(Space space, const Goal& goal, int max_trials = 0);
+  Search(Space space, const Goal& goal, int max_trials = 0, Strategy strategy = Strategy::kQuick);
 
   // The next measurement, or nothing when more would not help. `spent` is the used share of the time budget, 0…1: from
-  // 0.75 on only contenders are measured again, from 1 on nothing.
+  // 0.75 on (likewise of the trials) only contenders are measured again, from 1 on nothing.
   std::optional<Probe> next(double spent);
   void report(const Candidate& candidate, const Outcome& outcome);
   // Takes a measured candidate out of the running, e.g. because a confirmation did not bear it out.
@@ -67,20 +74,32 @@ class Search {
   // closest to it (feasible = false). Absent before the first successful measurement.
   std::optional<Standing> best() const;
   const std::vector<Standing>& measured() const { return measured_; }
-  // Measured candidates that no other beats in both rows/s and p50 latency, by falling rows/s.
+  // Measured candidates that no other beats in rows/s, p99, memory and, where measured, energy at once, by falling rows/s.
   std::vector<Standing> pareto() const;
   // Candidates that were not measured, with reason and count. Those that were never looked at count as well.
   std::vector<Skipped> skipped() const;
   int trials() const { return trials_; }
 
  private:
-  enum class State { kUntried, kQueued, kMeasured, kSkipped, kWithdrawn };
+  enum class State { kUntried, kMeasured, kWithdrawn };
+  struct Failure {
+    Candidate candidate;
+    std::string reason;
+  };
 
-  void survey();
-  bool climb();
-  std::optional<Probe> from_queue();
+  std::optional<Probe> explore();
+  std::optional<size_t> most_promising();
+  std::optional<size_t> first_untried() const;
   std::optional<Probe> refine();
+  void learn();
+  std::optional<double> best_believed() const;
+  std::optional<double> closest_believed() const;
+  double promise(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const;
+  Belief closeness(size_t index) const;
   std::string cannot_win(const Entry& entry) const;
+  std::string misses_goal(const Entry& entry) const;
+  std::string bound_to_fail(const Entry& entry) const;
+  std::vector<const Failure*> only_failures(const Entry& entry) const;
   std::vector<const Standing*> ranking() const;
   Standing* standing(const Candidate& candidate);
   size_t index_of(const Candidate& candidate) const;
@@ -89,12 +108,16 @@ class Search {
   Space space_;
   Goal goal_;
   int max_trials_;
+  Strategy strategy_;
   int trials_ = 0;
   std::vector<State> state_;        // parallel to space_.entries
-  std::vector<bool> expanded_;      // likewise: its neighbours were queued
-  std::vector<size_t> queue_;       // indices, next first
   std::vector<Standing> measured_;  // successful ones, in order of first measurement
+  std::vector<Failure> failures_;
   std::vector<Skipped> skipped_;
+  Surrogate gains_;  // of ln(gain)
+  Surrogate tails_;  // of ln(rows/s ÷ the baseline's), were every run as slow as the 99th percentile
+  std::optional<size_t> like_baseline_;  // the entry that comes closest to the engine's defaults
+  bool converged_ = false;               // nothing untried is worth measuring
   double limit_slack_ = 1;  // measured / limit where a measurement exceeded its limit; widens the other limits
 };
 

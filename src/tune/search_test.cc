@@ -30,9 +30,9 @@ Space grid() {
     for (int instances = 1; threads * instances <= 16; instances *= 2)
       for (int64_t batch : {1, 2, 4, 8, 16, 32}) {
         Candidate candidate = layout(threads, instances, batch);
-        space.entries.push_back({candidate, 0, 0});
+        space.entries.push_back({candidate, 0, 0, 0});
         candidate.spin = plan::Spin::kOff;
-        if (threads > 1) space.entries.push_back({candidate, 0, 0});
+        if (threads > 1) space.entries.push_back({candidate, 0, 0, 0});
       }
   return space;
 }
@@ -146,7 +146,8 @@ TEST(Search, SkipsCandidatesWhoseLimitIsBelowTheBestAndCountsThem) {
 
 TEST(Search, WidensTheLimitsWhenAMeasurementExceedsItsOwn) {
   Space space;
-  space.entries = {{layout(1, 1, 1), 10, 50}, {layout(2, 1, 1), 9, 110}};  // the first limit is wrong by a factor of 3
+  space.entries = {{layout(1, 1, 1), 10, 50, 0},
+                   {layout(2, 1, 2), 9, 110, 0}};  // the first limit is wrong by a factor of 3
   Search search(space, Goal{});
   Laboratory laboratory([](const Candidate&) { return 150.0; }, 0.1, 1);
   search.report(layout(1, 1, 1), laboratory.measure({layout(1, 1, 1), Effort::kShort, 0}));
@@ -156,7 +157,7 @@ TEST(Search, WidensTheLimitsWhenAMeasurementExceedsItsOwn) {
     next = search.next(0);
   }
   ASSERT_TRUE(next) << "110 rows/s × 3 may still beat 150";
-  EXPECT_EQ(next->candidate, layout(2, 1, 1));
+  EXPECT_EQ(next->candidate, layout(2, 1, 2));
 }
 
 TEST(Search, PrefersTheFastestCandidateThatMeetsTheGoal) {

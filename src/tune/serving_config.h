@@ -1,8 +1,10 @@
 // ServingConfig: how the tuned model should be served, and its text as config.pbtxt (Triton's inference::ModelConfig).
 //
-// Parameters carry the names of Triton's onnxruntime backend (intra_op_thread_count, inter_op_thread_count,
-// execution_mode) and ONNX Runtime's own session configuration keys (session.intra_op.allow_spinning,
-// session.dynamic_block_base, …).
+// Parameters carry the names of Triton's backends: onnxruntime's intra_op_thread_count, inter_op_thread_count and
+// execution_mode, beside ONNX Runtime's own session configuration keys (session.intra_op.allow_spinning,
+// session.dynamic_block_base, …); openvino's INFERENCE_NUM_THREADS and HINT_BF16 (README.md of
+// triton-inference-server/openvino_backend), beside OpenVINO's properties as ridge_option_NAME. Threads are those of one
+// instance.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,7 @@
 
 #include "base/tensor.h"
 #include "engine/engine.h"
+#include "tune/batching.h"
 #include "tune/candidate.h"
 
 namespace ridge::tune {
@@ -25,6 +28,7 @@ struct DynamicBatching {
 
 struct ServingConfig {
   std::string name;
+  std::string backend = "onnxruntime";      // Triton's name of the engine
   int64_t max_batch_size = 0;               // 0 = requests carry whole tensors
   std::vector<TensorSpec> inputs, outputs;  // dims as in the file: without the batch where max_batch_size > 0
   int instances = 1;
@@ -36,20 +40,24 @@ struct ServingConfig {
 struct ServingFacts {
   std::string name;
   engine::Signature signature;
+  std::string engine = "onnxruntime";  // that runs `best`
+  Precision precision = Precision::kFp32;
   Candidate best;
-  bool batches = false;        // rows of one run are independent: requests may be merged
-  int64_t verified_batch = 1;  // the largest that ran and met the goal
-  double run_ms = 0;           // p50 of one run of `best`
-  double run_p99_ms = 0;
-  std::optional<double> p99_goal_ms;
+  bool batches = false;                               // rows of one run are independent: requests may be merged
+  int64_t verified_batch = 1;                         // the largest that ran and met the goal
+  BatchingAdvice batching;                            // what its curve over the batch says
   std::map<std::string, std::string> engine_options;  // that every candidate had, besides its own
 };
 
-// max_batch_size: the best batch, but at least 8 as far as the model was seen to run it, so that clients may send small
-// batches of their own. dynamic_batching only where a batch above 1 was best; its delay is a tenth of a run, and at
-// most what the p99 goal leaves.
+// max_batch_size and dynamic_batching as the advice says; the former at least 8 as far as the model was seen to run it, so
+// that clients may send small batches of their own.
 ServingConfig serving_config(const ServingFacts& facts);
 
 std::string config_text(const ServingConfig& config);
+
+// The same for OpenVINO Model Server, to lie beside the versions (`ovms --config_path NAME/ovms.json`): one compiled model
+// whose streams are the instances, with the threads of all of them (docs/parameters.md of openvinotoolkit/model_server).
+// Empty where another engine was tuned: its settings mean nothing to OpenVINO.
+std::string ovms_text(const ServingFacts& facts);
 
 }  // namespace ridge::tune

@@ -83,7 +83,7 @@ cost::Costs scaled(cost::Costs costs, double times) {
 
 // All instances run at once: each is limited by its own threads, together they are limited by the machine.
 Entry bounded(const Candidate& candidate, const hw::Machine& machine, const cost::Costs& costs) {
-  Entry entry{candidate, 0, 0};
+  Entry entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
   int threads = candidate.threads * candidate.inter_op_threads;
   Result<cost::DeviceLimits> own = cost::limits_of(machine, threads);
   Result<cost::DeviceLimits> shared = cost::limits_of(machine, threads * candidate.instances);
@@ -95,10 +95,6 @@ Entry bounded(const Candidate& candidate, const hw::Machine& machine, const cost
   return entry;
 }
 
-double memory_bytes(const Candidate& candidate, const cost::Costs& costs) {
-  return kMemoryMargin * candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes);
-}
-
 double available_bytes(const hw::Machine& machine) {
   int64_t bytes = machine.memory.available_bytes;
   if (machine.memory.limit_bytes) bytes = std::min(bytes, *machine.memory.limit_bytes);
@@ -106,12 +102,12 @@ double available_bytes(const hw::Machine& machine) {
 }
 
 // Why the candidate cannot pay on this machine whatever a measurement says; empty = it may.
-std::string hopeless(const Entry& entry, const cost::Costs& costs, double available, const SpaceOptions& options) {
+std::string hopeless(const Entry& entry, double available, const SpaceOptions& options) {
   const Goal& goal = options.goal;
   const Candidate& candidate = entry.candidate;
   if (goal.objective == Objective::kLatency && (candidate.batch > 1 || candidate.instances > 1))
     return "more rows or instances at once cannot shorten one request";
-  if (available > 0 && memory_bytes(candidate, costs) > available) return "does not fit into the available memory";
+  if (available > 0 && kMemoryMargin * entry.memory_bytes > available) return "does not fit into the available memory";
   if (goal.p99_ms && entry.bound_ms > *goal.p99_ms) return "its physical limit misses the p99 goal";
   if (options.max_run_ms > 0 && entry.bound_ms > options.max_run_ms) return "one run takes too much of the time budget";
   return "";
@@ -134,6 +130,23 @@ cost::Costs with_weights(cost::Costs costs, double scale) {
 double between(double one, double two, int64_t batch) { return one + (two - one) * static_cast<double>(batch - 1); }
 
 }  // namespace
+
+const char* objective_name(Objective objective) {
+  switch (objective) {
+    case Objective::kThroughput: return "throughput";
+    case Objective::kLatency: return "latency";
+    case Objective::kEnergy: return "energy";
+    case Objective::kCost: break;
+  }
+  return "cost";
+}
+
+Result<Objective> objective_from_name(std::string_view name) {
+  for (Objective objective : {Objective::kThroughput, Objective::kLatency, Objective::kEnergy, Objective::kCost})
+    if (name == objective_name(objective)) return objective;
+  return Error{Code::kInvalid,
+               "unknown objective '" + std::string(name) + "'; known: throughput, latency, energy, cost"};
+}
 
 cost::Costs at_batch(const BatchCosts& costs, int64_t batch) {
   cost::Costs result = costs.one;
@@ -183,7 +196,7 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph,
          candidates(implementation, implementations.front().implementation.engine, processors, options, overlap)) {
       cost::Costs run = at_batch(costs, candidate.batch);
       Entry entry = bounded(candidate, machine, run);
-      std::string reason = hopeless(entry, run, available_bytes(machine), options);
+      std::string reason = hopeless(entry, available_bytes(machine), options);
       if (reason.empty())
         space.entries.push_back(entry);
       else
@@ -191,20 +204,6 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph,
     }
   }
   return space;
-}
-
-bool adjacent(const Candidate& a, const Candidate& b) {
-  auto step = [](auto x, auto y) { return x <= 2 * y && y <= 2 * x; };
-  bool same_implementation = a.engine == b.engine && a.variant == b.variant;
-  bool same_options = a.spin == b.spin && a.inter_op_threads == b.inter_op_threads && a.block_base == b.block_base;
-  bool same_layout = a.threads == b.threads && a.instances == b.instances;
-  bool near_layout = step(a.threads, b.threads) && step(a.instances, b.instances);
-  if (a == b) return false;
-  if (!same_implementation) return same_options && same_layout && a.batch == b.batch;
-  if (!same_options) return same_layout && a.batch == b.batch;
-  bool same_rows = a.instances * a.batch == b.instances * b.batch;
-  if (!same_layout) return near_layout && step(a.batch, b.batch) && (a.batch == b.batch || same_rows);
-  return step(a.batch, b.batch);
 }
 
 void count_skip(std::vector<Skipped>& skipped, const std::string& reason) {

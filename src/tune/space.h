@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "cost/costs.h"
 #include "hw/machine.h"
 #include "model/graph.h"
@@ -16,7 +18,14 @@
 
 namespace ridge::tune {
 
-enum class Objective { kThroughput, kLatency };
+enum class Objective {
+  kThroughput,  // rows per second
+  kLatency,     // p50 of one request alone
+  kEnergy,      // rows per joule, by the machine's counters
+  kCost,        // rows per processor and second: what is paid where processors are paid for
+};
+const char* objective_name(Objective objective);  // "throughput", …
+Result<Objective> objective_from_name(std::string_view name);
 
 struct Goal {
   Objective objective = Objective::kThroughput;
@@ -27,6 +36,7 @@ struct Entry {
   Candidate candidate;
   double bound_ms = 0;        // least time of one run with all instances busy; 0 = no limit known
   double max_rows_per_s = 0;  // most rows by that bound; 0 = no limit known
+  double memory_bytes = 0;    // weights and live activations of all instances; 0 = not known
 };
 
 struct Skipped {
@@ -70,11 +80,6 @@ PricedImplementation priced(const Implementation& implementation, const model::G
 // Every layout for every implementation. The first is the baseline's: the model as given in the base plan's engine.
 Space make_space(const hw::Machine& machine, const model::Graph& graph,
                  std::span<const PricedImplementation> implementations, const SpaceOptions& options);
-
-// One step apart: batch halved or doubled; threads and instances at most halved or doubled, with the same batch or the
-// same rows in flight (along a latency goal these two trade against each other); another engine option; or another
-// implementation.
-bool adjacent(const Candidate& a, const Candidate& b);
 
 // Adds one to `reason`.
 void count_skip(std::vector<Skipped>& skipped, const std::string& reason);

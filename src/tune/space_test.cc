@@ -221,14 +221,5 @@ TEST(Space, SmallerWeightsAreReadFasterAndComputedAtTheSameRate) {
   EXPECT_EQ(small.nodes[0].precision, Precision::kFp32);
 }
 
-TEST(Space, AnotherVariantIsOneStepAwayOnlyWithTheSameLayout) {
-  Candidate given;
-  Candidate int8 = given;
-  int8.variant = "int8";
-  EXPECT_TRUE(adjacent(given, int8));
-  int8.batch = 2;
-  EXPECT_FALSE(adjacent(given, int8));
-}
-
 }  // namespace
 }  // namespace ridge::tune

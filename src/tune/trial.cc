@@ -1,5 +1,7 @@
 #include "tune/trial.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace ridge::tune {
@@ -33,6 +35,7 @@ Json side_json(const Side& side) {
   json["samples"] = side.samples;
   json["threads"] = side.threads;
   json["rss_delta"] = side.rss_delta_bytes;
+  json["joules_per_row"] = side.joules_per_row;
   return json;
 }
 
@@ -57,6 +60,7 @@ Result<Side> read_side(const Json& parent, const char* key) {
   RIDGE_ASSIGN(int64_t threads, json_member<int64_t>(json, "threads"));
   side.threads = static_cast<int>(threads);
   RIDGE_ASSIGN(side.rss_delta_bytes, json_member_or<int64_t>(json, "rss_delta", 0));
+  RIDGE_ASSIGN(side.joules_per_row, json_member_or<double>(json, "joules_per_row", 0));
   return side;
 }
 
@@ -71,11 +75,30 @@ Result<std::vector<double>> read_numbers(const Json& json, const char* key) {
   return numbers;
 }
 
+// Processors that a candidate keeps busy.
+double processors(const Side& side, const Candidate& candidate) {
+  return std::max(1, side.threads) * std::max(1, candidate.inter_op_threads) * candidate.instances;
+}
+
+std::vector<double> gains_of(const Trial& trial, const Candidate& candidate, Objective objective) {
+  std::vector<double> gains = trial.rate_log_ratios;
+  switch (objective) {
+    case Objective::kThroughput: break;
+    case Objective::kLatency: return trial.latency_log_ratios;
+    case Objective::kEnergy: return trial.energy_log_ratios;
+    case Objective::kCost:
+      for (double& gain : gains)
+        gain += std::log(processors(trial.baseline, baseline_candidate()) / processors(trial.candidate, candidate));
+  }
+  return gains;
+}
+
 }  // namespace
 
-Outcome outcome_of(const Trial& trial, Objective objective) {
+Outcome outcome_of(const Trial& trial, const Candidate& candidate, Objective objective) {
   Outcome outcome;
-  outcome.gains = objective == Objective::kThroughput ? trial.rate_log_ratios : trial.latency_log_ratios;
+  outcome.gains = gains_of(trial, candidate, objective);
+  outcome.joules_per_row = trial.candidate.joules_per_row;
   outcome.rows_per_s = trial.candidate.rows_per_s;
   outcome.p50_ms = trial.candidate.latency_ms.p50;
   outcome.p99_ms = trial.candidate.latency_ms.p99;
@@ -84,6 +107,7 @@ Outcome outcome_of(const Trial& trial, Objective objective) {
   outcome.baseline_p99_ms = trial.baseline.latency_ms.p99;
   outcome.samples = trial.candidate.samples;
   outcome.failure = trial.failure;
+  if (outcome.failure.empty() && outcome.gains.empty()) outcome.failure = "the energy counters gave no reading";
   return outcome;
 }
 
@@ -91,6 +115,7 @@ Json to_json(const Trial& trial) {
   Json json;
   json["rate_log_ratios"] = trial.rate_log_ratios;
   json["latency_log_ratios"] = trial.latency_log_ratios;
+  if (!trial.energy_log_ratios.empty()) json["energy_log_ratios"] = trial.energy_log_ratios;
   json["baseline"] = side_json(trial.baseline);
   json["candidate"] = side_json(trial.candidate);
   json["seconds"] = trial.seconds;
@@ -102,6 +127,9 @@ Result<Trial> trial_from_json(const Json& json) {
   Trial trial;
   RIDGE_ASSIGN(trial.rate_log_ratios, read_numbers(json, "rate_log_ratios"));
   RIDGE_ASSIGN(trial.latency_log_ratios, read_numbers(json, "latency_log_ratios"));
+  if (json.contains("energy_log_ratios")) {
+    RIDGE_ASSIGN(trial.energy_log_ratios, read_numbers(json, "energy_log_ratios"));
+  }
   RIDGE_ASSIGN(trial.baseline, read_side(json, "baseline"));
   RIDGE_ASSIGN(trial.candidate, read_side(json, "candidate"));
   RIDGE_ASSIGN(trial.seconds, json_member<double>(json, "seconds"));

@@ -21,6 +21,7 @@ struct Side {
   int64_t samples = 0;                         // runs
   measure::Stages stages_ms;  // load and first run of the first session; the rest as means over the runs
   int threads = 0;            // per instance, as the engine really runs
+  double joules_per_row = 0;  // of the whole package, by its counter; 0 = not measured
   // Growth of the process while this side was opened and while it ran; 0 in older records, which did not measure it.
   int64_t rss_delta_bytes = 0;
 };
@@ -28,12 +29,14 @@ struct Side {
 struct Trial {
   std::vector<double> rate_log_ratios;     // per pair of slices: ln(candidate rows/s ÷ baseline rows/s)
   std::vector<double> latency_log_ratios;  // per pair: ln(baseline p50 ÷ candidate p50)
+  std::vector<double> energy_log_ratios;   // per pair: ln(baseline J/row ÷ candidate J/row); empty = not measured
   Side baseline, candidate;
   double seconds = 0;   // what it took, opening included
   std::string failure;  // not empty: the candidate cannot run
 };
 
-Outcome outcome_of(const Trial& trial, Objective objective);
+// Costs are those of a machine that is paid by the processor: rows per processor and second.
+Outcome outcome_of(const Trial& trial, const Candidate& candidate, Objective objective);
 
 Json to_json(const Trial& trial);
 Result<Trial> trial_from_json(const Json& json);

@@ -47,6 +47,29 @@ Decision by_exploration(const Search& search, const Explored& explored, const Tr
   return {choice, leader->candidate, leader->gain, trial ? *trial : untuned, false};
 }
 
+// Records of runs that did not look at the energy counters say nothing about energy.
+bool tells(const Trial& trial, Objective objective) {
+  return objective != Objective::kEnergy || !trial.energy_log_ratios.empty();
+}
+
+BatchPoint point_of(const Side& side, int64_t batch) {
+  return {batch, side.latency_ms.p50, side.latency_ms.p99, side.rows_per_s};
+}
+
+const Standing* known(const Search& search, const Candidate& candidate) {
+  for (const Standing& standing : search.measured())
+    if (standing.candidate == candidate) return &standing;
+  return nullptr;
+}
+
+// A short trial, from the store if it is there.
+Result<Trial> short_trial(const Candidate& candidate, Contest& contest, Store& store) {
+  if (std::optional<Trial> found = store.find(candidate, 0)) return std::move(*found);
+  RIDGE_ASSIGN(Trial trial, contest.measure(candidate, Effort::kShort));
+  if (trial.failure.empty()) store.keep(candidate, 0, trial);
+  return trial;
+}
+
 }  // namespace
 
 Result<Explored> explore(Search& search, Contest& contest, Store& store, const TuneOptions& options) {
@@ -58,7 +81,7 @@ Result<Explored> explore(Search& search, Contest& contest, Store& store, const T
     if ((explored.interrupted = stopped(options))) break;
     tell(options, describe(probe->candidate) + so_far(search), spent());
     std::optional<Trial> known = store.find(probe->candidate, probe->ordinal);
-    if (known) {
+    if (known && tells(*known, options.goal.objective)) {
       paid_before += known->seconds;
       ++explored.reused;
     } else {
@@ -72,7 +95,7 @@ Result<Explored> explore(Search& search, Contest& contest, Store& store, const T
       // What failed once may work when there is more memory; it is tried again next time.
       if (known->failure.empty()) store.keep(probe->candidate, probe->ordinal, *known);
     }
-    search.report(probe->candidate, outcome_of(*known, options.goal.objective));
+    search.report(probe->candidate, outcome_of(*known, probe->candidate, options.goal.objective));
     explored.trials.emplace_back(probe->candidate, std::move(*known));
   }
   return explored;
@@ -104,7 +127,7 @@ Result<Decision> confirm(Search& search, Contest& contest, const Explored& explo
     Result<Trial> trial = contest.measure(candidate, Effort::kConfirm);
     if (!trial && trial.error().code == Code::kCancelled) return unconfirmed(choice);
     if (!trial) return trial.error();
-    Outcome outcome = outcome_of(*trial, options.goal.objective);
+    Outcome outcome = outcome_of(*trial, candidate, options.goal.objective);
     search.report(candidate, outcome);
     if (!outcome.failure.empty()) continue;  // report() took it out
     Gain gain = gain_of(outcome.gains);
@@ -116,6 +139,40 @@ Result<Decision> confirm(Search& search, Contest& contest, const Explored& explo
   }
   if (!meets(options.goal, baseline_p99_ms)) return by_exploration(search, explored, last, Choice::kNone);
   return Decision{Choice::kBaseline, baseline_candidate(), {}, std::move(last), false};
+}
+
+Result<Decision> remeasure(const Candidate& candidate, Contest& contest, const Trial& untuned,
+                           const TuneOptions& options) {
+  if (candidate == baseline_candidate()) return Decision{Choice::kBaseline, candidate, {}, untuned, false};
+  tell(options, "again: " + describe(candidate), 0.5);
+  RIDGE_ASSIGN(Trial trial, contest.measure(candidate, Effort::kConfirm));
+  if (!trial.failure.empty())
+    return Error{Code::kFailed, describe(candidate) + " ran before and fails now: " + trial.failure};
+  const Gain gain = gain_of(outcome_of(trial, candidate, options.goal.objective).gains);
+  return Decision{Choice::kCandidate, candidate, gain, std::move(trial), false};
+}
+
+Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
+                                              Contest& contest, Store& store, const TuneOptions& options) {
+  std::vector<BatchPoint> curve;
+  const Candidate& chosen = decision.candidate;
+  const Side& side = chosen == baseline_candidate() ? decision.trial.baseline : decision.trial.candidate;
+  for (int64_t batch = 1; batch <= std::min(most_batch, 2 * chosen.batch); batch *= 2) {
+    Candidate candidate = chosen;
+    candidate.batch = batch;
+    if (batch == chosen.batch) {
+      curve.push_back(point_of(side, batch));
+    } else if (const Standing* standing = known(search, candidate)) {
+      const Outcome& seen = standing->outcome;
+      curve.push_back({batch, seen.p50_ms, seen.p99_ms, seen.rows_per_s});
+    } else if (!decision.interrupted && !stopped(options)) {
+      tell(options, "batch curve: " + describe(candidate), 1);
+      Result<Trial> trial = short_trial(candidate, contest, store);
+      if (!trial && trial.error().code != Code::kCancelled) return trial.error();
+      if (trial && trial->failure.empty()) curve.push_back(point_of(trial->candidate, batch));
+    }
+  }
+  return curve;
 }
 
 }  // namespace ridge::tune

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tune/batching.h"
 #include "tune/contest.h"
 #include "tune/search.h"
 #include "tune/store.h"
@@ -52,5 +53,15 @@ Choice choose(const Goal& goal, const Search& search, double baseline_p99_ms);
 // Interrupted: decides by what was explored.
 Result<Decision> confirm(Search& search, Contest& contest, const Explored& explored, const Trial& untuned,
                          const TuneOptions& options);
+
+// A candidate of an earlier run, measured once more as confirm() does; what it gains is not judged. kCandidate, or
+// kBaseline if that is what it is.
+Result<Decision> remeasure(const Candidate& candidate, Contest& contest, const Trial& untuned,
+                           const TuneOptions& options);
+
+// The chosen candidate at every batch from 1 to twice its own, as far as `most_batch`: from the search, from the store, or
+// measured shortly. What fails or is interrupted is left out.
+Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
+                                              Contest& contest, Store& store, const TuneOptions& options);
 
 }  // namespace ridge::tune

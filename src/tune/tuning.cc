@@ -12,10 +12,6 @@
 namespace ridge::tune {
 namespace {
 
-const char* objective_name(Objective objective) {
-  return objective == Objective::kThroughput ? "throughput" : "latency";
-}
-
 const char* choice_name(Choice choice) {
   switch (choice) {
     case Choice::kCandidate: return "tuned";
@@ -33,12 +29,42 @@ Json gain_json(const Gain& gain) {
 
 Json standing_json(const Standing& standing) {
   Json json = to_json(standing.candidate);
+  json["text"] = describe(standing.candidate);
   json["throughput_per_s"] = standing.outcome.rows_per_s;
   json["latency_ms"] = {{"p50", standing.outcome.p50_ms}, {"p99", standing.outcome.p99_ms}};
   json["gain"] = gain_json(standing.gain);
   json["meets_goal"] = standing.feasible;
   json["samples"] = standing.outcome.samples;
+  json["memory_bytes"] = standing.entry.memory_bytes;
+  json["bound_ms"] = standing.entry.bound_ms;
+  json["limit_per_s"] = standing.entry.max_rows_per_s;
+  if (standing.outcome.joules_per_row > 0) json["joules_per_row"] = standing.outcome.joules_per_row;
   return json;
+}
+
+Json standings_json(const std::vector<Standing>& standings) {
+  Json json = Json::array();
+  for (const Standing& standing : standings) json.push_back(standing_json(standing));
+  return json;
+}
+
+Json curve_json(const std::vector<BatchPoint>& curve) {
+  Json json = Json::array();
+  for (const BatchPoint& point : curve) json.push_back(to_json(point));
+  return json;
+}
+
+Json outlook_json(const std::optional<BatchingOutlook>& outlook) {
+  if (!outlook) return nullptr;
+  return {{"limit_gain", outlook->limit_gain}, {"sentence", outlook->sentence}};
+}
+
+Json energy_json(const Tuning& tuning) {
+  auto joules = [](double value) { return value > 0 ? Json(value) : Json(); };
+  return {{"counters", tuning.energy},
+          {"baseline_joules_per_row", joules(tuning.baseline_joules_per_row)},
+          {"best_joules_per_row", joules(tuning.best_joules_per_row)},
+          {"origin", tuning.best_joules_per_row > 0 ? Json("measured") : Json()}};
 }
 
 Json space_json(const Tuning& tuning) {
@@ -59,9 +85,21 @@ std::string gain_sentence(const Tuning& tuning) {
   const measure::Measurement& untuned = tuning.baseline;
   std::string spread =
       fmt::format("{:.2f}× (95 %: {:.2f} to {:.2f})", tuning.gain.ratio, tuning.gain.low, tuning.gain.high);
-  if (tuning.goal.objective == Objective::kLatency)
-    return fmt::format("answer {} as fast as the engine's defaults: p50 {} against {}", spread,
-                       format_ms(best.latency_ms.p50), format_ms(untuned.latency_ms.p50));
+  switch (tuning.goal.objective) {
+    case Objective::kThroughput: break;
+    case Objective::kEnergy:
+      return fmt::format("do {} the rows per joule of the engine's defaults: {:.3g} J per row against {:.3g} J", spread,
+                         tuning.best_joules_per_row, tuning.baseline_joules_per_row);
+    case Objective::kCost:
+      return fmt::format(
+          "do {} the rows per processor and second of the engine's defaults: {:.4g} rows/s on {} processors "
+          "against {:.4g} on {}",
+          spread, best.throughput_per_s, best.instances * best.threads, untuned.throughput_per_s,
+          untuned.instances * untuned.threads);
+    case Objective::kLatency:
+      return fmt::format("answer {} as fast as the engine's defaults: p50 {} against {}", spread,
+                         format_ms(best.latency_ms.p50), format_ms(untuned.latency_ms.p50));
+  }
   return fmt::format("do {} the rows/s of the engine's defaults: {:.4g} against {:.4g}", spread, best.throughput_per_s,
                      untuned.throughput_per_s);
 }
@@ -121,12 +159,14 @@ Tuning summarise(const Subject& subject, const Goal& goal, const Search& search,
   Tuning tuning;
   tuning.machine = subject.machine;
   tuning.goal = goal;
+  tuning.shapes = shapes_text(subject.plan);
   tuning.choice = decision.choice;
   tuning.candidate = decision.candidate;
   tuning.gain = decision.gain;
-  Gain itself = gain_of(outcome_of(untuned, goal.objective).gains);
+  Gain itself = gain_of(outcome_of(untuned, baseline_candidate(), goal.objective).gains);
   tuning.noise_percent = 50 * (itself.high - itself.low);
   tuning.pareto = search.pareto();
+  tuning.points = search.measured();
   tuning.trials = static_cast<int>(explored.trials.size());
   tuning.reused = explored.reused;
   tuning.measured = static_cast<int>(search.measured().size());
@@ -135,9 +175,12 @@ Tuning summarise(const Subject& subject, const Goal& goal, const Search& search,
   for (const Skipped& skipped : tuning.skipped) tuning.candidates += skipped.count;
   tuning.interrupted = explored.interrupted || decision.interrupted;
   tuning.baseline = to_measurement(decision.trial.baseline, baseline_candidate(), subject);
+  tuning.baseline_joules_per_row = tuning.best_joules_per_row = decision.trial.baseline.joules_per_row;
   tuning.best = tuning.baseline;
-  if (decision.candidate != baseline_candidate())
+  if (decision.candidate != baseline_candidate()) {
+    tuning.best_joules_per_row = decision.trial.candidate.joules_per_row;
     tuning.best = to_measurement(decision.trial.candidate, decision.candidate, subject);
+  }
   return tuning;
 }
 
@@ -146,6 +189,12 @@ int64_t verified_batch(const Search& search) {
   for (const Standing& standing : search.measured())
     if (standing.feasible) largest = std::max(largest, standing.candidate.batch);
   return largest;
+}
+
+std::string shapes_text(const plan::Plan& plan) {
+  std::string text;
+  for (const auto& [name, shape] : plan.shapes) text += (text.empty() ? "" : " ") + name + shape_text(shape);
+  return text;
 }
 
 std::string conclusion(const Tuning& tuning) {
@@ -171,6 +220,7 @@ Json to_json(const Tuning& tuning) {
   json["goal"] = {{"objective", objective_name(tuning.goal.objective)},
                   {"p99_ms", tuning.goal.p99_ms ? Json(*tuning.goal.p99_ms) : Json()},
                   {"met", tuning.choice != Choice::kNone}};
+  json["shapes"] = tuning.shapes;
   json["baseline"] = measure::to_json(tuning.baseline);
   json["best"] = measure::to_json(tuning.best);
   json["choice"] = choice_name(tuning.choice);
@@ -179,8 +229,14 @@ Json to_json(const Tuning& tuning) {
   json["gain"] = gain_json(tuning.gain);
   json["noise_percent"] = number_or_null(tuning.noise_percent);
   json["drift"] = to_json(tuning.drift);
-  json["pareto"] = Json::array();
-  for (const Standing& standing : tuning.pareto) json["pareto"].push_back(standing_json(standing));
+  json["accuracy"] = to_json(tuning.admission);
+  json["energy"] = energy_json(tuning);
+  json["pareto"] = standings_json(tuning.pareto);
+  json["points"] = standings_json(tuning.points);
+  json["curve"] = curve_json(tuning.curve);
+  json["batching_advice"] = to_json(tuning.batching_advice);
+  json["batching_outlook"] = outlook_json(tuning.batching_outlook);
+  json["replay"] = tuning.replay ? to_json(*tuning.replay) : Json();
   json["trials"] = tuning.trials;
   json["reused"] = tuning.reused;
   json["space"] = space_json(tuning);

@@ -1,6 +1,7 @@
 // Tuning: what a tuning run found, beside the untuned baseline and the machine's limit. The `tune` JSON contract.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,10 @@
 #include "cost/costs.h"
 #include "hw/machine.h"
 #include "measure/measurement.h"
+#include "tune/admission.h"
+#include "tune/batching.h"
 #include "tune/drift.h"
+#include "tune/replay.h"
 #include "tune/tuner.h"
 
 namespace ridge::tune {
@@ -16,15 +20,24 @@ namespace ridge::tune {
 struct Tuning {
   hw::Machine machine;
   Goal goal;
+  std::string shapes;                   // of the inputs at batch 1
   measure::Measurement baseline, best;  // from one interleaved trial
   Candidate candidate;                  // what `best` is
   Choice choice = Choice::kBaseline;
   Gain gain;                 // of the objective, best over baseline
   double noise_percent = 0;  // half-width of the interval of the baseline against itself, same number of slices
-  Drift drift;
+  Drift drift;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
+  Admission admission;  // what was searched, with the verdicts on its accuracy, and what was not, with reasons
+  double baseline_joules_per_row = 0, best_joules_per_row = 0;  // 0 = not measured
+  std::string energy;                                           // the counters, or why nothing was measured
   std::vector<Standing> pareto;
-  int trials = 0, reused = 0;        // measurements of the search; of them from the store
-  int candidates = 0, measured = 0;  // of the space
+  std::vector<Standing> points;                     // all that was measured
+  std::vector<BatchPoint> curve;                    // of the chosen layout over the batch
+  BatchingAdvice batching_advice;                   // what follows from it
+  std::optional<BatchingOutlook> batching_outlook;  // what the limits said before
+  std::optional<Replay> replay;                     // of a full search: what the quick one would have done
+  int trials = 0, reused = 0;                       // measurements of the search; of them from the store
+  int candidates = 0, measured = 0;                 // of the space
   std::vector<Skipped> skipped;
   bool interrupted = false;
   double seconds = 0;
@@ -46,6 +59,9 @@ Tuning summarise(const Subject& subject, const Goal& goal, const Search& search,
 
 // The largest batch that was measured and met the goal.
 int64_t verified_batch(const Search& search);
+
+// "input[1,3,224,224] mask[1,128]".
+std::string shapes_text(const plan::Plan& plan);
 
 // One plain sentence: what changed, what it gained, what limits it now.
 std::string conclusion(const Tuning& tuning);

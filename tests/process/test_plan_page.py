@@ -135,9 +135,9 @@ def test_an_estimate_stands_beside_the_bound(written, tmp_path):
             "estimate": {"engine": "engine 1.2", "calibrated_at": "2026", "threads": 2, "instances": 1, "between_ms": 0.1,
                          "notes": ["a note"], "kernels": [kernel]},
             "ledger": [{"model": "a.onnx", "batch": 1, "predicted_ms": 5, "measured_ms": 5.2, "at": "2026-11-21T17:00:00Z"}] * 2}
-    head, _, rest = path.read_text().partition('id="plan">')
+    head, _, rest = path.read_text().partition('id="data">')
     data = json.dumps(plan).replace("<", "\\u003c")
-    (tmp_path / "estimated.html").write_text(head + 'id="plan">' + data + rest[rest.index("</script>"):])
+    (tmp_path / "estimated.html").write_text(head + 'id="data">' + data + rest[rest.index("</script>"):])
     with browser.page(390) as (page, complaints):
         opened(page, tmp_path / "estimated.html")
         assert page.locator('.figures [data-member="estimate_ms"]').text_content() == "500 µs"

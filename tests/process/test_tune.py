@@ -151,6 +151,46 @@ def test_impossible_goal_is_answered_no_with_the_closest_candidate(environment, 
     assert not (tmp_path / "repo").exists()
 
 
+def test_compare_measures_the_stored_result_again(environment, identity, tmp_path):
+    result = tuned(environment, identity, "-o", tmp_path / "repo", *FAKE, "--seconds", "5")
+    again = tuned(environment, identity, *FAKE, "--compare", tmp_path / "repo" / "identity", "--tolerance", "40", "--seconds", "5")
+    assert again["candidate"] == result["candidate"]
+    assert again["regressed"] is False
+    assert {row["what"] for row in again["compared"]} >= {"gain over the untuned model", "throughput"}
+    # Runs twice as long per row: what batching gained is gone.
+    slower = [*FAKE[:2], "--engine-option", "latency_ms=1", "--engine-option", "latency_ms_per_row=6", "--max-batch", "4"]
+    done = tune(environment, identity, *slower, "--compare", tmp_path / "repo" / "identity" / "tuning.json", "--seconds", "5")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.strip().splitlines()[-1].startswith("Regressed: gain over the untuned model"), done.stdout
+    assert tune(environment, identity, *FAKE, "--compare", tmp_path / "absent.json").returncode == 3
+
+
+def test_a_full_search_measures_every_candidate_and_judges_the_quick_one(environment, identity):
+    result = tuned(environment, identity, *FAKE[:-2], "--max-batch", "2", "--threads", "2", "--search", "full", "--seconds", "60")
+    assert result["space"]["measured"] == result["replay"]["points"] == len(result["points"])
+    assert 0.5 < result["replay"]["quality"] <= 1
+    assert 0 < result["replay"]["measured"] <= result["replay"]["points"]
+
+
+def test_the_curve_over_the_batch_decides_how_requests_are_merged(environment, identity):
+    result = tuned(environment, identity, *FAKE, "--seconds", "6")
+    advice = result["batching_advice"]
+    assert advice["helps"] is True and advice["preferred"][-1] == 4
+    assert advice["fixed_ms"] == pytest.approx(6, abs=1.5) and advice["per_row_ms"] == pytest.approx(0.2, abs=0.3)
+    assert [point["batch"] for point in result["curve"]] == [1, 2, 4]
+    alone = tuned(environment, identity, *FAKE[:2], "--engine-option", "latency_ms_per_row=6", "--engine-option", "parallel=1",
+                  "--max-batch", "4", "--seconds", "6")
+    assert alone["batching_advice"]["helps"] is False, alone["batching_advice"]
+
+
+def test_energy_as_an_objective_needs_counters(environment, identity):
+    done = tune(environment, identity, *FAKE, "--objective", "energy", "--trials", "1")
+    if os.path.exists("/sys/class/powercap/intel-rapl:0/energy_uj"):
+        pytest.skip("this machine has energy counters")
+    assert done.returncode == 3
+    assert "no energy counter" in done.stderr
+
+
 def test_unusable_store_costs_one_warning(environment, identity, tmp_path):
     (tmp_path / "broken").write_text("not a database, but long enough to be read as a header of one, which it is not at all")
     done = tune(environment, identity, *FAKE, "--trials", "2", "--store", tmp_path / "broken")

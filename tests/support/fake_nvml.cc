@@ -1,94 +1,27 @@
 // A stand-in for NVIDIA's management library (libnvidia-ml.so.1) that plays the cards of a script, so that everything
 // that asks the library is tested on machines without a card. Loaded by RIDGE_NVML=<this file>; the script is the text
-// file that RIDGE_FAKE_NVML names:
-//
-//   # comment
-//   driver_version 580.95.05        of the system, before the first card
-//   cuda_version 13.0
-//   fail nvmlInit_v2 18             this function answers with that NVML code
-//   card                            begins a card; its lines follow, named as in src/gpu/card.h
-//   name NVIDIA H100 80GB HBM3
-//   fail nvmlDeviceGetTemperature 3
-//   fail * 15                       every question about this card: it is lost
-//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does
-//   process 4711 1073741824         pid and bytes
-//
-// What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
+// file that RIDGE_FAKE_NVML names.
+// How a script is written: scripted_cards.h; its `fail` lines give NVML codes, the system tells driver_version and
+// cuda_version. What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
 // 535 and 510 are missing, as in an older library.
+#include "scripted_cards.h"
+
 #include <cctype>
-#include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <map>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "gpu/nvml_abi.h"
 
+using namespace ridge;
 using namespace ridge::gpu::nvml;
+using fake::Part, fake::Script, fake::script_of, fake::says, fake::number_of;
 
 namespace {
 
-struct Part {  // the system, or a card
-  std::map<std::string, std::string> values;
-  std::map<std::string, int> failures;
-  std::map<std::string, int> hangs;  // [s]
-  std::vector<ProcessInfo> processes;
-};
-
-struct Script {
-  Part system;
-  std::vector<Part> cards;
-};
-
-void read_line(const std::string& line, Script& script) {
-  std::istringstream words(line);
-  std::string key, rest;
-  words >> key;
-  std::getline(words >> std::ws, rest);
-  if (key.empty() || key[0] == '#') return;
-  if (key == "card") return script.cards.emplace_back(), void();
-  Part& part = script.cards.empty() ? script.system : script.cards.back();
-  std::istringstream arguments(rest);
-  std::string function;
-  if (key == "fail") {
-    arguments >> function;
-    arguments >> part.failures[function];
-  } else if (key == "hang") {
-    arguments >> function;
-    arguments >> part.hangs[function];
-  } else if (key == "process") {
-    ProcessInfo process{0, kNoMemoryFigure, ~0U, ~0U};
-    arguments >> process.pid >> process.memory_bytes;
-    part.processes.push_back(process);
-  } else {
-    part.values[key] = rest;
-  }
-}
-
-Script& script() {
-  static Script read = [] {
-    Script made;
-    const char* path = std::getenv("RIDGE_FAKE_NVML");
-    std::ifstream lines(path ? path : "/dev/null");
-    for (std::string line; std::getline(lines, line);) read_line(line, made);
-    return made;
-  }();
-  return read;
-}
+Script& script() { return script_of("RIDGE_FAKE_NVML"); }
 
 Part& card(Device device) { return *reinterpret_cast<Part*>(device); }
 
-int outcome(const Part& part, const char* function) {
-  if (auto hang = part.hangs.find(function); hang != part.hangs.end())
-    std::this_thread::sleep_for(std::chrono::seconds(hang->second));
-  for (const char* name : {function, "*"})
-    if (auto failure = part.failures.find(name); failure != part.failures.end()) return failure->second;
-  return kSuccess;
-}
+int outcome(const Part& part, const char* function) { return fake::outcome(part, function, int{kSuccess}); }
 
 int text(const Part& part, const char* function, const char* key, char* buffer, unsigned size) {
   if (int code = outcome(part, function); code != kSuccess) return code;
@@ -102,11 +35,17 @@ int text(const Part& part, const char* function, const char* key, char* buffer, 
 template <typename T>
 int number(const Part& part, const char* function, const char* key, T* value) {
   if (int code = outcome(part, function); code != kSuccess) return code;
-  auto found = part.values.find(key);
-  if (found == part.values.end()) return kNotSupported;
-  std::string word = found->second == "true" ? "1" : found->second == "false" ? "0" : found->second;
-  *value = static_cast<T>(std::strtoull(word.c_str(), nullptr, 0));
+  if (!says(part, key)) return kNotSupported;
+  *value = static_cast<T>(number_of(part, key));
   return kSuccess;
+}
+
+// The real library writes eight digits of domain, in capitals.
+void write_bus_id(const std::string& address, PciInfo* pci) {
+  std::memset(pci, 0, sizeof *pci);
+  std::string full = "0000" + address;
+  for (size_t i = 0; i < full.size() && i + 1 < sizeof pci->bus_id; ++i)
+    pci->bus_id[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(full[i])));
 }
 
 const char* ecc_key(int type, int counter) {
@@ -173,9 +112,7 @@ EXPORT int nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
   char address[32] = "";
   int code = text(card(device), "nvmlDeviceGetPciInfo_v3", "pci_address", address, sizeof address);
   if (code != kSuccess) return code;
-  std::string full = "0000" + std::string(address);  // the real library writes eight digits of domain, in capitals
-  for (size_t i = 0; i < full.size() && i + 1 < sizeof pci->bus_id; ++i)
-    pci->bus_id[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(full[i])));
+  write_bus_id(address, pci);
   return kSuccess;
 }
 EXPORT int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
@@ -238,6 +175,33 @@ EXPORT int nvmlDeviceGetMaxClockInfo(Device device, int type, unsigned* value) {
   return number(card(device), "nvmlDeviceGetMaxClockInfo", key, value);
 }
 
+EXPORT int nvmlDeviceGetNvLinkState(Device device, unsigned link, int* up) {
+  const Part& part = card(device);
+  if (int code = outcome(part, "nvmlDeviceGetNvLinkState"); code != kSuccess) return code;
+  if (part.links.empty()) return kNotSupported;
+  auto found = part.links.find(link);
+  if (found == part.links.end()) return kInvalidArgument;
+  *up = found->second.up ? 1 : 0;
+  return kSuccess;
+}
+EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, PciInfo* pci) {
+  write_bus_id(card(device).links[link].remote, pci);
+  return outcome(card(device), "nvmlDeviceGetNvLinkRemotePciInfo_v2");
+}
+EXPORT int nvmlDeviceGetNvLinkErrorCounter(Device device, unsigned index, int counter, unsigned long long* count) {
+  const fake::Link& link = card(device).links[index];
+  *count = counter == kLinkReplay ? link.replays : counter == kLinkRecovery ? link.recoveries : link.crc_errors;
+  return outcome(card(device), "nvmlDeviceGetNvLinkErrorCounter");
+}
+EXPORT int nvmlDeviceGetFieldValues(Device device, int count, FieldValue* fields) {
+  for (int i = 0; i < count; ++i) {
+    fields[i].type = kUnsignedLongLong;
+    fields[i].value.ull = card(device).links[fields[i].scope].recoveries;
+    fields[i].result = fields[i].field == kFieldLinkRecoveries ? kSuccess : kNotSupported;
+  }
+  return outcome(card(device), "nvmlDeviceGetFieldValues");
+}
+
 #ifndef FAKE_NVML_OLD
 NUMBER(nvmlDeviceGetCurrentClocksEventReasons, unsigned long long, "slowdown_bits")
 EXPORT int nvmlDeviceGetRemappedRows(Device device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
@@ -270,7 +234,7 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* coun
   unsigned room = *count;
   *count = static_cast<unsigned>(part.processes.size());
   if (room < *count) return kInsufficientSize;
-  std::copy(part.processes.begin(), part.processes.end(), infos);
+  for (const fake::Process& process : part.processes) *infos++ = {process.pid, process.bytes, ~0U, ~0U};
   return kSuccess;
 }
 #endif

@@ -23,12 +23,14 @@ namespace {
 constexpr size_t kMostOutput = 16 << 20;
 constexpr auto kTimeToDie = std::chrono::milliseconds(500);
 
-// The child's side: a session of its own, so that what it starts can be killed with it; ends when the parent does.
+// The child's side: a session of its own, so that what it starts can be killed with it; ends when the parent does. What
+// a vendor's library prints must not get between the parent's results.
 [[noreturn]] void be_child(const std::function<int(int)>& body, int output) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  int nothing = open("/dev/null", O_RDONLY);
+  int nothing = open("/dev/null", O_RDWR);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  if (nothing >= 0) dup2(nothing, STDOUT_FILENO);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   _exit(body(output));

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
 #include "gpu/card.h"
 #include "hw/doctor/areas.h"
+#include "hw/doctor/card_checks.h"
+#include "hw/doctor/library_cards.h"
 #include "hw/doctor/nvidia_cards.h"
 #include "hw/doctor/pci_gpus.h"
 #include "hw/proc_text.h"
@@ -193,14 +196,24 @@ Findings judge_bus(const Facts& facts, const std::vector<PciGpu>& gpus) {
 Findings judge_gpus(const Facts& facts) {
   const Tree& tree = facts.tree;
   std::vector<PciGpu> gpus = pci_gpus(tree);
-  Findings findings = judge_bus(facts, gpus);
+  auto on_bus = [&](GpuVendor vendor) {
+    return std::any_of(gpus.begin(), gpus.end(), [&](const PciGpu& gpu) { return gpu.vendor == vendor; });
+  };
+  const bool nvidia = on_bus(GpuVendor::kNvidia);
+  NvidiaFindings of_nvidia = judge_nvidia_cards(tree, nvidia);
+  std::vector<CardFindings> cards = std::move(of_nvidia.of_cards);
+  Findings of_libraries = std::move(of_nvidia.of_system);
+  for (GpuVendor vendor : {GpuVendor::kAmd, GpuVendor::kIntel}) {
+    LibraryFindings told = judge_library_cards(tree, vendor, on_bus(vendor));
+    std::move(told.of_cards.begin(), told.of_cards.end(), std::back_inserter(cards));
+    std::move(told.of_library.begin(), told.of_library.end(), std::back_inserter(of_libraries));
+  }
+  Findings findings = one_per_matter(judge_bus(facts, gpus), std::move(cards));
   if (gpus.empty())
     findings.push_back(
         not_applicable(about(kArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),
                        "there is none of NVIDIA, AMD or Intel, or the bus is not visible in this container"));
-  bool nvidia =
-      std::any_of(gpus.begin(), gpus.end(), [](const PciGpu& gpu) { return gpu.vendor == GpuVendor::kNvidia; });
-  for (Finding& finding : judge_nvidia_cards(tree, nvidia)) findings.push_back(std::move(finding));
+  std::move(of_libraries.begin(), of_libraries.end(), std::back_inserter(findings));
   if (nvidia || tree.files.contains(entry::kNvidiaSmi) ||
       reason_at(tree, entry::kNvidiaSmi).find("did not end") != std::string::npos)
     findings.push_back(judge_nvidia_smi(tree));

@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gpu/card.h"
 #include "gpu/nvml_abi.h"
+#include "gpu/slowdown.h"
 #include "hw/doctor/pci_gpus.h"
 #include "hw/doctor/test_facts.h"
 
@@ -126,7 +128,7 @@ gpu::Card card() {
 }
 
 Findings judged_card(const gpu::Card& card, const std::string& environment = "") {
-  gpu::NvidiaSystem system;
+  gpu::CardSystem system;
   system.cards = {card};
   Facts facts = facts_of(environment.empty() ? "" : "=== tools/environment: " + environment + "\n");
   facts.tree.files[entry::kNvml] = dump_json(to_json(system));
@@ -183,6 +185,146 @@ TEST(NvidiaCard, LostCardIsOneFailure) {
   EXPECT_THAT(found(findings, "gpu.0.state"),
               AllOf(StartsWith("fail: nvmlDeviceGetName: GPU is lost"), HasSubstr("XID 79")));
   EXPECT_EQ(found(findings, "gpu.0.throttle"), "not found");
+}
+
+// Links 0 to 5; `down` and `faulty` are one of them, or -1.
+gpu::Card with_links(int down, int faulty, int64_t replays = 3) {
+  gpu::Card linked = card();
+  for (int i = 0; i < 6; ++i) {
+    gpu::PeerLink link;
+    link.index = i;
+    link.up = i != down;
+    link.remote = std::string("0000:9b:00.0");
+    link.replays = i == faulty ? replays : 0;
+    link.recoveries = int64_t{0};
+    link.crc_errors = int64_t{i == faulty ? 99 : 0};
+    linked.links.push_back(link);
+  }
+  linked.peer_links = int64_t{6};
+  return linked;
+}
+
+std::string judged_links(const std::vector<gpu::Card>& cards) {
+  gpu::CardSystem system;
+  system.cards = cards;
+  Facts facts = facts_of("");
+  facts.tree.files[entry::kNvml] = dump_json(to_json(system));
+  return found(judge_gpus(facts), "gpu.0.nvlink");
+}
+
+TEST(PeerLinks, DownLinksAndErrorsWarn) {
+  EXPECT_THAT(judged_links({with_links(-1, -1)}), StartsWith("ok: 6 of 6 up, to 1 other device"));
+  EXPECT_THAT(judged_links({with_links(2, -1)}), AllOf(StartsWith("warn: 5 of 6 up"), HasSubstr("down: 2")));
+  EXPECT_THAT(judged_links({with_links(2, -1), with_links(-1, -1)}), HasSubstr("another card of its kind has 6"));
+  EXPECT_THAT(judged_links({with_links(-1, 4)}),
+              AllOf(StartsWith("warn: 6 of 6 up"), HasSubstr("link 4: sent again 3 times"), HasSubstr("XID 74")));
+  EXPECT_THAT(judged_links({with_links(-1, 4, 0)}), StartsWith("ok: ")) << "99 checksum errors alone are no rate";
+}
+
+TEST(PeerLinks, CardWithoutABridgeIsNoFault) {
+  gpu::Card alone = with_links(-1, -1);
+  for (gpu::PeerLink& link : alone.links) link.up = false;
+  EXPECT_THAT(judged_links({alone}), StartsWith("not_applicable: 0 of 6 up"));
+  EXPECT_THAT(judged_links({alone, with_links(-1, -1)}), StartsWith("warn: 0 of 6 up"));
+  EXPECT_THAT(judged_links({card()}), StartsWith("not_applicable: it has none"));
+}
+
+// One of AMD's at 0000:18:00.0, known to the bus and to the library.
+gpu::Card amd_card() {
+  gpu::Card known;
+  known.name = std::string("AMD Instinct MI300X");
+  known.pci_address = std::string("0000:18:00.0");
+  known.memory_total_bytes = int64_t{192} << 30;
+  known.memory_used_bytes = int64_t{1} << 28;
+  known.temperature_c = int64_t{40};
+  known.slowdown_temperature_c = int64_t{100};
+  known.ecc_corrected = known.ecc_uncorrected = int64_t{0};
+  known.slowdown_bits = int64_t{0};
+  known.pcie_width = known.pcie_width_max = int64_t{16};
+  known.pcie_generation = known.pcie_generation_max = int64_t{5};
+  known.power_limit_mw = known.power_limit_default_mw = int64_t{750000};
+  known.performance_level = std::string("auto");
+  return known;
+}
+
+Findings judged_amd(const gpu::Card& known, const std::string& bus = device("0x1002", "uevent: DRIVER=amdgpu\n")) {
+  gpu::CardSystem system;
+  system.cards = {known};
+  Facts facts = facts_of(bus);
+  facts.tree.files[entry::kAmdCards] = dump_json(to_json(system));
+  return judge_gpus(facts);
+}
+
+size_t count_of(const Findings& findings, std::string_view id) {
+  return static_cast<size_t>(
+      std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.id == id; }));
+}
+
+TEST(LibraryCards, BusAndLibraryGiveOneFindingPerMatter) {
+  const std::string bus = device("0x1002",
+                                 "uevent: DRIVER=amdgpu\nmem_info_vram_total: 206158430208\n"
+                                 "mem_info_vram_used: 268435456\nras/umc_err_count: ue: 0 ce: 0\n"
+                                 "current_link_width: 8\nmax_link_width: 16\n"
+                                 "current_link_speed: 32.0 GT/s PCIe\nmax_link_speed: 32.0 GT/s PCIe\n");
+  Findings findings = judged_amd(amd_card(), bus);
+  for (const char* matter : {"state", "ecc", "link", "driver", "throttle", "use"})
+    EXPECT_EQ(count_of(findings, std::string("gpu.0000:18:00.0.") + matter), 1u) << matter;
+  EXPECT_THAT(found(findings, "gpu.0000:18:00.0.link"), StartsWith("warn: x8 at 32 GT/s")) << "the worse of both";
+  EXPECT_THAT(found(findings, "gpu.0000:18:00.0.state"), AllOf(StartsWith("ok: "), HasSubstr("40 °C")));
+}
+
+TEST(LibraryCards, EveryFaultHasItsFinding) {
+  gpu::Card bad = amd_card();
+  bad.slowdown_bits = static_cast<int64_t>(gpu::kHotSignal);
+  bad.ecc_uncorrected = int64_t{2};
+  bad.temperature_c = int64_t{97};
+  bad.memory_used_bytes = int64_t{100} << 30;
+  bad.power_limit_mw = int64_t{400000};
+  bad.performance_level = std::string("low");
+  Findings findings = judged_amd(bad);
+  const std::string id = "gpu.0000:18:00.0.";
+  EXPECT_THAT(found(findings, id + "throttle"), StartsWith("fail: hot signal"));
+  EXPECT_THAT(found(findings, id + "ecc"), AllOf(StartsWith("fail: "), HasSubstr("rocm-smi --gpureset -d 0")));
+  EXPECT_THAT(found(findings, id + "state"), AllOf(StartsWith("warn: "), HasSubstr("critical 100 °C")));
+  EXPECT_THAT(found(findings, id + "use"), StartsWith("warn: 100 GiB of 192 GiB"));
+  EXPECT_THAT(found(findings, id + "power_limit"), HasSubstr("--setpoweroverdrive 750"));
+  EXPECT_THAT(found(findings, id + "level"), StartsWith("warn: low"));
+}
+
+TEST(LibraryCards, LostCardAndMissingPermissionAreSaid) {
+  gpu::Card lost = amd_card();
+  lost.failure = "rsmi_dev_temp_metric_get: file error (ROCm SMI status 3)";
+  EXPECT_THAT(found(judged_amd(lost), "gpu.0000:18:00.0.state"), StartsWith("fail: rsmi_dev_temp_metric_get"));
+  gpu::Card closed = amd_card();
+  const Error denied{Code::kUnavailable, "no permission: add the user to the groups render and video"};
+  closed.temperature_c = closed.memory_used_bytes = denied;
+  EXPECT_THAT(found(judged_amd(closed), "gpu.0000:18:00.0.state"),
+              AllOf(StartsWith("warn: no permission"), HasSubstr("/dev/dri")));
+}
+
+TEST(LibraryCards, MissingLibraryIsNoFaultAndARefusingOneIs) {
+  const std::string bus = device("0x1002", "uevent: DRIVER=amdgpu\n");
+  EXPECT_EQ(found(judge_gpus(facts_of(bus)), "gpu.amd.library"), "not found") << "an older recording";
+  EXPECT_THAT(
+      judged(bus + "=== missing/tools/amd_cards: open library librocm_smi64.so.7: no such file\n", "gpu.amd.library"),
+      StartsWith("not_applicable: open library"));
+  EXPECT_THAT(judged(bus + "=== missing/tools/amd_cards: rsmi_init: could not be initialised\n", "gpu.amd.library"),
+              AllOf(StartsWith("warn: rsmi_init"), HasSubstr("/dev/kfd")));
+  EXPECT_THAT(
+      judged(bus + "=== missing/tools/amd_cards: AMD's management library did not end within 5 s\n", "gpu.amd.library"),
+      StartsWith("fail: "));
+  EXPECT_EQ(judged("=== missing/tools/intel_cards: there is no card of Intel\n", "gpu.intel.library"), "not found");
+}
+
+TEST(LibraryCards, HealthOfIntelsMemoryIsJudged) {
+  gpu::Card worn = amd_card();
+  worn.memory_health = std::string("replace");
+  gpu::CardSystem system;
+  system.cards = {worn};
+  Facts facts = facts_of("");
+  facts.tree.files[entry::kIntelCards] = dump_json(to_json(system));
+  EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.ecc"),
+              AllOf(StartsWith("fail: "), HasSubstr("health replace")));
 }
 
 TEST(NvidiaCard, HiddenCardsFail) {

@@ -2,10 +2,16 @@
 #pragma once
 
 #include "hw/doctor/areas.h"
+#include "hw/doctor/card_checks.h"
 
 namespace ridge::hw::doctor {
 
+struct NvidiaFindings {
+  Findings of_system;  // the library itself, and what CUDA may see
+  std::vector<CardFindings> of_cards;
+};
+
 // `on_bus`: an NVIDIA card is on the PCI bus, so that a missing library is a fault and not just another machine.
-Findings judge_nvidia_cards(const Tree& tree, bool on_bus);
+NvidiaFindings judge_nvidia_cards(const Tree& tree, bool on_bus);
 
 }  // namespace ridge::hw::doctor

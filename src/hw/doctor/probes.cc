@@ -15,6 +15,8 @@
 
 #include "base/dynlib.h"
 #include "base/file.h"
+#include "gpu/amd_smi.h"
+#include "gpu/level_zero.h"
 #include "gpu/nvml.h"
 #include "hw/doctor/bounded.h"
 #include "hw/doctor/clocks.h"
@@ -91,6 +93,16 @@ Result<std::string> memory_modules() {
 
 Result<std::string> nvml() {
   RIDGE_ASSIGN(gpu::Nvml library, gpu::Nvml::open());
+  return dump_json(to_json(library.system()));
+}
+
+Result<std::string> amd_cards() {
+  RIDGE_ASSIGN(gpu::CardSystem system, gpu::amd_cards());
+  return dump_json(to_json(system));
+}
+
+Result<std::string> level_zero() {
+  RIDGE_ASSIGN(gpu::LevelZero library, gpu::LevelZero::open());
   return dump_json(to_json(library.system()));
 }
 
@@ -212,6 +224,19 @@ Ask libraries_if_needed(Nanoseconds limit) {
   };
 }
 
+// Nor are their management libraries, unless the environment names one.
+Ask library_of(GpuVendor vendor, Nanoseconds limit) {
+  const bool amd = vendor == GpuVendor::kAmd;
+  return [amd, vendor, limit](const Tree& read) -> Result<std::string> {
+    const std::string named =
+        amd ? variable("RIDGE_ROCM_SMI") + variable("RIDGE_AMD_SMI") : variable("RIDGE_LEVEL_ZERO");
+    if (!has_vendor(read, vendor) && named.empty())
+      return Error{Code::kNotFound, fmt::format("there is no card of {}", vendor_name(vendor))};
+    const std::string what = fmt::format("{}'s management library", vendor_name(vendor));
+    return in_child(what, limit, amd ? amd_cards : level_zero)(read);
+  };
+}
+
 }  // namespace
 
 std::vector<Probe> probes_of(const GatherOptions& options) {
@@ -227,6 +252,8 @@ std::vector<Probe> probes_of(const GatherOptions& options) {
        entry::kNvml,
        "NVIDIA's library",
        in_child("NVIDIA's management library", limit, nvml)},
+      {{"gpu"}, entry::kAmdCards, "AMD's library", library_of(GpuVendor::kAmd, limit)},
+      {{"gpu"}, entry::kIntelCards, "Intel's library", library_of(GpuVendor::kIntel, limit)},
       {{"gpu"},
        entry::kNvidiaSmi,
        "nvidia-smi",

@@ -27,8 +27,7 @@ Stack stack_of(const Tree& tree) {
   Stack stack;
   stack.installed = installed_of(tree);
   Result<Json> json = json_at(tree, entry::kNvml);
-  Result<gpu::NvidiaSystem> system =
-      json ? gpu::nvidia_system_from_json(*json) : Result<gpu::NvidiaSystem>(json.error());
+  Result<gpu::CardSystem> system = json ? gpu::card_system_from_json(*json) : Result<gpu::CardSystem>(json.error());
   if (system && system->driver_version) {
     stack.driver = parse_version(*system->driver_version);
     stack.driver_origin = "NVML";

@@ -160,7 +160,7 @@ TEST(Versions, OnnxRuntimeNeedsItsCudaAndCudnn) {
 }
 
 TEST(Versions, CardOlderThanTheCudaFails) {
-  gpu::NvidiaSystem system;
+  gpu::CardSystem system;
   system.driver_version = std::string("580.95.05");
   system.cards.emplace_back().compute_capability = std::string("7.0");
   Facts facts = facts_of(installed({"/u/libcudart.so.13.0.48"}));

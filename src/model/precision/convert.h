@@ -1,8 +1,9 @@
 // FP32 → FP16 or BF16: nodes compute in 16 bits, with Casts where they meet what stays in FP32.
 //
 // Replaces `out_file` only when all is written (large weights go to `out_file` + ".data"); the result passes ONNX's checker.
-// Names of nodes and tensors stay. A node stays in FP32 if it is named in the options, if its operator (at the model's opset)
-// has no 16-bit form, or if a weight does not fit the range of FP16; each such reason is a note.
+// BatchNormalization is folded into the convolution before it; all other nodes, and the tensors, keep their names. A node stays
+// in FP32 if it is named in the options, if its operator (at the model's opset) has no 16-bit form, or if a weight does not fit
+// the range of 16 bits; each such reason is a note.
 // Ranges: IEEE 754-2008 table 3.5 (binary16: largest 65504, least subnormal 2⁻²⁴); BF16 has FP32's exponent.
 #pragma once
 

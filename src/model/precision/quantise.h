@@ -62,7 +62,7 @@ Result<PassReport> quantise_dynamic(const std::string& model_file, const Quantis
                                     const std::string& out_file);
 
 // Weights of MatMul (and Gemm) in `bits` (4 or 8) with a scale for each `block_size` values along the inner dimension (a power
-// of two, at least 16); activations and arithmetic stay in floating point.
+// of two, 16 to 256); activations and arithmetic stay in floating point.
 Result<PassReport> quantise_weights(const std::string& model_file, int bits, int64_t block_size,
                                     const QuantiseOptions& options, const std::string& out_file);
 

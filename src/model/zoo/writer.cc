@@ -9,8 +9,8 @@
 
 #include "base/tensor.h"
 #include "model/onnx_types.h"
+#include "model/replacement_file.h"
 #include "model/zoo/random.h"
-#include "model/zoo/replacement_file.h"
 
 namespace ridge::model::zoo {
 namespace {

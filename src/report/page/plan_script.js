@@ -1,9 +1,8 @@
-// Draws the plan that lies in the element "plan". Text from outside reaches the page by textContent only. Numbers keep their
-// value in data-value beside what is shown; nothing is computed but shares for the size of a dot.
+// Draws the plan that lies in the element "data". Numbers keep their value in data-value beside what is shown; nothing is
+// computed but shares for the size of a dot.
 'use strict';
 (() => {
-const plan = JSON.parse(document.getElementById('plan').textContent);
-const chinese = document.documentElement.lang.startsWith('zh');
+const plan = JSON.parse(document.getElementById('data').textContent);
 
 const kChinese = {
   'what it costs, and the least time this device needs': '模型的开销,以及该设备所需的最短时间',
@@ -34,57 +33,9 @@ const kChinese = {
   'idle factor': '空闲系数', 'pue': 'PUE', 'electricity': '电价', 'years': '折旧年限', 'staff share': '人员占比', 'rented share': '租用时间占比',
   'price': '价格', 'hour': '每小时价格',
 };
-const say = text => (chinese && kChinese[text]) || text;
-
-// ---------------------------------------------------------------- numbers as people read them (base/units.h)
-const digits = value => {
-  if (value === 0) return '0';
-  const size = Math.floor(Math.log10(Math.abs(value)));
-  return value.toFixed(Math.max(0, 2 - size));
-};
-const scaled = (value, unit, base, prefixes) => {
-  let step = 0;
-  while (Math.abs(value) >= base && step + 1 < prefixes.length) { value /= base; ++step; }
-  return digits(value) + ' ' + prefixes[step] + unit;
-};
-const decimal = unit => value => scaled(value, unit, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E']).trim();
-const bytes = value => scaled(value, 'B', 1024, ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi']);
-const milliseconds = value =>
-  value >= 1000 ? digits(value / 1000) + ' s' : value >= 1 ? digits(value) + ' ms'
-  : value >= 1e-3 ? digits(value * 1e3) + ' µs' : digits(value * 1e6) + ' ns';
-const flops = decimal('FLOP'), rate = decimal('FLOP/s'), count = decimal(''), bandwidth = decimal('B/s');
-const intensity = value => digits(value) + ' FLOP/byte';
-const plusMinus = value => '± ' + digits(value) + ' %';
-const rowsPerSecond = value => Number(value.toPrecision(4)) + ' ' + say('rows/s');
-
-// ---------------------------------------------------------------- elements
-const make = (tag, text, attributes = {}, ...children) => {
-  const element = document.createElement(tag);
-  if (text !== null && text !== undefined) element.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-};
-const page = document.getElementById('page');
-const section = (id, title, ...children) => make('section', null, {id}, make('h2', say(title)), ...children);
-const quiet = text => make('p', say(text), {class: 'quiet'});
-// A number that keeps its value and the member of the JSON it comes from.
-const number = (tag, value, show, member, attributes = {}) =>
-  make(tag, value === null || value === undefined ? '-' : show(value),
-       value === null || value === undefined ? attributes : {...attributes, 'data-member': member, 'data-value': value});
-const table = (head, rows) => {
-  const line = (cells, tag) => {
-    const row = make('tr');
-    for (const cell of cells)
-      row.append(cell instanceof Element ? cell : make(tag, cell));
-    return row;
-  };
-  return make('div', null, {class: 'scroll'},
-              make('table', null, {}, make('thead', null, {}, line(head.map(name =>
-                name.startsWith('#') ? make('th', say(name.slice(1)), {class: 'number'}) : say(name)), 'th')),
-              make('tbody', null, {}, ...rows.map(row => line(row, 'td')))));
-};
-const originCell = origin => make('td', say(origin), {class: 'origin'});
+ridge.translate(kChinese);
+const {say, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, plusMinus, rowsPerSecond, percent, dollars, make,
+       section, quiet, number, figure, table, originCell, properties, faded, canvas, draw, axis, plain, decades} = ridge;
 
 // ---------------------------------------------------------------- parts
 const throughput = plan.bound_ms > 0 ? 1000 * plan.batch / plan.bound_ms : 0;
@@ -100,9 +51,6 @@ function header() {
 }
 
 function figures() {
-  const figure = (name, value, show, member, note) =>
-    make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', value, show, member),
-         make('span', note, {class: 'quiet'}));
   const cards = [figure('bound', plan.bound_ms, milliseconds, 'bound_ms', `${say('limited by')} ${say(plan.limiter)}`)];
   if (plan.estimate_ms)
     cards.push(figure('estimate', plan.estimate_ms, milliseconds, 'estimate_ms', plusMinus(plan.estimate_error_percent)));
@@ -135,31 +83,6 @@ function summary() {
 
 const running = plan.layers.filter(layer => layer.runs !== false);
 const summed = running.reduce((sum, layer) => sum + layer.bound_ms, 0);
-
-const colours = () => {
-  const style = getComputedStyle(document.documentElement);
-  const of = name => style.getPropertyValue('--' + name).trim();
-  return {text: of('text'), quiet: of('quiet'), line: of('line'), compute: of('compute'), memory: of('memory'),
-          other: of('other'), accent: of('accent'), panel: of('panel')};
-};
-const faded = colour => colour + 'b0';
-const drawings = [];  // functions that make a Chart from the colours of the moment
-const canvas = (id, low) => {
-  const element = make('canvas', null, {id, role: 'img'});
-  return [element, make('div', null, {class: low ? 'chart low' : 'chart'}, element)];
-};
-const draw = (element, configure) => drawings.push(c => new Chart(element, configure(c)));
-
-const axis = (c, title, extra = {}) => ({
-  title: {display: true, text: say(title), color: c.quiet}, grid: {color: c.line}, ticks: {color: c.quiet}, ...extra,
-  ...(extra.ticks ? {ticks: {color: c.quiet, ...extra.ticks}} : {}),
-});
-const plain = (c, scales, tooltip, legend = true) => ({
-  responsive: true, maintainAspectRatio: false, animation: false, parsing: false, normalized: true, scales,
-  plugins: {legend: {display: legend, labels: {color: c.text, boxWidth: 14}}, tooltip},
-});
-// Of a logarithmic axis only the powers of ten.
-const decades = show => ({callback: value => Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6) ? show(value) : ''});
 
 // The executed kernels that kept their layer's name.
 const kernels = new Map(plan.estimate ? plan.estimate.kernels.map(kernel => [kernel.name, kernel]) : []);
@@ -314,15 +237,6 @@ function predictions() {
                  make('details', null, {}, make('summary', String(ledger.length)), table(['', '#batch', '#predicted', '#measured', ''], rows)));
 }
 
-// Rows of [name, value, how it is shown, member, origin, source], without those that have no value.
-function properties(id, title, rows, ...more) {
-  const body = rows.filter(([, value]) => value !== null && value !== undefined).map(([name, value, show, member, origin, source]) =>
-    [say(name), number('td', value, show, member, {class: 'number'}), originCell(origin), source || '']);
-  return section(id, title, table(['figure', '#value', 'origin', 'source'], body), ...more);
-}
-const percent = value => digits(100 * value) + ' %';
-const dollars = value => Number(value.toPrecision(4)) + ' $';
-
 // Parts of an object that are bytes, by their names.
 const parts = (object, prefix, names) => names.filter(name => typeof object[name] === 'number').map(name =>
   [name.replaceAll('_', ' '), object[name], bytes, `${prefix}.${name}`, 'derived']);
@@ -406,21 +320,8 @@ function notes() {
   return section('notes', 'Notes', make('ul', null, {}, ...plan.notes.map(note => make('li', note))));
 }
 
-const there = parts => parts.filter(part => part);
-page.append(...there([
+ridge.show([
   ...header(), figures(), roofline(), memory(), curve(), summary(), estimate(), predictions(), inferenceMemory(), training(),
   load(), cost(), layers(), notes(),
-]));
-
-let charts = [];
-const redraw = () => {
-  for (const chart of charts) chart.destroy();
-  const c = colours();
-  charts = drawings.map(drawing => drawing(c));
-};
-redraw();
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-addEventListener('beforeprint', () => { redraw(); for (const chart of charts) chart.resize(); });
-addEventListener('afterprint', () => { redraw(); });
-document.documentElement.dataset.ready = 'yes';
+]);
 })();

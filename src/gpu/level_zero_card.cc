@@ -1,0 +1,302 @@
+#include "gpu/level_zero_card.h"
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "gpu/pcie.h"
+#include "gpu/slowdown.h"
+
+namespace ridge::gpu::level_zero {
+namespace {
+
+constexpr uint64_t kMemoryErrorCategories[] = {kComputeErrors, kNonComputeErrors, kCacheErrors};
+
+// The library itself has no words for its codes; these are those of its specification, shortened.
+const char* words_of(uint32_t code) {
+  switch (code) {
+    case kDeviceLost: return "the card is lost";
+    case kRequiresReset: return "the card needs a reset";
+    case kSurvivabilityMode: return "the card's firmware is broken, it only waits to be repaired";
+    case kNoPermission: return "no permission: add the user to the groups render and video";
+    case kNotAvailable: return "not available now";
+    case kDependencyUnavailable: return "a library or driver that it needs is missing";
+    case kUninitialized: return "not started: there is no driver that it knows";
+    case kUnsupportedVersion: return "the driver is of another version";
+    case kUnsupportedFeature: return "not supported";
+    case kFunctionNotFound: return "the Level Zero loader is too old for this question";
+    default: return "error";
+  }
+}
+
+// The domain that stands for the whole card.
+Handle power_domain(const Library& library, CardReader& reader, Handle device, Error& error) {
+  std::vector<Handle> domains = reader.list(error, RIDGE_ZES(zesDeviceEnumPowerDomains), device);
+  for (Handle domain : domains) {
+    PowerProperties properties{};
+    if (reader.ask(error, RIDGE_ZES(zesPowerGetProperties), domain, &properties) && !properties.on_subdevice)
+      return domain;
+  }
+  return domains.empty() ? nullptr : domains.front();
+}
+
+Handle engine_group(const Library& library, CardReader& reader, Handle device, Error& error) {
+  Handle compute = nullptr;
+  for (Handle group : reader.list(error, RIDGE_ZES(zesDeviceEnumEngineGroups), device)) {
+    EngineProperties properties{};
+    if (!reader.ask(error, RIDGE_ZES(zesEngineGetProperties), group, &properties) || properties.on_subdevice) continue;
+    if (properties.type == kAllEngines) return group;
+    if (properties.type == kAllComputeEngines) compute = group;
+  }
+  return compute;
+}
+
+void read_growth(const Look& before, const Look& now, Card& card) {
+  const Error standing{Code::kUnavailable, "the counter did not move between two looks"};
+  card.energy_mj = card.power_mw = now.power_error;
+  if (now.power_told) card.energy_mj = static_cast<int64_t>(now.energy.energy_uj / 1000);
+  if (now.power_told && before.power_told) {
+    auto time_us = static_cast<double>(now.energy.timestamp_us - before.energy.timestamp_us);
+    auto energy_uj = static_cast<double>(now.energy.energy_uj - before.energy.energy_uj);
+    card.power_mw = time_us > 0 ? Reading<int64_t>(std::llround(energy_uj / time_us * 1000)) : standing;
+  }
+  card.utilization_percent = now.use_error;
+  if (now.use_told && before.use_told) {
+    auto time = static_cast<double>(now.engines.timestamp - before.engines.timestamp);
+    auto active = static_cast<double>(now.engines.active - before.engines.active);
+    card.utilization_percent =
+        time > 0 ? Reading<int64_t>(std::min<int64_t>(100, std::llround(active / time * 100))) : standing;
+  }
+}
+
+std::string uuid_text(const uint8_t (&bytes)[16]) {
+  std::string text;
+  for (uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  for (size_t dash : {8, 13, 18, 23}) text.insert(dash, "-");
+  return text;
+}
+
+void read_identity(const Library& library, CardReader& reader, Handle device, Card& card) {
+  Error error;
+  DeviceProperties properties{};
+  if (reader.ask(error, RIDGE_ZES(zesDeviceGetProperties), device, &properties)) {
+    std::string name = text_of(properties.core.name);
+    card.name = name.empty() ? text_of(properties.model) : name;
+    card.uuid = uuid_text(properties.core.uuid);
+  } else {
+    card.name = card.uuid = error;
+  }
+  PciProperties pci{};
+  if (reader.ask(error, RIDGE_ZES(zesDevicePciGetProperties), device, &pci))
+    card.pci_address = pci_address(pci.address.domain, pci.address.bus, pci.address.device, pci.address.function);
+  else
+    card.pci_address = error;
+  DeviceState state{};
+  if (!reader.ask(error, RIDGE_ZES(zesDeviceGetState), device, &state)) return;
+  if ((state.reset_reasons & kWedged) != 0) reader.fail("zesDeviceGetState: the card hangs and needs a reset");
+  card.row_remap_pending = (state.reset_reasons & kRepair) != 0;
+}
+
+// Sums over the memories on the card; their health is that of the worst.
+void read_memory(const Library& library, CardReader& reader, Handle device, Card& card) {
+  Error error;
+  int64_t total = 0, free = 0;
+  uint32_t worst = kHealthUnknown;
+  for (Handle memory : reader.list(error, RIDGE_ZES(zesDeviceEnumMemoryModules), device)) {
+    MemoryProperties properties{};
+    MemoryState state{};
+    bool told = reader.ask(error, RIDGE_ZES(zesMemoryGetProperties), memory, &properties) &&
+                properties.location == kOnDevice && reader.ask(error, RIDGE_ZES(zesMemoryGetState), memory, &state);
+    if (!told) continue;
+    total += static_cast<int64_t>(state.size_bytes);
+    free += static_cast<int64_t>(state.free_bytes);
+    worst = std::max(worst, state.health);
+  }
+  if (total == 0 && error.message.empty()) error = {Code::kUnsupported, "this card has no memory of its own"};
+  card.memory_total_bytes = total > 0 ? Reading<int64_t>(total) : Reading<int64_t>(error);
+  card.memory_used_bytes = total > 0 ? Reading<int64_t>(total - free) : Reading<int64_t>(error);
+  constexpr const char* kHealth[] = {"", "ok", "degraded", "critical", "replace"};
+  if (worst == kHealthUnknown || worst >= std::size(kHealth))
+    card.memory_health = Error{Code::kUnsupported, "the card does not tell the health of its memory"};
+  else
+    card.memory_health = std::string(kHealth[worst]);
+}
+
+void read_errors(const Library& library, CardReader& reader, Handle device, Card& card) {
+  Error error;
+  EccProperties ecc{};
+  if (reader.ask(error, RIDGE_ZES(zesDeviceGetEccState), device, &ecc) && ecc.current != kEccUnavailable)
+    card.ecc = ecc.current == kEccEnabled;
+  else
+    card.ecc = error.message.empty() ? Error{Code::kUnsupported, "this card has no ECC"} : error;
+  card.ecc_corrected = card.ecc_uncorrected = Error{Code::kUnsupported, "this card counts no errors"};
+  for (Handle errors : reader.list(error, RIDGE_ZES(zesDeviceEnumRasErrorSets), device)) {
+    RasProperties properties{};
+    RasState state{};
+    if (!reader.ask(error, RIDGE_ZES(zesRasGetProperties), errors, &properties)) continue;
+    Reading<int64_t>& count = properties.type == kCorrectable ? card.ecc_corrected : card.ecc_uncorrected;
+    if (!reader.ask(error, RIDGE_ZES(zesRasGetState), errors, uint8_t{0}, &state)) {
+      if (!count) count = error;
+      continue;
+    }
+    int64_t sum = count ? *count : 0;
+    for (uint64_t category : kMemoryErrorCategories) sum += static_cast<int64_t>(state.category[category]);
+    count = sum;
+  }
+  card.ecc_corrected_ever = card.ecc_uncorrected_ever = Error{Code::kUnsupported, "Level Zero keeps no such count"};
+}
+
+Reading<int64_t> known(int64_t value, const char* what) {
+  if (value > 0) return value;
+  return Error{Code::kUnsupported, fmt::format("the card does not tell its {}", what)};
+}
+
+void read_link(const Library& library, CardReader& reader, Handle device, Card& card) {
+  Error error;
+  PciProperties pci{};
+  card.pcie_generation_max = card.pcie_width_max = Error{Code::kUnavailable, "the card does not tell its link"};
+  if (reader.ask(error, RIDGE_ZES(zesDevicePciGetProperties), device, &pci)) {
+    card.pcie_generation_max = known(pci.most.generation, "highest PCIe generation");
+    card.pcie_width_max = known(pci.most.lanes, "highest number of lanes");
+  }
+  PciState state{};
+  if (reader.ask(error, RIDGE_ZES(zesDevicePciGetState), device, &state)) {
+    card.pcie_generation = known(state.now.generation, "PCIe generation");
+    card.pcie_width = known(state.now.lanes, "number of lanes");
+  } else {
+    card.pcie_generation = card.pcie_width = error;
+  }
+  PciStatistics statistics{};
+  if (!reader.ask(error, RIDGE_ZES(zesDevicePciGetStats), device, &statistics))
+    card.pcie_replays = error;
+  else if (pci.has_replays)
+    card.pcie_replays = static_cast<int64_t>(statistics.replays);
+  else
+    card.pcie_replays = Error{Code::kUnsupported, "the card does not count replays"};
+}
+
+void read_temperature(const Library& library, CardReader& reader, Handle device, Card& card) {
+  Error error;
+  double hottest = 0, most = 0;
+  for (Handle sensor : reader.list(error, RIDGE_ZES(zesDeviceEnumTemperatureSensors), device)) {
+    TemperatureProperties properties{};
+    double celsius = 0;
+    if (!reader.ask(error, RIDGE_ZES(zesTemperatureGetProperties), sensor, &properties)) continue;
+    if (properties.type != kWholeCard && properties.type != kChip) continue;
+    if (!reader.ask(error, RIDGE_ZES(zesTemperatureGetState), sensor, &celsius)) continue;
+    if (celsius < hottest) continue;
+    hottest = celsius;
+    most = properties.most_c;
+  }
+  card.temperature_c = hottest > 0 ? Reading<int64_t>(std::llround(hottest)) : Reading<int64_t>(error);
+  card.slowdown_temperature_c = known(std::llround(most), "highest temperature");
+}
+
+// The lasting limit: by the list of newer drivers, else by the older function.
+Reading<int64_t> sustained_limit(const Library& library, CardReader& reader, Handle domain) {
+  Error error;
+  uint32_t count = 0;
+  if (reader.ask(error, RIDGE_ZES(zesPowerGetLimitsExt), domain, &count, static_cast<PowerLimit*>(nullptr))) {
+    std::vector<PowerLimit> limits(count);
+    if (reader.ask(error, RIDGE_ZES(zesPowerGetLimitsExt), domain, &count, limits.data()))
+      for (const PowerLimit& limit : limits)
+        if (limit.level == kSustained && limit.unit == kMilliwatt && limit.limit > 0) return int64_t{limit.limit};
+  }
+  SustainedLimit sustained{};
+  BurstLimit burst{};
+  PeakLimit peak{};
+  if (!reader.ask(error, RIDGE_ZES(zesPowerGetLimits), domain, &sustained, &burst, &peak)) return error;
+  return known(sustained.power_mw, "power limit");
+}
+
+void read_power_limits(const Library& library, CardReader& reader, Handle device, Card& card) {
+  Error error;
+  Handle domain = power_domain(library, reader, device, error);
+  PowerProperties properties{};
+  if (domain == nullptr || !reader.ask(error, RIDGE_ZES(zesPowerGetProperties), domain, &properties)) {
+    card.power_limit_mw = card.power_limit_default_mw = card.power_limit_min_mw = card.power_limit_max_mw = error;
+    return;
+  }
+  card.power_limit_mw = sustained_limit(library, reader, domain);
+  card.power_limit_default_mw = known(properties.default_mw, "default power limit");
+  card.power_limit_min_mw = known(properties.least_mw, "lowest power limit");
+  card.power_limit_max_mw = known(properties.most_mw, "highest power limit");
+}
+
+// Of several tiles the fastest clock, and every reason.
+void read_clocks(const Library& library, CardReader& reader, Handle device, Card& card) {
+  Error error;
+  card.sm_clock_mhz = card.sm_clock_max_mhz = card.memory_clock_mhz = card.memory_clock_max_mhz =
+      Error{Code::kUnsupported, "the card does not tell this clock"};
+  std::optional<uint32_t> reasons;
+  for (Handle clock : reader.list(error, RIDGE_ZES(zesDeviceEnumFrequencyDomains), device)) {
+    FrequencyProperties properties{};
+    FrequencyState state{};
+    if (!reader.ask(error, RIDGE_ZES(zesFrequencyGetProperties), clock, &properties)) continue;
+    if (properties.type != kChipClock && properties.type != kMemoryClock) continue;
+    if (!reader.ask(error, RIDGE_ZES(zesFrequencyGetState), clock, &state)) continue;
+    bool chip = properties.type == kChipClock;
+    Reading<int64_t>& now = chip ? card.sm_clock_mhz : card.memory_clock_mhz;
+    Reading<int64_t>& most = chip ? card.sm_clock_max_mhz : card.memory_clock_max_mhz;
+    if (state.actual_mhz >= 0) now = std::max(now ? *now : 0, int64_t{std::llround(state.actual_mhz)});
+    if (properties.most_mhz > 0) most = std::max(most ? *most : 0, int64_t{std::llround(properties.most_mhz)});
+    if (chip) reasons = reasons.value_or(0) | state.throttle_reasons;
+  }
+  if (reasons)
+    card.slowdown_bits = static_cast<int64_t>(slowdown_of_level_zero(*reasons));
+  else
+    card.slowdown_bits = error;
+}
+
+void read_processes(const Library& library, CardReader& reader, Handle device, Card& card) {
+  Error error;
+  uint32_t count = 0;
+  auto* none = static_cast<ProcessState*>(nullptr);
+  if (!reader.ask(error, RIDGE_ZES(zesDeviceProcessesGetState), device, &count, none) || count == 0) return;
+  std::vector<ProcessState> processes(count += 16);  // room for those that start meanwhile
+  if (!reader.ask(error, RIDGE_ZES(zesDeviceProcessesGetState), device, &count, processes.data())) return;
+  processes.resize(std::min<size_t>(count, processes.size()));
+  for (const ProcessState& process : processes)
+    card.processes.push_back({process.pid, static_cast<int64_t>(process.memory_bytes)});
+}
+
+}  // namespace
+
+Error error_of(const char* function, uint32_t code) {
+  bool unsupported = code == kUnsupportedFeature || code == kFunctionNotFound;
+  return {unsupported ? Code::kUnsupported : Code::kUnavailable,
+          fmt::format("{}: {} (Level Zero result {:#x})", function, words_of(code), code)};
+}
+
+Look look(const Library& library, CardReader& reader, Handle device) {
+  Look result;
+  if (Handle domain = power_domain(library, reader, device, result.power_error))
+    result.power_told = reader.ask(result.power_error, RIDGE_ZES(zesPowerGetEnergyCounter), domain, &result.energy);
+  if (Handle group = engine_group(library, reader, device, result.use_error))
+    result.use_told = reader.ask(result.use_error, RIDGE_ZES(zesEngineGetActivity), group, &result.engines);
+  return result;
+}
+
+Card read_card(const Library& library, size_t index, const Look& before) {
+  Card card;
+  card.index = static_cast<int>(index);
+  const Handle device = library.devices[index];
+  CardReader reader;
+  const Error foreign{Code::kUnsupported, "Level Zero has no such notion"};
+  card.compute_capability = card.performance_level = card.partition = foreign;
+  card.persistence = card.mig = card.row_remap_pending = card.row_remap_failed = foreign;
+  card.compute_mode = card.performance_state = card.mig_instances = card.peer_links = card.rows_remapped = foreign;
+  read_identity(library, reader, device, card);
+  read_memory(library, reader, device, card);
+  read_errors(library, reader, device, card);
+  read_link(library, reader, device, card);
+  read_temperature(library, reader, device, card);
+  read_power_limits(library, reader, device, card);
+  read_clocks(library, reader, device, card);
+  read_processes(library, reader, device, card);
+  read_growth(before, look(library, reader, device), card);
+  card.failure = reader.failure();
+  return card;
+}
+
+}  // namespace ridge::gpu::level_zero

@@ -1,0 +1,18 @@
+#include "gpu/pcie.h"
+
+#include <fmt/format.h>
+
+namespace ridge::gpu {
+
+std::string pci_address(uint64_t domain, uint64_t bus, uint64_t device, uint64_t function) {
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, device, function);
+}
+
+int64_t pcie_generation(double transfers_per_s) {
+  int64_t generation = 0;
+  for (double rate : {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9})
+    if (transfers_per_s >= rate * 0.99) ++generation;
+  return generation;
+}
+
+}  // namespace ridge::gpu

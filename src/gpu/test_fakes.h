@@ -1,0 +1,49 @@
+// For the tests of the management libraries: what a stand-in library (tests/support) answers for a script.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "gpu/card.h"
+
+namespace ridge::gpu {
+
+// The whole system as JSON, or "error: …". A stand-in reads its script once per process: so this asks in a child.
+// `folder`: of tests/support, with the script <script>.txt; `variable`: by which the stand-in finds it.
+template <typename Library>
+std::string answer_of(const std::string& library, const std::string& folder, const char* variable,
+                      const std::string& script) {
+  int channel[2];
+  if (pipe(channel) != 0) return "no pipe";
+  pid_t child = fork();
+  if (child == 0) {
+    setenv(variable, (std::string(RIDGE_SOURCE_DIR) + "/tests/support/" + folder + "/" + script + ".txt").c_str(), 1);
+    Result<Library> opened = Library::open(std::string(RIDGE_TEST_SUPPORT) + "/" + library);
+    std::string answer = opened ? dump_json(to_json(opened->system())) : "error: " + opened.error().message;
+    bool whole = write(channel[1], answer.data(), answer.size()) == static_cast<ssize_t>(answer.size());
+    _exit(whole ? 0 : 1);
+  }
+  close(channel[1]);
+  std::string answer;
+  char block[4096];
+  for (ssize_t got = 0; (got = read(channel[0], block, sizeof block)) > 0;)
+    answer.append(block, static_cast<size_t>(got));
+  close(channel[0]);
+  waitpid(child, nullptr, 0);
+  return answer;
+}
+
+inline CardSystem system_from(const std::string& answer) {
+  Result<Json> json = parse_json(answer, "answer");
+  EXPECT_TRUE(json.ok()) << answer;
+  Result<CardSystem> system = json ? card_system_from_json(*json) : Result<CardSystem>(json.error());
+  EXPECT_TRUE(system.ok());
+  return system ? *system : CardSystem{};
+}
+
+}  // namespace ridge::gpu

@@ -1,0 +1,88 @@
+#include "hw/energy_meter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "base/file.h"
+
+namespace ridge::hw {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" \n")); }
+
+Result<int64_t> read_number(const std::string& file) {
+  RIDGE_ASSIGN(const std::string text, read_file(file));
+  int64_t value = 0;
+  const std::string word = first_word(text);
+  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (problem != std::errc() || end == word.data())
+    return Error{Code::kFailed, fmt::format("{} holds '{}', not a number", file, word)};
+  return value;
+}
+
+// Zones "intel-rapl:0" (a package) and "intel-rapl:0:1" (a part of it); AMD's use the same names.
+std::vector<fs::path> zones(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().filename().string().starts_with("intel-rapl:")) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// Packages and DRAM add up; core and uncore are parts of their package, psys holds everything once more.
+bool adds_up(const std::string& name) { return name.starts_with("package") || name == "dram"; }
+
+}  // namespace
+
+Result<EnergyMeter> EnergyMeter::open(const std::string& root) {
+  const fs::path folder = root + "/sys/class/powercap";
+  EnergyMeter meter;
+  for (const fs::path& zone : zones(folder)) {
+    Result<std::string> name = read_file(zone / "name");
+    if (!name || !adds_up(first_word(*name))) continue;
+    Counter counter{first_word(*name), zone / "energy_uj", 0, 0};
+    RIDGE_ASSIGN(counter.range_uj, read_number(zone / "max_energy_range_uj"));
+    Result<int64_t> now = read_number(counter.file);
+    if (!now)
+      return Error{
+          Code::kUnavailable,
+          fmt::format("{}; energy counters are readable by root alone since Linux 5.10: run as root, or let an "
+                      "administrator grant read permission",
+                      now.error().message)};
+    counter.last_uj = *now;
+    meter.counters_.push_back(std::move(counter));
+  }
+  if (meter.counters_.empty())
+    return Error{Code::kNotFound,
+                 fmt::format("{} has no RAPL zone: this machine shows no energy counter (usual in virtual "
+                             "machines and containers)",
+                             folder.string())};
+  return meter;
+}
+
+Result<double> EnergyMeter::joules() {
+  for (Counter& counter : counters_) {
+    RIDGE_ASSIGN(const int64_t now, read_number(counter.file));
+    joules_ += static_cast<double>(energy_between(counter.last_uj, now, counter.range_uj)) / 1e6;
+    counter.last_uj = now;
+  }
+  return joules_;
+}
+
+std::string EnergyMeter::source() const {
+  std::string names;
+  for (const Counter& counter : counters_) names += (names.empty() ? "RAPL " : ", ") + counter.name;
+  return names;
+}
+
+int64_t energy_between(int64_t before_uj, int64_t after_uj, int64_t range_uj) {
+  return after_uj >= before_uj ? after_uj - before_uj : after_uj + (range_uj - before_uj);
+}
+
+}  // namespace ridge::hw

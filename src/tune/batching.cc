@@ -1,0 +1,171 @@
+#include "tune/batching.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+
+namespace ridge::tune {
+namespace {
+
+// Below this gain a short measurement cannot tell batches apart, and single requests answer sooner.
+constexpr double kWorthMerging = 1.03;
+constexpr double kAsGood = 0.97;  // a smaller batch with this share of the rows/s is preferred as well: it waits less
+constexpr double kStillGood = 0.95;  // a larger batch with this share may be formed when the queue holds so many
+// Of a run: a lone request waits for company in vain, and its answer should come at most this much later.
+constexpr double kDelayShare = 0.1;
+
+// Weighted least squares of T(b) = fixed + per_row · b, weights 1/T², so that relative errors count: minimises
+// Σ ((T − fixed − per_row b) / T)². Normal equations of two unknowns; both are at least 0.
+void fit(std::span<const BatchPoint> points, BatchingAdvice& advice) {
+  double ones = 0, rows = 0, squares = 0, times = 0, products = 0;  // sums over the points, each divided by T²
+  for (const BatchPoint& point : points) {
+    const double weight = 1 / (point.p50_ms * point.p50_ms), b = static_cast<double>(point.batch);
+    ones += weight;
+    rows += weight * b;
+    squares += weight * b * b;
+    times += weight * point.p50_ms;
+    products += weight * b * point.p50_ms;
+  }
+  const double determinant = ones * squares - rows * rows;
+  if (points.size() > 1 && determinant > 0) {
+    advice.fixed_ms = (times * squares - products * rows) / determinant;
+    advice.per_row_ms = (products * ones - times * rows) / determinant;
+  }
+  if (points.size() < 2 || advice.fixed_ms < 0) {
+    advice.fixed_ms = 0;
+    advice.per_row_ms = squares > 0 ? products / squares : 0;
+  } else if (advice.per_row_ms < 0) {
+    advice.per_row_ms = 0;
+    advice.fixed_ms = times / ones;
+  }
+}
+
+const BatchPoint* at(std::span<const BatchPoint> points, int64_t batch) {
+  for (const BatchPoint& point : points)
+    if (point.batch == batch) return &point;
+  return nullptr;
+}
+
+// What the fitted law makes of the batch: (fixed + per_row) · b / (fixed + per_row · b). It rests on all points, so the luck
+// of two measurements does not pass for a gain.
+double lawful_gain(const BatchingAdvice& advice, int64_t batch) {
+  const double rows = static_cast<double>(batch);
+  return (advice.fixed_ms + advice.per_row_ms) * rows / (advice.fixed_ms + advice.per_row_ms * rows);
+}
+
+std::string law(const BatchingAdvice& advice) {
+  return fmt::format("a run takes {} and {} per row", format_ms(advice.fixed_ms), format_ms(advice.per_row_ms));
+}
+
+// Why the batches above the chosen one stay out, or nothing.
+std::string held_back(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> goal_ms) {
+  for (const BatchPoint& point : points)
+    if (point.batch > chosen && goal_ms && point.p99_ms > *goal_ms)
+      return fmt::format("; batch {} has a p99 of {}, above the goal", point.batch, format_ms(point.p99_ms));
+  return "";
+}
+
+// What a lone request may lose, and what the goal leaves.
+double longest_delay_ms(const BatchPoint& chosen, std::optional<double> goal_ms) {
+  const double delay = kDelayShare * chosen.p50_ms;
+  return goal_ms ? std::clamp(*goal_ms - chosen.p99_ms, 0.0, delay) : delay;
+}
+
+// The tuned batch was better than the untuned model, but batch 1 of its layout is not known.
+BatchingAdvice without_comparison(const BatchPoint& chosen, std::optional<double> goal_ms) {
+  BatchingAdvice advice;
+  advice.max_batch = chosen.batch;
+  advice.helps = chosen.batch > 1;
+  advice.reason = "batch 1 of this layout was not measured: what merging requests gains is not known";
+  if (!advice.helps) return advice;
+  advice.preferred = {chosen.batch};
+  advice.queue_delay_ms = longest_delay_ms(chosen, goal_ms);
+  return advice;
+}
+
+}  // namespace
+
+BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> p99_goal_ms) {
+  BatchingAdvice advice;
+  advice.max_batch = chosen;
+  const BatchPoint* one = at(points, 1);
+  const BatchPoint* best = at(points, chosen);
+  if (best == nullptr) {
+    advice.reason = "the time of a run over its batch was not measured";
+    return advice;
+  }
+  if (one == nullptr || one->rows_per_s <= 0) return without_comparison(*best, p99_goal_ms);
+  fit(points, advice);
+  advice.gain = best->rows_per_s / one->rows_per_s;
+  auto allowed = [&](const BatchPoint& point) { return !p99_goal_ms || point.p99_ms <= *p99_goal_ms; };
+  for (const BatchPoint& point : points)
+    if (allowed(point) && point.rows_per_s >= kStillGood * best->rows_per_s)
+      advice.max_batch = std::max(advice.max_batch, point.batch);
+  if (chosen == 1 || advice.gain < kWorthMerging || lawful_gain(advice, chosen) < kWorthMerging) {
+    double most = 0;
+    for (const BatchPoint& point : points)
+      if (allowed(point)) most = std::max(most, point.rows_per_s / one->rows_per_s);
+    advice.reason =
+        fmt::format("merging requests gains nothing: the best batch does {:.2f}× the rows/s of batch 1; {}{}", most,
+                    law(advice), held_back(points, chosen, p99_goal_ms));
+    return advice;
+  }
+  advice.helps = true;
+  for (const BatchPoint& point : points)
+    if (point.batch > 1 && point.batch < chosen && point.rows_per_s >= kAsGood * best->rows_per_s) {
+      advice.preferred.push_back(point.batch);
+      break;
+    }
+  advice.preferred.push_back(chosen);
+  advice.queue_delay_ms = std::min(advice.fixed_ms, longest_delay_ms(*best, p99_goal_ms));
+  advice.reason = fmt::format(
+      "batches of {} do {:.2f}× the rows/s of single rows: {}, so waiting for company pays for at "
+      "most {}{}",
+      chosen, advice.gain, law(advice), format_ms(advice.queue_delay_ms), held_back(points, chosen, p99_goal_ms));
+  return advice;
+}
+
+std::optional<BatchingOutlook> batching_outlook(std::span<const Entry> entries) {
+  const Entry* highest = nullptr;
+  for (const Entry& entry : entries)
+    if (entry.max_rows_per_s > 0 && (highest == nullptr || entry.max_rows_per_s > highest->max_rows_per_s))
+      highest = &entry;
+  if (highest == nullptr) return std::nullopt;
+  Candidate alone = highest->candidate;
+  alone.batch = 1;
+  const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.candidate == alone; });
+  if (same == entries.end() || same->max_rows_per_s <= 0 || highest->candidate.batch == 1) return std::nullopt;
+  BatchingOutlook outlook;
+  outlook.limit_gain = highest->max_rows_per_s / same->max_rows_per_s;
+  outlook.sentence =
+      outlook.limit_gain < kWorthMerging
+          ? std::string(
+                "the machine's limit per row is the same at every batch: merging requests can only save what the "
+                "engine spends on a run whatever its rows")
+          : fmt::format(
+                "the machine's limit is {:.2f}× the rows/s at batch {}: weights are read once for all rows of a run",
+                outlook.limit_gain, highest->candidate.batch);
+  return outlook;
+}
+
+Json to_json(const BatchPoint& point) {
+  return {{"batch", point.batch},
+          {"latency_ms", {{"p50", point.p50_ms}, {"p99", point.p99_ms}}},
+          {"throughput_per_s", point.rows_per_s}};
+}
+
+Json to_json(const BatchingAdvice& advice) {
+  return {{"helps", advice.helps},
+          {"max_batch", advice.max_batch},
+          {"preferred", advice.preferred},
+          {"queue_delay_ms", advice.queue_delay_ms},
+          {"gain", advice.gain},
+          {"fixed_ms", advice.fixed_ms},
+          {"per_row_ms", advice.per_row_ms},
+          {"reason", advice.reason}};
+}
+
+}  // namespace ridge::tune

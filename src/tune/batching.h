@@ -1,0 +1,50 @@
+// Batching from evidence: what merging requests into one run gains, and the server's settings that follow, from the
+// measured time of a run over its rows.
+//
+// A run of b rows is taken to need fixed + per_row · b. Two runs that become one save one `fixed`: so long and no longer
+// may a request wait for company, or the wait costs more than the run it saves. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "tune/space.h"
+
+namespace ridge::tune {
+
+// A run of the chosen layout at one batch, all its instances busy.
+struct BatchPoint {
+  int64_t batch = 1;
+  double p50_ms = 0, p99_ms = 0;  // of one run
+  double rows_per_s = 0;          // of all instances
+};
+
+struct BatchingAdvice {
+  bool helps = false;              // requests should be merged
+  int64_t max_batch = 1;           // most rows of a run
+  std::vector<int64_t> preferred;  // rising; empty unless it helps
+  double queue_delay_ms = 0;       // longest wait for company
+  double gain = 1;                 // rows/s of the chosen batch ÷ of batch 1
+  double fixed_ms = 0, per_row_ms = 0;
+  std::string reason;  // one sentence
+};
+
+// `points` by rising batch, batch 1 and `chosen` (the tuned one) among them; those above a p99 goal included.
+BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> p99_goal_ms);
+
+// Before any measurement: what merging can gain at most by the limits alone, for the layout with the highest one. Absent
+// where limits are not known or there is but one batch.
+struct BatchingOutlook {
+  double limit_gain = 1;  // the limit's rows/s at the best batch ÷ at batch 1
+  std::string sentence;
+};
+std::optional<BatchingOutlook> batching_outlook(std::span<const Entry> entries);
+
+Json to_json(const BatchPoint& point);
+Json to_json(const BatchingAdvice& advice);
+
+}  // namespace ridge::tune

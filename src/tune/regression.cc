@@ -1,0 +1,180 @@
+#include "tune/regression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace ridge::tune {
+namespace {
+
+// Memory of a process differs by this much from run to run (an allocator's arenas): recorded for BERT-Base, whose process
+// peaks at one of two values. Outputs in FP32 differ in the last bits when another kernel is chosen.
+constexpr double kMemorySlackBytes = 16 << 20;
+constexpr double kDriftSlack = 1e-5;
+
+// 95 % half-width, in ln units, of a 99th percentile taken from a few hundred runs.
+constexpr double kTailSpread = 0.1;
+
+enum class Good { kHigh, kLow };
+
+constexpr size_t kUntunedRow = 2;  // of compare()'s rows: the throughput of the untuned model
+
+// Half-width of ln(gain), from the interval of the ratio.
+double half_width(const Gain& gain) {
+  const bool known = gain.low > 0 && std::isfinite(gain.high);
+  return known ? (std::log(gain.high) - std::log(gain.low)) / 2 : 0;
+}
+
+// The change in logarithms with the spread of both sides; independent errors add in squares.
+Compared judge_figure(std::string what, std::string unit, double before, double now, double half, Good good,
+                      double tolerance) {
+  Compared row{std::move(what), std::move(unit), before, now, 0, 100 * half, Change::kAsBefore, ""};
+  if (before <= 0 || now <= 0) {
+    row.verdict = Change::kNotComparable;
+    row.reason = "not recorded";
+    return row;
+  }
+  row.change_percent = 100 * (now / before - 1);
+  const double worse = (good == Good::kHigh ? 1 : -1) * std::log(before / now);
+  if (worse - half > std::log1p(tolerance / 100)) row.verdict = Change::kRegressed;
+  if (-worse - half > std::log1p(tolerance / 100)) row.verdict = Change::kBetter;
+  return row;
+}
+
+double both(double a, double b) { return std::sqrt(a * a + b * b); }
+
+void set_aside(Compared& row, const char* reason) {
+  row.verdict = Change::kNotComparable;
+  row.reason = reason;
+}
+
+Compared of_drift(double before, double now) {
+  Compared row{"relative L2 of the outputs", "", before, now, 0, 0, Change::kAsBefore, ""};
+  if (before > 0) row.change_percent = 100 * (now / before - 1);
+  if (now > 1.5 * before + kDriftSlack) row.verdict = Change::kRegressed;
+  return row;
+}
+
+Compared of_memory(double before, double now, double tolerance) {
+  Compared row = judge_figure("growth of resident memory", "B", before, now, 0, Good::kLow, tolerance);
+  if (row.verdict == Change::kRegressed && now < before + kMemorySlackBytes) row.verdict = Change::kAsBefore;
+  return row;
+}
+
+Result<Gain> read_gain(const Json& tuning) {
+  if (!tuning.contains("gain")) return Error{Code::kInvalid, "member 'gain' is missing"};
+  Gain gain;
+  RIDGE_ASSIGN(gain.ratio, json_member<double>(tuning["gain"], "ratio"));
+  RIDGE_ASSIGN(gain.low, json_member_or<double>(tuning["gain"], "low", 0));
+  RIDGE_ASSIGN(gain.high, json_member_or<double>(tuning["gain"], "high", HUGE_VAL));
+  return gain;
+}
+
+Result<Recorded> read(const Json& tuning) {
+  Recorded recorded;
+  const Json &best = tuning["best"], &untuned = tuning["baseline"];
+  RIDGE_ASSIGN(recorded.machine, json_member<std::string>(tuning["machine"], "id"));
+  RIDGE_ASSIGN(const std::string engine, json_member<std::string>(best, "engine"));
+  RIDGE_ASSIGN(const std::string version, json_member<std::string>(best, "engine_version"));
+  recorded.engine = engine + " " + version;
+  RIDGE_ASSIGN(recorded.candidate, candidate_from_json(tuning["candidate"]));
+  if (tuning.contains("goal")) {
+    RIDGE_ASSIGN(const std::string objective, json_member<std::string>(tuning["goal"], "objective"));
+    RIDGE_ASSIGN(recorded.objective, objective_from_name(objective));
+  }
+  RIDGE_ASSIGN(recorded.shapes, json_member_or<std::string>(tuning, "shapes", ""));
+  RIDGE_ASSIGN(recorded.gain, read_gain(tuning));
+  RIDGE_ASSIGN(recorded.rows_per_s, json_member<double>(best, "throughput_per_s"));
+  RIDGE_ASSIGN(recorded.untuned_rows_per_s, json_member<double>(untuned, "throughput_per_s"));
+  RIDGE_ASSIGN(recorded.ci95_percent, json_member<double>(best, "ci95_percent"));
+  if (best.contains("latency_ms")) {
+    RIDGE_ASSIGN(recorded.p99_ms, json_member<double>(best["latency_ms"], "p99"));
+  }
+  if (best.contains("memory_bytes")) {
+    RIDGE_ASSIGN(recorded.rss_delta_bytes, json_member_or<double>(best["memory_bytes"], "rss_delta", 0));
+  }
+  if (tuning.contains("drift")) {
+    RIDGE_ASSIGN(recorded.relative_l2, json_member_or<double>(tuning["drift"], "relative_l2", 0));
+  }
+  return recorded;
+}
+
+}  // namespace
+
+Result<Recorded> recorded_from_json(const Json& tuning) {
+  if (!tuning.is_object()) return Error{Code::kInvalid, "a tuning result should be an object"};
+  for (const char* member : {"machine", "candidate", "baseline", "best"})
+    if (!tuning.contains(member) || !tuning[member].is_object())
+      return Error{Code::kInvalid, fmt::format("a tuning result should have the object '{}'", member)};
+  return read(tuning);
+}
+
+const char* change_name(Change change) {
+  switch (change) {
+    case Change::kAsBefore: return "as before";
+    case Change::kBetter: return "better";
+    case Change::kRegressed: return "regressed";
+    case Change::kNotComparable: break;
+  }
+  return "not comparable";
+}
+
+std::vector<Compared> compare(const Recorded& before, const Recorded& now, const Strictness& strictness) {
+  const double tolerance_percent = strictness.tolerance_percent;
+  std::vector<Compared> rows;
+  rows.push_back(judge_figure("gain over the untuned model", "×", before.gain.ratio, now.gain.ratio,
+                              both(half_width(before.gain), half_width(now.gain)), Good::kHigh, tolerance_percent));
+  const double half = both(before.ci95_percent, now.ci95_percent) / 100;
+  auto absolute = [&](const char* what, const char* unit, double a, double b, double spread, Good good) {
+    rows.push_back(judge_figure(what, unit, a, b, spread, good, tolerance_percent));
+  };
+  absolute("throughput", "rows/s", before.rows_per_s, now.rows_per_s, half, Good::kHigh);
+  absolute("throughput of the untuned model", "rows/s", before.untuned_rows_per_s, now.untuned_rows_per_s, half,
+           Good::kHigh);
+  absolute("p99 of one run", "ms", before.p99_ms, now.p99_ms, both(kTailSpread, kTailSpread), Good::kLow);
+  rows.push_back(of_memory(before.rss_delta_bytes, now.rss_delta_bytes, tolerance_percent));
+  if (before.machine != now.machine)
+    for (size_t i = 1; i < rows.size(); ++i) set_aside(rows[i], "recorded on another machine");
+  const bool slower = rows[kUntunedRow].verdict == Change::kRegressed;
+  if (slower && !strictness.absolute)
+    for (size_t i = 1; i < rows.size(); ++i)
+      if (rows[i].unit != "B") set_aside(rows[i], "the untuned model is slower too (--absolute counts it)");
+  rows.push_back(of_drift(before.relative_l2, now.relative_l2));
+  return rows;
+}
+
+bool regressed(const std::vector<Compared>& all) {
+  return std::any_of(all.begin(), all.end(), [](const Compared& row) { return row.verdict == Change::kRegressed; });
+}
+
+std::string conclusion(const std::vector<Compared>& all, const Strictness& strictness) {
+  const auto worst =
+      std::find_if(all.begin(), all.end(), [](const Compared& r) { return r.verdict == Change::kRegressed; });
+  if (worst == all.end())
+    return fmt::format("No regression: nothing is worse by more than {:.3g} % with confidence.",
+                       strictness.tolerance_percent);
+  const auto others =
+      std::count_if(worst + 1, all.end(), [](const Compared& r) { return r.verdict == Change::kRegressed; });
+  std::string more = others > 0 ? fmt::format(", and {} more", others) : "";
+  return fmt::format("Regressed: {} {:.4g}{} against {:.4g}{} before ({:+.3g} %){}.", worst->what, worst->now,
+                     worst->unit.empty() ? "" : " " + worst->unit, worst->before,
+                     worst->unit.empty() ? "" : " " + worst->unit, worst->change_percent, more);
+}
+
+Json to_json(const std::vector<Compared>& all) {
+  Json json = Json::array();
+  for (const Compared& row : all)
+    json.push_back({{"what", row.what},
+                    {"unit", row.unit},
+                    {"before", row.before},
+                    {"now", row.now},
+                    {"change_percent", row.change_percent},
+                    {"spread_percent", row.spread_percent},
+                    {"verdict", change_name(row.verdict)},
+                    {"reason", row.reason}});
+  return json;
+}
+
+}  // namespace ridge::tune

@@ -1,0 +1,62 @@
+// Regression: a stored tuning result beside the same candidate measured again, figure by figure, for use in CI.
+//
+// The gain over the untuned model counts first: both sides of it were measured in turns, so a slower machine changes
+// neither. Absolute figures are compared only on the machine where they were recorded, and, unless they are asked for, only
+// while the untuned model is as fast as then: where it is slower too, the machine is busier or the engine slower, and the
+// tuning is not to blame. A figure has regressed when its
+// change for the worse is beyond the tolerance with confidence, that is, beyond what the spread of both measurements
+// explains. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "tune/candidate.h"
+#include "tune/search.h"
+
+namespace ridge::tune {
+
+// What a tuning.json (the `tune` contract) says of its result.
+struct Recorded {
+  std::string machine;  // hw::Machine::id
+  std::string engine;   // name and version
+  Candidate candidate;
+  Objective objective = Objective::kThroughput;
+  std::string shapes;     // of the inputs at batch 1: "input[1,3,224,224] mask[1,128]"; empty in older records
+  Gain gain;              // of the objective, over the untuned model
+  double rows_per_s = 0;  // of the candidate
+  double untuned_rows_per_s = 0;
+  double p99_ms = 0;
+  double ci95_percent = 0;     // of the candidate's mean latency
+  double rss_delta_bytes = 0;  // 0 = not recorded
+  double relative_l2 = 0;      // drift of the outputs
+};
+Result<Recorded> recorded_from_json(const Json& tuning);
+
+enum class Change { kAsBefore, kBetter, kRegressed, kNotComparable };
+const char* change_name(Change change);  // "as before", …
+
+struct Compared {
+  std::string what;  // "gain over the untuned model"
+  std::string unit;  // "", "rows/s", "ms", "B"
+  double before = 0, now = 0;
+  double change_percent = 0;  // of the figure
+  double spread_percent = 0;  // of the change: half-width of its 95 % interval; 0 = not known
+  Change verdict = Change::kAsBefore;
+  std::string reason;  // of kNotComparable
+};
+
+struct Strictness {
+  double tolerance_percent = 5;  // changes for the worse up to this much are accepted
+  bool absolute = false;         // absolute figures count whatever the untuned model does
+};
+std::vector<Compared> compare(const Recorded& before, const Recorded& now, const Strictness& strictness);
+bool regressed(const std::vector<Compared>& all);
+// One plain sentence.
+std::string conclusion(const std::vector<Compared>& all, const Strictness& strictness);
+
+Json to_json(const std::vector<Compared>& all);
+
+}  // namespace ridge::tune

@@ -1,0 +1,98 @@
+#include "tune/regression.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace ridge::tune {
+namespace {
+
+Recorded recorded() {
+  Recorded r;
+  r.machine = "m1";
+  r.gain = {2.0, 1.96, 2.04};
+  r.rows_per_s = 200;
+  r.untuned_rows_per_s = 100;
+  r.p99_ms = 50;
+  r.ci95_percent = 2;
+  r.rss_delta_bytes = 400 << 20;
+  r.relative_l2 = 1e-6;
+  return r;
+}
+
+Change verdict(const std::vector<Compared>& all, const std::string& what) {
+  for (const Compared& row : all)
+    if (row.what == what) return row.verdict;
+  ADD_FAILURE() << what;
+  return Change::kNotComparable;
+}
+
+TEST(Compare, TheSameAgainIsNoRegression) {
+  const std::vector<Compared> all = compare(recorded(), recorded(), {5});
+  EXPECT_FALSE(regressed(all));
+  for (const Compared& row : all) EXPECT_EQ(row.verdict, Change::kAsBefore) << row.what;
+}
+
+TEST(Compare, ALossBeyondToleranceAndSpreadIsOne) {
+  Recorded now = recorded();
+  now.gain = {1.8, 1.77, 1.83};  // −10 %, spread 2.6 %
+  const std::vector<Compared> all = compare(recorded(), now, {5});
+  EXPECT_EQ(verdict(all, "gain over the untuned model"), Change::kRegressed);
+  EXPECT_NE(conclusion(all, {5}).find("Regressed: gain"), std::string::npos);
+  EXPECT_FALSE(regressed(compare(recorded(), now, {12})));
+}
+
+TEST(Compare, ALossThatTheSpreadExplainsIsNone) {
+  Recorded now = recorded();
+  now.gain = {1.8, 1.5, 2.16};
+  EXPECT_FALSE(regressed(compare(recorded(), now, {5})));
+}
+
+TEST(Compare, WhereTheUntunedModelIsSlowerTooTheTuningIsNotToBlame) {
+  Recorded now = recorded();
+  now.rows_per_s = 150;
+  now.untuned_rows_per_s = 75;
+  now.p99_ms = 67;
+  const std::vector<Compared> all = compare(recorded(), now, {5});
+  EXPECT_FALSE(regressed(all));
+  EXPECT_EQ(verdict(all, "gain over the untuned model"), Change::kAsBefore);
+  EXPECT_EQ(verdict(all, "throughput"), Change::kNotComparable);
+  const std::vector<Compared> strict = compare(recorded(), now, {5, true});
+  EXPECT_EQ(verdict(strict, "throughput"), Change::kRegressed);
+  EXPECT_EQ(verdict(strict, "throughput of the untuned model"), Change::kRegressed);
+  EXPECT_EQ(verdict(strict, "p99 of one run"), Change::kRegressed);
+}
+
+TEST(Compare, AnotherMachineSaysNothingAboutAbsoluteFigures) {
+  Recorded now = recorded();
+  now.machine = "m2";
+  now.rows_per_s = 20;
+  const std::vector<Compared> all = compare(recorded(), now, {5});
+  EXPECT_EQ(verdict(all, "throughput"), Change::kNotComparable);
+  EXPECT_FALSE(regressed(all));
+}
+
+TEST(Compare, WorseOutputsAreARegressionWhereverTheyWereComputed) {
+  Recorded now = recorded();
+  now.machine = "m2";
+  now.relative_l2 = 1e-2;
+  EXPECT_EQ(verdict(compare(recorded(), now, {5}), "relative L2 of the outputs"), Change::kRegressed);
+}
+
+TEST(Compare, AFewMebibytesMoreAreNone) {
+  Recorded now = recorded(), small = recorded();
+  small.rss_delta_bytes = 4 << 20;
+  now.rss_delta_bytes = 8 << 20;
+  EXPECT_EQ(verdict(compare(small, now, {5}), "growth of resident memory"), Change::kAsBefore);
+  now.rss_delta_bytes = 500 << 20;
+  EXPECT_EQ(verdict(compare(recorded(), now, {5}), "growth of resident memory"), Change::kRegressed);
+}
+
+TEST(RecordedFromJson, NamesWhatIsMissing) {
+  Result<Recorded> wrong = recorded_from_json(Json{{"machine", Json::object()}});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("'candidate'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ridge::tune

@@ -1,0 +1,100 @@
+#include "tune/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "measure/statistics.h"
+
+namespace ridge::tune {
+namespace {
+
+// Four values with the mean of the recorded gain and the interval that was recorded with it: mean ± d has a standard
+// deviation of d · √(4/3), a half-width of t(0.975, 3) · d · √(4/3) / 2.
+std::vector<double> four_pairs(const Gain& gain) {
+  const double centre = std::log(gain.ratio);
+  const bool known = gain.low > 0 && std::isfinite(gain.high);
+  const double half = known ? (std::log(gain.high) - std::log(gain.low)) / 2 : 0;
+  const double d = half / (measure::student_t(0.975, 3) * std::sqrt(4.0 / 3) / 2);
+  return {centre + d, centre - d, centre + d, centre - d};
+}
+
+Result<Standing> standing_from_json(const Json& json) {
+  Standing standing;
+  RIDGE_ASSIGN(standing.candidate, candidate_from_json(json));
+  if (!json.contains("gain") || !json.contains("latency_ms"))
+    return Error{Code::kInvalid, "a point of a tuning result should have 'gain' and 'latency_ms'"};
+  RIDGE_ASSIGN(standing.gain.ratio, json_member<double>(json["gain"], "ratio"));
+  RIDGE_ASSIGN(standing.gain.low, json_member_or<double>(json["gain"], "low", 0));
+  RIDGE_ASSIGN(standing.gain.high, json_member_or<double>(json["gain"], "high", HUGE_VAL));
+  RIDGE_ASSIGN(standing.outcome.rows_per_s, json_member<double>(json, "throughput_per_s"));
+  RIDGE_ASSIGN(standing.outcome.p50_ms, json_member<double>(json["latency_ms"], "p50"));
+  RIDGE_ASSIGN(standing.outcome.p99_ms, json_member<double>(json["latency_ms"], "p99"));
+  RIDGE_ASSIGN(standing.entry.bound_ms, json_member_or<double>(json, "bound_ms", 0));
+  RIDGE_ASSIGN(standing.entry.max_rows_per_s, json_member_or<double>(json, "limit_per_s", 0));
+  if (!(standing.gain.ratio > 0)) return Error{Code::kInvalid, "a gain should be above 0"};
+  return standing;
+}
+
+}  // namespace
+
+RecordedGrid grid_of(const std::vector<Standing>& points) {
+  RecordedGrid grid;
+  for (const Standing& point : points) {
+    Entry entry = point.entry;
+    entry.candidate = point.candidate;
+    grid.space.entries.push_back(entry);
+    Outcome outcome = point.outcome;
+    outcome.gains = four_pairs(point.gain);
+    outcome.baseline_rows_per_s = outcome.rows_per_s / point.gain.ratio;
+    outcome.baseline_p50_ms = 1e3 / outcome.baseline_rows_per_s;
+    outcome.baseline_p99_ms = outcome.baseline_p50_ms;
+    outcome.samples = std::max<int64_t>(outcome.samples, 1);
+    grid.outcomes.push_back(std::move(outcome));
+  }
+  return grid;
+}
+
+Result<RecordedGrid> grid_from_json(const Json& tuning) {
+  if (!tuning.is_object() || !tuning.contains("points") || !tuning["points"].is_array())
+    return Error{Code::kInvalid, "a recorded grid should have a list 'points'"};
+  std::vector<Standing> points;
+  for (const Json& point : tuning["points"]) {
+    RIDGE_ASSIGN(Standing standing, standing_from_json(point));
+    points.push_back(std::move(standing));
+  }
+  return grid_of(points);
+}
+
+Replay replay(const RecordedGrid& grid) {
+  Replay result;
+  result.points = grid.space.entries.size();
+  Search search(grid.space, Goal{});
+  auto index_of = [&](const Candidate& candidate) {
+    const auto& entries = grid.space.entries;
+    auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.candidate == candidate; });
+    return static_cast<size_t>(at - entries.begin());
+  };
+  while (std::optional<Probe> probe = search.next(0))
+    search.report(probe->candidate, grid.outcomes[index_of(probe->candidate)]);
+  double best = -HUGE_VAL, chosen = -HUGE_VAL;
+  for (size_t i = 0; i < grid.outcomes.size(); ++i) {
+    const double gain = measure::mean(grid.outcomes[i].gains);
+    if (gain > best) best = gain, result.best = grid.space.entries[i].candidate;
+  }
+  if (std::optional<Standing> found = search.best()) {
+    result.chosen = found->candidate;
+    chosen = measure::mean(grid.outcomes[index_of(found->candidate)].gains);
+  }
+  result.measured = search.measured().size();
+  result.quality = std::exp(chosen - best);
+  result.share = result.points > 0 ? static_cast<double>(result.measured) / static_cast<double>(result.points) : 0;
+  return result;
+}
+
+Json to_json(const Replay& replay) {
+  return {{"points", replay.points}, {"measured", replay.measured},      {"quality", replay.quality},
+          {"share", replay.share},   {"chosen", to_json(replay.chosen)}, {"best", to_json(replay.best)}};
+}
+
+}  // namespace ridge::tune

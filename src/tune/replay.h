@@ -1,0 +1,33 @@
+// Replay: a space of which every point was measured once, and the quick search played on it from the record. Shows how near
+// the search comes to the best of all points, and how few of them it looks at, without measuring again. Pure.
+#pragma once
+
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "tune/search.h"
+
+namespace ridge::tune {
+
+struct RecordedGrid {
+  Space space;
+  std::vector<Outcome> outcomes;  // parallel to space.entries
+};
+
+RecordedGrid grid_of(const std::vector<Standing>& points);
+// From the `points` of a tuning result.
+Result<RecordedGrid> grid_from_json(const Json& tuning);
+
+struct Replay {
+  size_t points = 0, measured = 0;
+  double quality = 0;  // objective of what the search chose ÷ of the best point
+  double share = 0;    // measured ÷ points
+  Candidate chosen, best;
+};
+// Every measurement of a candidate repeats the record, so repeated ones tell nothing new.
+Replay replay(const RecordedGrid& grid);
+
+Json to_json(const Replay& replay);
+
+}  // namespace ridge::tune

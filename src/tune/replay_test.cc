@@ -1,0 +1,73 @@
+#include "tune/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+
+namespace ridge::tune {
+namespace {
+
+std::vector<Standing> points() {
+  std::vector<Standing> all;
+  for (int64_t batch : {1, 2, 4, 8}) {
+    Standing standing;
+    standing.candidate.threads = 2;
+    standing.candidate.batch = batch;
+    standing.gain = {1 + 0.1 * static_cast<double>(batch), 0.95 + 0.1 * static_cast<double>(batch),
+                     1.05 + 0.1 * static_cast<double>(batch)};
+    standing.outcome.rows_per_s = 100 * standing.gain.ratio;
+    standing.outcome.p50_ms = 1e3 * static_cast<double>(batch) / standing.outcome.rows_per_s;
+    standing.outcome.p99_ms = 1.1 * standing.outcome.p50_ms;
+    all.push_back(standing);
+  }
+  return all;
+}
+
+TEST(Replay, RepeatsTheRecordedGainsAndTheirIntervals) {
+  const RecordedGrid grid = grid_of(points());
+  ASSERT_EQ(grid.outcomes.size(), 4u);
+  const Gain gain = gain_of(grid.outcomes[3].gains);
+  EXPECT_NEAR(gain.ratio, 1.8, 1e-9);
+  EXPECT_NEAR(std::log(gain.high / gain.low), std::log(1.85 / 1.75), 1e-9);
+  EXPECT_NEAR(grid.outcomes[3].baseline_rows_per_s, 100, 1e-9);
+}
+
+TEST(Replay, FindsTheBestOfAFewPoints) {
+  const Replay result = replay(grid_of(points()));
+  EXPECT_EQ(result.points, 4u);
+  EXPECT_EQ(result.best.batch, 8);
+  EXPECT_GE(result.quality, 0.97);
+  EXPECT_LE(result.quality, 1);
+}
+
+TEST(GridFromJson, SaysWhatIsMissing) {
+  EXPECT_FALSE(grid_from_json(Json::object()));
+  EXPECT_FALSE(grid_from_json(Json{{"points", {{{"threads", 1}}}}}));
+}
+
+// Grids measured on a machine, as benchmarks/tuner.py records them.
+TEST(Replay, OnRecordedGridsTheQuickSearchComesNearWithFewPoints) {
+  const std::filesystem::path folder = std::filesystem::path(RIDGE_SOURCE_DIR) / "benchmarks/results";
+  int grids = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (!file.path().filename().string().starts_with("tuner-grid-")) continue;
+    Result<std::string> content = read_file(file.path());
+    ASSERT_TRUE(content);
+    Result<Json> json = parse_json(*content, file.path().string());
+    ASSERT_TRUE(json) << json.error().message;
+    Result<RecordedGrid> grid = grid_from_json(*json);
+    ASSERT_TRUE(grid) << grid.error().message;
+    const Replay result = replay(*grid);
+    ++grids;
+    EXPECT_GE(result.quality, 0.97) << file.path() << ": " << text(result.chosen) << ", best " << text(result.best);
+    EXPECT_LE(result.share, 0.10) << file.path() << ": " << text(result.chosen) << ", best " << text(result.best);
+  }
+  if (grids == 0) GTEST_SKIP() << "no grid is recorded";
+}
+
+}  // namespace
+}  // namespace ridge::tune

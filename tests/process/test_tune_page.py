@@ -1,0 +1,119 @@
+"""ctest: timeout 300
+
+`ridge tune --html` in a real browser: opened from a file with the network cut, figures as in the JSON, charts drawn, no wider than the
+window on a desktop and on a phone, and no name that becomes markup. The page comes from a run on the scripted engine.
+"""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+import browser
+import models
+
+RIDGE = os.environ["RIDGE"]
+HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """(page, result): a page and the object that it was drawn from."""
+    folder = tmp_path_factory.mktemp("page")
+    models.identity(folder / "model.onnx")
+    command = [RIDGE, "tune", "model.onnx", "--engine", "fake", "--engine-option", "latency_ms=3", "--engine-option",
+               "latency_ms_per_row=0.2", "--max-batch", "4", "--seconds", "4", "--html", "tune.html", "--json"]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=180,
+                          env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+    return folder / "tune.html", json.loads(done.stdout)
+
+
+def with_data(page, data):
+    head, _, rest = page.read_text().partition('id="data">')
+    return head + 'id="data">' + json.dumps(data).replace("<", "\\u003c") + rest[rest.index("</script>"):]
+
+
+@pytest.fixture(scope="module")
+def rich(written, tmp_path_factory):
+    """The same page with what the scripted engine does not have: layers, a guard's verdicts, energy, a goal."""
+    result = json.loads(json.dumps(written[1]))
+    layer = {"op": "Conv", "flops": 1e6, "bytes": 1e4, "flops_per_s": 1e9, "bytes_per_s": 1e7, "bound_ms": 0.2, "percent_of_limit": 20,
+             "limiter": "compute", "has_rule": True}
+    result["baseline"]["layers"] = [{**layer, "name": HOSTILE, "ms": 1.0}, {**layer, "name": "second", "ms": 0.5}]
+    result["best"]["layers"] = [{**layer, "name": "second", "ms": 0.3}]
+    output = {"name": "y", "max_abs": 0.01, "relative_l2": 2e-3, "cosine": 0.99999, "top1_agreement": 1.0, "rows": 8, "classifier": True}
+    lost = {**output, "holds": False, "failure": "cosine 0.99, at least 0.999"}
+    layer_cost = {"node": HOSTILE, "relative_l2": 0.01, "cosine": 0.99, "max_abs": 1, "together": 2, "kept": True}
+    result["accuracy"] = {
+        "samples": "drift was measured on synthetic samples",
+        "implementations": [{"engine": "fake", "variant": "fp32", "accuracy": {"holds": True, "outputs": []}},
+                            {"engine": "fake", "variant": "bf16", "accuracy": {"holds": True, "outputs": [{**output, "holds": True}]}}],
+        "variants": [{"name": "int8", "holds": False, "verdict": {"holds": False, "outputs": [lost]}, "sensitivity": [layer_cost]}],
+        "refused": [{"engine": "fake", "variant": "int8", "reason": HOSTILE}]}
+    for point in result["pareto"] + result["points"]:
+        point["joules_per_row"] = 0.5
+    result["goal"]["p99_ms"] = 20.0
+    path = tmp_path_factory.mktemp("rich") / "tune.html"
+    path.write_text(with_data(written[0], result))
+    return path, result
+
+
+def opened(page, path):
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=30000, state="attached")
+
+
+def member(result, path):
+    value = result
+    for name in path.split("."):
+        value = value[int(name)] if isinstance(value, list) else value[name]
+    return value
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("which", ["written", "rich"])
+def test_no_error_no_request_and_no_wider_than_the_window(request, which, width):
+    with browser.page(width) as (page, complaints):
+        opened(page, request.getfixturevalue(which)[0])
+        assert complaints == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        painted = page.evaluate("""() => [...document.querySelectorAll('canvas')].every(c =>
+            c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v !== 0))""")
+        assert painted
+
+
+def test_figures_are_those_of_the_result(rich):
+    path, result = rich
+    with browser.page(1280) as (page, _):
+        opened(page, path)
+        shown = page.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
+        assert page.locator("#conclusion").text_content() == result["conclusion"]
+    assert {"gain.ratio", "best.throughput_per_s", "baseline.latency_ms.p99", "pareto.0.throughput_per_s", "pareto.0.joules_per_row",
+            "curve.0.latency_ms.p50", "drift.relative_l2", "accuracy.implementations.1.accuracy.outputs.0.cosine",
+            "accuracy.variants.0.verdict.outputs.0.relative_l2", "accuracy.variants.0.sensitivity.0.relative_l2"} <= {name for name, _, _ in shown}
+    for name, value, text in shown:
+        assert value == pytest.approx(member(result, name), rel=1e-12), name
+        assert text not in ("", "NaN", "undefined", "-"), name
+
+
+def test_every_measured_candidate_is_a_dot_and_every_batch_a_point(rich):
+    path, result = rich
+    with browser.page(1280) as (page, _):
+        opened(page, path)
+        dots = page.evaluate("""() => Chart.getChart('front-chart').data.datasets.filter(set => set.type === 'scatter')
+                                      .flatMap(set => set.data.filter(dot => dot.point).map(dot => [dot.x, dot.y]))""")
+        assert sorted(map(tuple, dots)) == sorted((p["latency_ms"]["p99"], p["throughput_per_s"]) for p in result["points"])
+        curve = page.evaluate("Chart.getChart('batch-chart').data.datasets[1].data.map(p => [p.x, p.y])")
+        assert curve == [[p["batch"], p["latency_ms"]["p50"]] for p in result["curve"]]
+        layers = page.evaluate("Chart.getChart('layer-chart').data.datasets.map(set => set.data)")
+        assert layers == [[1.0, 0.5], [0, 0.3 / result["best"]["batch"]], [0.2, 0.2 / result["best"]["batch"]]]
+
+
+def test_a_name_stays_text(rich):
+    with browser.page(1280) as (page, complaints):
+        opened(page, rich[0])
+        assert page.title() == "ridge tune · model.onnx"
+        assert page.locator("#layers td.name", has_text="document.title").text_content() == HOSTILE
+        assert page.locator("img").count() == 0
+        assert complaints == []

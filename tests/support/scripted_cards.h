@@ -1,0 +1,135 @@
+// The cards that a stand-in for a maker's management library plays, read from a script: the text file that an
+// environment variable names. Shared by fake_nvml.cc, fake_rocm_smi.cc and fake_level_zero.cc.
+//
+//   # comment
+//   driver_version 580.95.05        of the system, before the first card
+//   fail nvmlInit_v2 18             this function answers with that code
+//   card                            begins a card; its lines follow, named as in src/gpu/card.h
+//   name NVIDIA H100 80GB HBM3
+//   fail nvmlDeviceGetTemperature 3
+//   fail * 15                       every question about this card: it is lost
+//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does
+//   process 4711 1073741824         pid and bytes
+//   link 0 up 0000:3b:00.0 0 0 0    a link to a peer: index, state, where it leads to, replays, recoveries, CRC errors
+//
+// What the script does not say answers "not supported".
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace ridge::fake {
+
+struct Process {
+  unsigned pid = 0;
+  unsigned long long bytes = ~0ULL;  // ~0: not told
+};
+
+struct Link {
+  bool up = false;
+  std::string remote;
+  unsigned long long replays = 0, recoveries = 0, crc_errors = 0;
+};
+
+struct Part {  // the system, or a card
+  std::map<std::string, std::string> values;
+  std::map<std::string, int64_t> failures;
+  std::map<std::string, int> hangs;  // [s]
+  std::vector<Process> processes;
+  std::map<unsigned, Link> links;
+};
+
+struct Script {
+  Part system;
+  std::vector<Part> cards;
+};
+
+inline void read_line(const std::string& line, Script& script) {
+  std::istringstream words(line);
+  std::string key, rest, function;
+  words >> key;
+  std::getline(words >> std::ws, rest);
+  if (key.empty() || key[0] == '#') return;
+  if (key == "card") return script.cards.emplace_back(), void();
+  Part& part = script.cards.empty() ? script.system : script.cards.back();
+  std::istringstream arguments(rest);
+  if (key == "fail") {
+    std::string code;
+    arguments >> function >> code;
+    part.failures[function] = std::strtoll(code.c_str(), nullptr, 0);
+  } else if (key == "hang") {
+    arguments >> function;
+    arguments >> part.hangs[function];
+  } else if (key == "process") {
+    Process process;
+    arguments >> process.pid >> process.bytes;
+    part.processes.push_back(process);
+  } else if (key == "link") {
+    unsigned index = 0;
+    std::string state;
+    Link link;
+    arguments >> index >> state >> link.remote >> link.replays >> link.recoveries >> link.crc_errors;
+    link.up = state == "up";
+    part.links[index] = link;
+  } else {
+    part.values[key] = rest;
+  }
+}
+
+// Read once per process.
+inline Script& script_of(const char* variable) {
+  static Script read = [variable] {
+    Script made;
+    const char* path = std::getenv(variable);
+    std::ifstream lines(path ? path : "/dev/null");
+    for (std::string line; std::getline(lines, line);) read_line(line, made);
+    return made;
+  }();
+  return read;
+}
+
+// The code that the script gives to a function, after the time that it takes; `success` if it gives none.
+template <typename Code>
+Code outcome(const Part& part, const char* function, Code success) {
+  if (auto hang = part.hangs.find(function); hang != part.hangs.end())
+    std::this_thread::sleep_for(std::chrono::seconds(hang->second));
+  for (const char* name : {function, "*"})
+    if (auto failure = part.failures.find(name); failure != part.failures.end())
+      return static_cast<Code>(failure->second);
+  return success;
+}
+
+inline bool says(const Part& part, const char* key) { return part.values.contains(key); }
+
+inline std::string text_of(const Part& part, const char* key) {
+  auto found = part.values.find(key);
+  return found == part.values.end() ? "" : found->second;
+}
+
+inline unsigned long long number_of(const Part& part, const char* key) {
+  std::string word = text_of(part, key);
+  if (word == "true") return 1;
+  return std::strtoull(word.c_str(), nullptr, 0);
+}
+
+// Of "0000:3b:00.0".
+struct Address {
+  unsigned domain = 0, bus = 0, device = 0, function = 0;
+};
+inline Address address_of(const Part& part) {
+  Address address;
+  char separator = 0;
+  std::istringstream words(text_of(part, "pci_address"));
+  words >> std::hex >> address.domain >> separator >> address.bus >> separator >> address.device >> separator >>
+      address.function;
+  return address;
+}
+
+}  // namespace ridge::fake
