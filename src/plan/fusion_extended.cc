@@ -186,6 +186,33 @@ void match_layer_normalisation(Rewriter& graph, int mean) {
         {x, gamma, beta}, graph.node(result).outputs[0], {{"axis", int64_t{-1}}});
 }
 
+// x² → its mean → + ε → √ → x over it, or x times 1 over it → · γ. `square` is the first node.
+void match_root_mean_square(Rewriter& graph, int square) {
+  const int x = beside_scalar(graph, square);
+  const int mean = graph.only_user(graph.node(square).outputs[0]);
+  const int shifted = graph.is(mean, "ReduceMean") ? graph.only_user(graph.node(mean).outputs[0]) : -1;
+  const int root = graph.is(shifted, "Add") ? graph.only_user(graph.node(shifted).outputs[0]) : -1;
+  if (x < 0 || !graph.is(root, "Sqrt")) return;
+  std::vector<int> nodes = {square, mean, shifted, root};
+  int last = graph.only_user(graph.node(root).outputs[0]);
+  if (graph.is(last, "Reciprocal") || (graph.is(last, "Div") && beside_scalar(graph, last) >= 0)) {
+    nodes.push_back(last);
+    last = graph.only_user(graph.node(last).outputs[0]);
+    if (!graph.is(last, "Mul")) return;
+  } else if (!graph.is(last, "Div")) {
+    return;
+  }
+  if (other_input(graph, last, graph.node(nodes.back()).outputs[0]) != x) return;
+  nodes.push_back(last);
+  const int result = graph.only_user(graph.node(last).outputs[0]);
+  if (!graph.is(result, "Mul")) return;
+  const int gamma = other_input(graph, result, graph.node(last).outputs[0]);
+  if (!graph.constant(gamma)) return;
+  nodes.push_back(result);
+  merge(graph, nodes, "SimplifiedLayerNormalization", "", {x, gamma}, graph.node(result).outputs[0],
+        {{"axis", int64_t{-1}}});
+}
+
 // ---------------------------------------------------------------------------------------------------- products
 
 void become_fused(Rewriter& graph, int n) {
@@ -248,6 +275,8 @@ void fuse_gelu(Rewriter& graph) {
 void fuse_layer_normalisation(Rewriter& graph) {
   for (int n = 0; n < graph.node_count(); ++n)
     if (graph.is(n, "ReduceMean")) match_layer_normalisation(graph, n);
+  for (int n = 0; n < graph.node_count(); ++n)
+    if (graph.is(n, "Pow")) match_root_mean_square(graph, n);
 }
 
 void fuse_attention(Rewriter& graph) {

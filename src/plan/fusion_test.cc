@@ -163,6 +163,20 @@ TEST(Fusion, LayerNormalisationSpelledOutIsOneKernel) {
   EXPECT_EQ(kinds(b.finish({y})), "LayerNormalization");
 }
 
+TEST(Fusion, RootMeanSquareNormalisationSpelledOutIsOneKernel) {
+  for (bool reciprocal : {false, true}) {
+    GraphBuilder b;
+    const Shape s = {2, 8, 32}, m = {2, 8, 1};
+    const int x = b.input("x", s);
+    const int v = b.node("ReduceMean", {b.node("Pow", {x, b.weight("two", {})}, s)}, m);
+    const int root = b.node("Sqrt", {b.node("Add", {v, b.weight("epsilon", {})}, m)}, m);
+    const int q =
+        reciprocal ? b.node("Mul", {x, b.node("Div", {b.weight("one", {}), root}, m)}, s) : b.node("Div", {x, root}, s);
+    const int y = b.node("Mul", {b.weight("gamma", {32}), q}, s);
+    EXPECT_EQ(kinds(b.finish({y})), "SimplifiedLayerNormalization");
+  }
+}
+
 model::Graph dense(bool open) {
   GraphBuilder b;
   const int x = b.input("x", {2, 8, 32});

@@ -17,6 +17,12 @@ ExecutedKernel step(std::string op, std::vector<cost::Operand> inputs, Shape out
   return {std::move(kernel), times, {}, false};
 }
 
+// The state of every turn meets the same weights, which the turn before has just read: an operand that lies near, not a weight
+// that comes from far as in other products of few rows.
+ExecutedKernel state_product(int64_t rows, int64_t depth, int64_t columns, double times) {
+  return step("MatMul", {tensor({rows, depth}), tensor({depth, columns})}, {rows, columns}, times);
+}
+
 // [rows, depth] · weights [depth, columns]
 ExecutedKernel product(int64_t rows, int64_t depth, int64_t columns, double times) {
   return step("MatMul", {tensor({rows, depth}), tensor({depth, columns}, true)}, {rows, columns}, times);
@@ -51,10 +57,10 @@ std::vector<ExecutedKernel> recurrent(const Kernel& kernel, int64_t gates) {
   const auto directions = static_cast<double>((*w)[0]), turns = directions * static_cast<double>(length);
   std::vector<ExecutedKernel> steps = {product(length * batch, depth, gates * units, directions)};
   if (gates == 3) {
-    steps.push_back(product(batch, units, 2 * units, turns));
-    steps.push_back(product(batch, units, units, turns));
+    steps.push_back(state_product(batch, units, 2 * units, turns));
+    steps.push_back(state_product(batch, units, units, turns));
   } else {
-    steps.push_back(product(batch, units, gates * units, turns));
+    steps.push_back(state_product(batch, units, gates * units, turns));
   }
   // Sigmoid for all gates, tanh for what goes in and out.
   if (gates > 1) steps.push_back(elementwise("Sigmoid", batch * (gates == 4 ? 3 : 2) * units, turns));

@@ -91,6 +91,8 @@ bool is_arithmetic(const Kernel& kernel) {
 // Kernels of one operator that are different loops: " spread" where one operand is broadcast in stretches.
 std::string kind_of(const Kernel& kernel, double span) {
   std::string kind = kernel.domain == "com.microsoft.nchwc" ? "blocked " + kernel.op : kernel.op;
+  // Without mean and offset, otherwise the same loop.
+  if (kernel.op == "SimplifiedLayerNormalization" || kernel.op == "RMSNormalization") kind = "LayerNormalization";
   if (kernel.op == "Transpose" && span <= 1) kind += " last";
   if (is_arithmetic(kernel) && span < operand_elements(kernel.outputs[0])) kind += " spread";
   if (kernel.op == "MaxPool" || kernel.op == "AveragePool") {
@@ -104,6 +106,30 @@ double window(const Kernel& kernel) {
   double taps = 1;
   for (int64_t size : integers(kernel, "kernel_shape")) taps *= static_cast<double>(size);
   return taps;
+}
+
+// Operations of loops that look at one value at a time, with branches and addresses between: what no vector helps. Per pair of
+// boxes 14, per bilinear sample 8 (docs/formats.md); for indices as seen in profiles of an AMD EPYC (ONNX Runtime 1.31.1: 12 ns
+// per element that NonZero looks at, 6 per element scattered, 8 per slice gathered).
+double scalar_operations(const Kernel& kernel) {
+  const double out = kernel.outputs.empty() ? 0 : operand_elements(kernel.outputs[0]);
+  auto in = [&](size_t i) { return i < kernel.inputs.size() ? operand_elements(kernel.inputs[i]) : 0; };
+  if (kernel.op == "RoiAlign") {
+    const auto ratio = static_cast<double>(std::max<int64_t>(integer(kernel, "sampling_ratio").value_or(0), 0));
+    return 8 * out * (ratio > 0 ? ratio * ratio : 4);
+  }
+  if (kernel.op == "NonZero") return 24 * in(0);
+  if (kernel.op == "ScatterElements") return 12 * in(2);
+  if (kernel.op == "GatherND") return 16 * in(1);
+  if (kernel.op != "NonMaxSuppression") return 0;
+  const Shape* scores = known_shape(kernel.inputs, 1);
+  if (scores == nullptr || scores->size() != 3 || (*scores)[2] < 1) return 0;
+  // Each box meets those kept so far. Where the file sets no limit, a tenth is taken to be kept (assumed).
+  const auto boxes = static_cast<double>((*scores)[2]);
+  double kept = 0.1 * boxes;
+  if (kernel.inputs.size() > 2 && kernel.inputs[2].values && !kernel.inputs[2].values->empty())
+    if (const auto limit = static_cast<double>(kernel.inputs[2].values->front()); limit < boxes) kept = limit;
+  return 14 * in(1) * kept / 2;
 }
 
 }  // namespace
@@ -130,6 +156,12 @@ KernelWork other_work(const Kernel& kernel, const KernelDevice& device) {
                                      device.far_shared_bytes_per_s)});
   work.terms.push_back(
       {"memory", us_of(moved * share_beyond(moved, device.far_capacity_bytes * kUsableFar), device.dram_bytes_per_s)});
+  // Two a cycle, of the flops_per_s that two multiply-adds of whole vectors a cycle make.
+  if (const double operations = scalar_operations(kernel); operations > 0) {
+    const double lanes = static_cast<double>(std::max<int64_t>(device.block, 4));
+    const bool alone = kernel.op != "RoiAlign";  // the others use one thread
+    work.terms.push_back({"scalar", operations * 2 * lanes / device.flops_per_s * 1e6 / (alone ? 1 : threads)});
+  }
   work.place = {log_of(elements), log_of(span)};
   return work;
 }

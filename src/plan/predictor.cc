@@ -160,7 +160,8 @@ KernelTime Predictor::time_of(const Kernel& kernel, double footprint_bytes) cons
 KernelTime Predictor::time_of(const Kernel& kernel, double footprint_bytes, const KernelDevice& device) const {
   const KernelWork work = work_of(kernel, device, footprint_bytes);
   const Fit* fit = find(work.kind);
-  if (fit == nullptr) return {std::max(raw_us(general_, work), kLeastUs), kUnknownError, false};
+  if (fit == nullptr)  // what goes value by value is known by its operations alone
+    return {std::max(raw_us(general_, work) + amount(work, "scalar"), kLeastUs), kUnknownError, false};
   return {std::max(raw_us(*fit, work), kLeastUs) * correction(*fit, work.place), fit->error, true};
 }
 
