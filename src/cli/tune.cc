@@ -178,11 +178,24 @@ Result<bool> keeps_rows_apart(const tune::Decision& decision, const TuneRequest&
   return tune::within(drift, request.guard);
 }
 
+// What was recorded may not run here any more, or lose too much accuracy.
+Status check_admitted(const tune::Candidate& candidate, const tune::Admission& admission) {
+  if (candidate == tune::baseline_candidate() || tune::admitted_as(candidate, admission) != nullptr) return {};
+  std::string why;
+  for (const tune::Refusal& refusal : admission.refusals)
+    if (refusal.wish.variant == candidate.variant)
+      why += fmt::format("; {} {}: {}", refusal.wish.engine, refusal.wish.variant, refusal.reason);
+  return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " may not be used now" + why};
+}
+
 // The winner of a search, or with --compare the recorded candidate again.
 Result<tune::Decision> decide(const Subject& subject, tune::Search& search, tune::Contest& contest, tune::Store& store,
                               const tune::TuneOptions& how, tune::Explored& explored) {
   const std::optional<tune::Recorded>& recorded = subject.request.recorded;
-  if (recorded) return tune::remeasure(recorded->candidate, contest, subject.untuned.trial, how);
+  if (recorded) {
+    RIDGE_TRY(check_admitted(recorded->candidate, subject.admission));
+    return tune::remeasure(recorded->candidate, contest, subject.untuned.trial, how);
+  }
   RIDGE_ASSIGN(explored, tune::explore(search, contest, store, how));
   while (true) {
     RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, contest, explored, subject.untuned.trial, how));
@@ -264,7 +277,7 @@ Status compare(const TuneRequest& request, Found& found) {
   if (!before.shapes.empty() && before.shapes != now.shapes)
     return Error{Code::kFailed, "the stored result is of inputs " + before.shapes + ", this run of " + now.shapes +
                                     ": give --shape as then"};
-  found.compared = tune::compare(before, now, request.options.tolerance_percent);
+  found.compared = tune::compare(before, now, request.options.strictness);
   return {};
 }
 
@@ -328,8 +341,7 @@ int answer(const TuneRequest& request, const Found& found) {
   if (request.options.json)
     print_json(json_of(found));
   else
-    print(request.recorded ? comparison_text(found.compared, request.options.tolerance_percent)
-                           : tuning_text(found.tuning));
+    print(request.recorded ? comparison_text(found.compared, request.options.strictness) : tuning_text(found.tuning));
   const bool no = request.recorded ? tune::regressed(found.compared) : found.tuning.choice == tune::Choice::kNone;
   return no ? kNo : kDone;
 }

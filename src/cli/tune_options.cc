@@ -67,7 +67,8 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_option("--store", options.store);
   app.add_option("--search", options.search)->check(CLI::IsMember({"quick", "full"}));
   app.add_option("--compare", options.compare);
-  app.add_option("--tolerance", options.tolerance_percent)->check(CLI::NonNegativeNumber);
+  app.add_option("--tolerance", options.strictness.tolerance_percent)->check(CLI::NonNegativeNumber);
+  app.add_flag("--absolute", options.strictness.absolute);
   app.add_option("--html", options.html);
   app.add_option("--lang", options.language);
   app.add_flag("--overwrite", options.overwrite);

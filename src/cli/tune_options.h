@@ -42,7 +42,7 @@ struct TuneOptions {
   std::string store;
   std::string search = "quick";
   std::string compare;
-  double tolerance_percent = 5;
+  tune::Strictness strictness;  // of --compare
   std::string html;
   std::string language = "en";
   bool overwrite = false;

@@ -80,11 +80,10 @@ std::string figure(const tune::Compared& row, double value) {
 }  // namespace
 
 std::string tuning_text(const tune::Tuning& tuning) {
-  std::string text = table({"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99",
-                            "of the limit", "runs"},
-                           {row("untuned", tuning.baseline),
-                            row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
-                           "lllrrrrrrr");
+  std::string text = table(
+      {"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99", "of the limit", "runs"},
+      {row("untuned", tuning.baseline), row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
+      "lllrrrrrrr");
   text += front_text(tuning);
   text += accuracy_text(tuning.admission);
   text += fmt::format(
@@ -109,17 +108,16 @@ std::string tuning_text(const tune::Tuning& tuning) {
   return text + tune::conclusion(tuning);
 }
 
-std::string comparison_text(const std::vector<tune::Compared>& compared, double tolerance_percent) {
+std::string comparison_text(const std::vector<tune::Compared>& compared, const tune::Strictness& strictness) {
   std::vector<std::vector<std::string>> rows;
   for (const tune::Compared& row : compared) {
-    const bool known = row.verdict != tune::Change::kNotComparable;
+    const bool known = row.before > 0 && row.now > 0;
     std::string spread = row.spread_percent > 0 ? fmt::format(" ± {:.1f} %", row.spread_percent) : "";
     rows.push_back({row.what, figure(row, row.before), figure(row, row.now),
                     known ? fmt::format("{:+.1f} %{}", row.change_percent, spread) : "",
                     tune::change_name(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
-  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") +
-         tune::conclusion(compared, tolerance_percent);
+  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + tune::conclusion(compared, strictness);
 }
 
 }  // namespace ridge::cli
