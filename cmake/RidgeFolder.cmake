@@ -1,7 +1,8 @@
-# ridge_folder(NAME LINK target...)
+# ridge_folder(NAME LINK target... [EXCEPT subfolder...])
 #   src/NAME/**.cc               -> static library ridge_NAME (src/cli/main.cc stays out: it is the program)
 #   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
 #   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
+# Subfolders after EXCEPT are something else's sources.
 # Does nothing for a folder without sources. The libraries made so far are in RIDGE_FOLDERS.
 include(GoogleTest)
 
@@ -14,10 +15,13 @@ else()
 endif()
 
 function(ridge_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;EXCEPT")
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
+  foreach(subfolder IN LISTS arg_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "^${folder}/${subfolder}/")
+  endforeach()
   set(tests ${sources})
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

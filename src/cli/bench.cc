@@ -33,6 +33,7 @@ struct Options {
   double seconds = 20;
   double ci = 2;
   std::string engine = "onnxruntime";
+  std::string precision = "fp32";
   std::string engine_library;
   std::vector<std::string> engine_options;
   uint64_t seed = 1;
@@ -53,6 +54,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
   app.add_option("--ci", options.ci)->check(CLI::PositiveNumber);
   app.add_option("--engine", options.engine);
+  app.add_option("--precision", options.precision);
   app.add_option("--engine-library", options.engine_library);
   app.add_option("--engine-option", options.engine_options);
   app.add_option("--seed", options.seed);
@@ -64,6 +66,7 @@ void declare(CLI::App& app, Options& options) {
 // What the options mean; an error here is wrong usage.
 struct Request {
   model::Binding binding;
+  Precision precision = Precision::kFp32;
   std::map<std::string, std::string> engine_options;
 };
 
@@ -71,6 +74,7 @@ Result<Request> request_of(const Options& options) {
   Request request;
   request.binding.batch = options.batch.value_or(1);
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
+  RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   return request;
 }
@@ -132,10 +136,10 @@ Result<measure::Measurement> measure_model(const Options& options, const Request
   how.fresh = options.fresh;
   how.progress = [&](const std::string& step, double share) { progress.update("this machine: " + step, share); };
   RIDGE_ASSIGN(hw::Machine machine, hw::know(how));
-  plan::Wishes wishes{options.model, input_shapes(graph), rows_of(graph), options.threads, Precision::kFp32};
+  plan::Wishes wishes{options.model, input_shapes(graph), rows_of(graph), options.threads, request.precision};
   if (!options.threads && options.instances > 1)
     wishes.threads = std::max(1, hw::usable_threads(machine) / options.instances);
-  plan::Plan plan = plan::first_plan(machine, cost::count(graph), wishes);
+  plan::Plan plan = plan::first_plan(machine, cost::count(graph, request.precision), wishes);
   plan.engine = options.engine;
   plan.engine_library = options.engine_library;
   plan.instances = options.instances;
@@ -175,6 +179,7 @@ std::string summary(const measure::Measurement& m) {
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
     rows.push_back({"share of the limit", share_text(m.percent_of_limit), "measured rate / rate at the bound"});
   }
+  if (!m.executed.empty()) rows.push_back({"executed", "", m.executed + " (read back from the engine)"});
   rows.push_back({"memory", format_bytes(static_cast<double>(m.rss_delta_bytes)), "measured: growth of this process"});
   return table({}, rows, "lrl");
 }
@@ -182,19 +187,25 @@ std::string summary(const measure::Measurement& m) {
 std::string layer_table(const measure::Measurement& m) {
   double total = 0;
   for (const measure::Layer& layer : m.layers) total += layer.ms;
+  const bool kernels =
+      std::any_of(m.layers.begin(), m.layers.end(), [](const auto& layer) { return !layer.kernel.empty(); });
   std::vector<std::vector<std::string>> rows;
   for (const measure::Layer& layer : m.layers) {
-    std::string time_share = total > 0 ? format_percent(100 * layer.ms / total) : "-";
-    if (!layer.has_rule) {
-      rows.push_back({layer.name, layer.op, format_ms(layer.ms), time_share, "no rule", "-", "-", "-", "-"});
-      continue;
-    }
-    rows.push_back({layer.name, layer.op, format_ms(layer.ms), time_share, format_flops_rate(layer.flops_per_s),
-                    format_bandwidth(layer.bytes_per_s), format_ms(layer.bound_ms), share_text(layer.percent_of_limit),
-                    std::string(cost::limiter_name(layer.limiter))});
+    std::vector<std::string> row = {layer.name, layer.op};
+    if (kernels) row.push_back(layer.kernel);
+    row.insert(row.end(), {format_ms(layer.ms), total > 0 ? format_percent(100 * layer.ms / total) : "-"});
+    if (layer.has_rule)
+      row.insert(row.end(),
+                 {format_flops_rate(layer.flops_per_s), format_bandwidth(layer.bytes_per_s), format_ms(layer.bound_ms),
+                  share_text(layer.percent_of_limit), std::string(cost::limiter_name(layer.limiter))});
+    else
+      row.insert(row.end(), {"no rule", "-", "-", "-", "-"});
+    rows.push_back(std::move(row));
   }
-  return table({"layer", "operator", "time", "of run", "reached", "moved", "bound", "of limit", "limiter"}, rows,
-               "llrrrrrrl");
+  std::vector<std::string> head = {"layer", "operator"};
+  if (kernels) head.push_back("kernel");
+  head.insert(head.end(), {"time", "of run", "reached", "moved", "bound", "of limit", "limiter"});
+  return table(head, rows, kernels ? "lllrrrrrrl" : "llrrrrrrl");
 }
 
 void render(const measure::Measurement& m) {
@@ -234,6 +245,7 @@ int bench(std::span<const std::string> arguments) {
     Result<model::Graph> graph = model::read(options.model, request->binding);
     if (!graph) return fail("bench", graph.error());
     if (Status bound = check_bound(options, *graph); !bound) return usage(bound.error());
+    if (Status fits = check_precision(options.engine, request->precision, *graph); !fits) return usage(fits.error());
     measured = measure_model(options, *request, *graph);
   }
   if (!measured) return fail("bench", measured.error());

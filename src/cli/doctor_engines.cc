@@ -1,5 +1,7 @@
 #include "cli/doctor_engines.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -92,38 +94,100 @@ void gather_providers(const plan::Plan& small, const EngineQuestions& questions,
         {name, true, false, true, "it is not compiled into this library: install the package that has it"});
 }
 
-}  // namespace
+// Models that engines are asked to run.
+struct Probes {
+  plan::Plan small, large;
+};
 
-std::vector<EngineFacts> gather_engines(const EngineQuestions& questions) {
+Result<Probes> write_probes(const std::string& folder, const EngineQuestions& questions) {
+  Probes probes;
+  for (plan::Plan* plan : {&probes.small, &probes.large}) {
+    const int64_t rows = plan == &probes.small ? kSmall : kLarge;
+    plan->model = fmt::format("{}/{}.onnx", folder, rows);
+    plan->engine_library = questions.library;
+    plan->threads = 1;
+    RIDGE_TRY(write_file_atomically(plan->model, product_model(rows, rows, rows)));
+  }
+  return probes;
+}
+
+void time_large(const plan::Plan& large, Nanoseconds limit, EngineFacts& facts) {
+  Result<std::string> rate = ask("the timed matrix product", limit, [&] { return time_product(large); });
+  if (rate) facts.gemm_flops_per_s = std::atof(rate->c_str());
+}
+
+EngineFacts gather_onnxruntime(const Probes& probes, const EngineQuestions& questions) {
   EngineFacts facts;
   facts.name = "onnxruntime";
-  plan::Plan plan;
-  plan.engine_library = questions.library;
-  plan.threads = 1;
-  Result<std::string> described = ask("loading ONNX Runtime", questions.limit, [&] { return describe_engine(plan); });
-  Result<TemporaryFolder> folder = TemporaryFolder::make();
-  if (!described || !folder) {
-    facts.failure = described ? folder.error().message : described.error().message;
-    return {facts};
+  Result<std::string> described =
+      ask("loading ONNX Runtime", questions.limit, [&] { return describe_engine(probes.small); });
+  if (!described) {
+    facts.failure = described.error().message;
+    return facts;
   }
   std::istringstream lines(*described);
   std::getline(lines, facts.version);
   std::getline(lines, facts.library);
   std::vector<std::string> compiled;
   for (std::string line; std::getline(lines, line);) compiled.push_back(line);
-  plan::Plan small = plan, large = plan;
-  small.model = folder->path() + "/small.onnx";
-  large.model = folder->path() + "/large.onnx";
-  Status written = write_file_atomically(small.model, product_model(kSmall, kSmall, kSmall));
-  if (written) written = write_file_atomically(large.model, product_model(kLarge, kLarge, kLarge));
-  if (!written) {
-    facts.failure = written.error().message;
+  gather_providers(probes.small, questions, compiled, facts);
+  time_large(probes.large, questions.limit, facts);
+  return facts;
+}
+
+// "version\nlibrary"
+Result<std::string> describe_openvino(const plan::Plan& plan) {
+  RIDGE_ASSIGN(engine::Info info, engine::find_engine(plan));
+  return info.version + "\n" + info.library;
+}
+
+// Runs the small model in the plan's precision, which the engine reads back.
+Result<std::string> run_precision(const plan::Plan& plan) {
+  RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan));
+  const std::vector<float> values(static_cast<size_t>(kSmall * kSmall), 0.5f);
+  const TensorView view{DataType::kFp32, {kSmall, kSmall}, std::as_bytes(std::span(values))};
+  const std::vector<TensorView> inputs = {view, view};
+  const std::vector<int> wanted = {0};
+  std::vector<engine::Output> outputs(1);
+  RIDGE_TRY(session->run(inputs, wanted, outputs));
+  return session->info().executed;
+}
+
+EngineFacts gather_openvino(Probes probes, const EngineQuestions& questions) {
+  EngineFacts facts;
+  facts.name = "openvino";
+  facts.optional = true;
+  probes.small.engine = probes.large.engine = facts.name;
+  Result<std::string> described =
+      ask("loading OpenVINO", questions.limit, [&] { return describe_openvino(probes.small); });
+  if (!described) {
+    facts.failure = described.error().message;
+    return facts;
+  }
+  facts.version = described->substr(0, described->find('\n'));
+  facts.library = described->substr(described->find('\n') + 1);
+  for (Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
+    probes.small.precision = precision;
+    const std::string name(precision_name(precision));
+    Result<std::string> ran = ask(name, questions.limit, [&] { return run_precision(probes.small); });
+    facts.providers.push_back({name, false, ran.ok(), true, ran ? *ran : ran.error().message});
+  }
+  time_large(probes.large, questions.limit, facts);
+  return facts;
+}
+
+}  // namespace
+
+std::vector<EngineFacts> gather_engines(const EngineQuestions& questions) {
+  Result<TemporaryFolder> folder = TemporaryFolder::make();
+  Result<Probes> probes = folder ? write_probes(folder->path(), questions) : Result<Probes>(folder.error());
+  if (!probes) {
+    EngineFacts facts;
+    facts.name = "onnxruntime";
+    facts.failure = probes.error().message;
     return {facts};
   }
-  gather_providers(small, questions, compiled, facts);
-  Result<std::string> rate = ask("the timed matrix product", questions.limit, [&] { return time_product(large); });
-  if (rate) facts.gemm_flops_per_s = std::atof(rate->c_str());
-  return {facts};
+  return {gather_onnxruntime(*probes, questions), gather_openvino(*probes, questions)};
 }
 
 }  // namespace ridge::cli

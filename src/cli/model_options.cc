@@ -2,12 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ridge::cli {
+namespace {
+
+bool stores(Precision precision, DataType type) {
+  switch (precision) {
+    case Precision::kFp16: return type == DataType::kFp16;
+    case Precision::kBf16: return type == DataType::kBf16;
+    case Precision::kInt8: return type == DataType::kInt8 || type == DataType::kUint8;
+    default: return false;
+  }
+}
+
+}  // namespace
 
 Status check_symbols(const std::string& path, const model::Graph& graph) {
   if (graph.unbound.empty()) return {};
   return Error{Code::kInvalid, fmt::format("{} leaves open: {}; give each a value, e.g. --shape {}=128", path,
                                            fmt::join(graph.unbound, ", "), graph.unbound.front())};
+}
+
+Status check_precision(const std::string& engine, Precision precision, const model::Graph& graph) {
+  if (precision == Precision::kFp32 || engine != "onnxruntime") return {};
+  const bool stored = std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const model::TensorInfo& tensor) {
+    return tensor.role == model::TensorRole::kWeight && stores(precision, tensor.type);
+  });
+  if (stored) return {};
+  return Error{Code::kInvalid,
+               fmt::format("--precision {}: {} computes in what the file is stored in, and this file has no "
+                           "such weights; convert it, or take --engine openvino",
+                           precision_name(precision), engine)};
 }
 
 Result<std::map<std::string, std::string>> parse_engine_options(const std::vector<std::string>& options) {

@@ -8,12 +8,17 @@
 
 #include "base/result.h"
 #include "base/tensor.h"
+#include "base/units.h"
 #include "model/graph.h"
 
 namespace ridge::cli {
 
 // ok if every symbol of the model at `path` has a value; else the error asks for the missing ones.
 Status check_symbols(const std::string& path, const model::Graph& graph);
+
+// Whether `engine` can be asked to compute the graph in `precision`. OpenVINO converts; elsewhere the file decides, so it must
+// have weights of that type.
+Status check_precision(const std::string& engine, Precision precision, const model::Graph& graph);
 
 // The values of --engine-option KEY=VALUE.
 Result<std::map<std::string, std::string>> parse_engine_options(const std::vector<std::string>& options);

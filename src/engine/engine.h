@@ -19,12 +19,13 @@
 namespace ridge::engine {
 
 struct Info {
-  std::string name;         // "onnxruntime"
-  std::string version;      // as the library reports it
-  std::string library;      // path of what was loaded
-  std::string device;       // what really executes: "cpu"
-  Nanoseconds load_time{};  // of open()
-  int threads = 0;          // that execute one operator, the caller's among them, as they really run; 0 = not known
+  std::string name;           // "onnxruntime", "openvino"
+  std::string version;        // as the library reports it
+  std::string library;        // path of what was loaded
+  std::string device;         // what really executes: "cpu"
+  Nanoseconds load_time{};    // of open()
+  int threads = 0;            // that execute one operator, the caller's among them, as they really run; 0 = not known
+  std::string executed = {};  // precisions read back: "bf16 in 53 layers, f32 in 1"; empty: the engine does not say
 };
 
 // What the model takes and gives; -1 = dynamic dimension. Order as in the model.
@@ -38,13 +39,14 @@ struct Signature {
 struct NodeTime {
   std::string name;  // of the node in the optimised graph
   std::string op;
-  std::string provider;                            // "CPUExecutionProvider"
+  std::string provider;                            // "CPUExecutionProvider"; OpenVINO: kernel, "brgconv_avx512_bf16"
   double mean_us = 0;                              // per run of the model, without the nodes of its own subgraphs
   double typical_us = 0;                           // of one call: mean of the middle half of its calls
   int runs = 0;                                    // that the mean is over
   int calls = 0;                                   // of the node in those runs: more than `runs` inside a loop
   std::vector<std::pair<DataType, Shape>> inputs;  // as executed; types unknown to us: kInvalid
   std::vector<std::pair<DataType, Shape>> outputs;
+  std::vector<std::string> sources = {};  // the model's own nodes that it computes, if the engine says so
 };
 
 // One output of one run.

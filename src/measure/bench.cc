@@ -37,6 +37,7 @@ Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& l
   m.engine_version = info.version;
   m.device = info.device;
   m.precision = plan.precision;
+  m.executed = info.executed;
   m.threads = info.threads;
   m.instances = plan.instances;
   m.batch = runner.rows();
@@ -92,7 +93,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     // Each caller computes itself, beside the other threads of its session.
     const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
     RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
-    set_beside_limit(m, cost::count(*graph), *limits, all, hw::duty(*machine, busy),
+    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, all, hw::duty(*machine, busy),
                      m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1)));
   }
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/temporary_folder.h"
 #include "cost/count_node.h"
+#include "measure/fused_layer.h"
 #include "measure/operands.h"
 #include "measure/runner.h"
 #include "model/reader.h"
@@ -52,6 +53,19 @@ void add_cost(Layer& layer, const cost::NodeCost& cost, double calls, const cost
   if (layer.ms > 0) layer.percent_of_limit = 100 * layer.bound_ms / layer.ms;
 }
 
+Layer timed(const engine::NodeTime& time) {
+  Layer layer;
+  layer.name = time.name;
+  layer.op = time.op;
+  layer.ms = time.mean_us / 1e3;
+  layer.has_rule = false;
+  return layer;
+}
+
+void sort_slowest_first(std::vector<Layer>& layers) {
+  std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.ms > b.ms; });
+}
+
 }  // namespace
 
 std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const model::Graph* optimised,
@@ -60,11 +74,7 @@ std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const mode
   if (optimised != nullptr) add_to_index(*optimised, index);
   std::vector<Layer> layers;
   for (const engine::NodeTime& time : times) {
-    Layer layer;
-    layer.name = time.name;
-    layer.op = time.op;
-    layer.ms = time.mean_us / 1e3;
-    layer.has_rule = false;
+    Layer layer = timed(time);
     auto found = index.find({time.name, time.op});
     if (found != index.end()) {
       auto [graph, node] = found->second;
@@ -78,7 +88,21 @@ std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const mode
     }
     layers.push_back(std::move(layer));
   }
-  std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.ms > b.ms; });
+  sort_slowest_first(layers);
+  return layers;
+}
+
+std::vector<Layer> fused_layers_of(std::span<const engine::NodeTime> times, const model::Graph& graph,
+                                   const cost::DeviceLimits* limits) {
+  SourceNodes nodes(graph);
+  std::vector<Layer> layers;
+  for (const engine::NodeTime& time : times) {
+    Layer layer = timed(time);
+    layer.kernel = time.provider;
+    if (std::optional<cost::NodeCost> cost = nodes.take(time)) add_cost(layer, *cost, 1, limits);
+    layers.push_back(std::move(layer));
+  }
+  sort_slowest_first(layers);
   return layers;
 }
 
@@ -89,7 +113,8 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
   plan::Plan profiled = plan;
   profiled.instances = 1;
   profiled.profile = true;
-  profiled.optimised_model = folder.path() + "/optimised.onnx";
+  const bool writes_graph = plan.engine == "onnxruntime";
+  if (writes_graph) profiled.optimised_model = folder.path() + "/optimised.onnx";
   RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1));  // runs once
   const TimePoint end = Clock::now() + time;
   constexpr int kLeast = kWarmUpRuns + kLeastRuns;
@@ -98,7 +123,8 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
     RIDGE_TRY(runner.run(0, nullptr));
   if (runs < kLeast) return std::vector<Layer>();
   RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));
-  if (plan.engine != "onnxruntime") return layers_of(times, nullptr, limits);
+  if (!writes_graph)
+    return graph != nullptr ? fused_layers_of(times, *graph, limits) : layers_of(times, nullptr, limits);
   Result<model::Graph> optimised = model::read_optimised(profiled.optimised_model);
   if (!optimised) log::warning("layers have times but no costs: {}", optimised.error().message);
   return layers_of(times, optimised ? &*optimised : nullptr, limits);

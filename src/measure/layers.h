@@ -25,4 +25,9 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
 std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const model::Graph* optimised,
                              const cost::DeviceLimits* limits);
 
+// The same for an engine that does not write its graph but says which of the model's nodes a layer computes
+// (NodeTime::sources); costs are then those of the nodes in `graph`, the model with all shapes bound.
+std::vector<Layer> fused_layers_of(std::span<const engine::NodeTime> times, const model::Graph& graph,
+                                   const cost::DeviceLimits* limits);
+
 }  // namespace ridge::measure

@@ -16,7 +16,8 @@ Json layer_to_json(const Layer& layer) {
           {"bound_ms", layer.bound_ms},
           {"percent_of_limit", layer.percent_of_limit},
           {"limiter", std::string(cost::limiter_name(layer.limiter))},
-          {"has_rule", layer.has_rule}};
+          {"has_rule", layer.has_rule},
+          {"kernel", layer.kernel}};
 }
 
 cost::Limiter limiter_from_name(std::string_view name) {
@@ -70,6 +71,7 @@ Result<Layer> layer_from_json(const Json& json) {
   reader.read("percent_of_limit", layer.percent_of_limit);
   reader.read("limiter", limiter);
   reader.read("has_rule", layer.has_rule);
+  reader.read("kernel", layer.kernel);
   RIDGE_TRY(reader.status());
   layer.limiter = limiter_from_name(limiter);
   return layer;
@@ -126,6 +128,7 @@ Json to_json(const Measurement& m) {
           {"engine_version", m.engine_version},
           {"device", m.device},
           {"precision", std::string(precision_name(m.precision))},
+          {"executed", m.executed},
           {"threads", m.threads},
           {"instances", m.instances},
           {"concurrency", m.concurrency},
@@ -169,6 +172,7 @@ Result<Measurement> measurement_from_json(const Json& json) {
   reader.read("engine_version", m.engine_version);
   reader.read("device", m.device);
   reader.read("precision", precision);
+  reader.read("executed", m.executed);
   reader.read("threads", m.threads);
   reader.read("instances", m.instances);
   reader.read("concurrency", m.concurrency);

@@ -28,13 +28,13 @@ Status check_identity(const ModelConfig& config, const std::string& directory_na
         fmt::format("the configuration's name '{}' differs from the model's directory '{}'; remove it or make "
                     "them equal",
                     config.name(), directory_name));
-  constexpr std::array<std::string_view, 3> kBackends = {"", "onnxruntime", "fake"};
+  constexpr std::array<std::string_view, 4> kBackends = {"", "onnxruntime", "openvino", "fake"};
   constexpr std::array<std::string_view, 2> kPlatforms = {"", "onnxruntime_onnx"};
   if (config.platform() == "ensemble" || config.has_ensemble_scheduling())
     return unsupported("an ensemble", "serve the models one by one");
   if (std::find(kBackends.begin(), kBackends.end(), config.backend()) == kBackends.end())
     return unsupported(fmt::format("backend '{}'", config.backend()),
-                       "use backend: \"onnxruntime\" with an ONNX model");
+                       "use backend: \"onnxruntime\" or \"openvino\" with an ONNX model");
   if (config.backend().empty() &&
       std::find(kPlatforms.begin(), kPlatforms.end(), config.platform()) == kPlatforms.end())
     return unsupported(fmt::format("platform '{}'", config.platform()),

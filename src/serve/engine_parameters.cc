@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "model_config.pb.h"
+#include "serve/openvino_parameters.h"
 #include "serve/settings_from_config.h"
 
 namespace ridge::serve {
@@ -110,8 +111,9 @@ bool is_engine_option(std::string_view key) {
 Status read_parameter(const std::string& key, const std::string& value, Plan& plan) {
   auto known =
       std::find_if(kParameters.begin(), kParameters.end(), [&](const Parameter& row) { return row.key == key; });
-  if (known != kParameters.end()) {
-    Status read = known->read(value, plan);
+  const bool openvino = plan.engine == "openvino" && is_openvino_parameter(key);
+  if (known != kParameters.end() || openvino) {
+    Status read = openvino ? read_openvino_parameter(key, value, plan) : known->read(value, plan);
     return read ? ok_status() : wrap(std::move(read).error(), fmt::format("parameter '{}'", key));
   }
   if (key.starts_with(kOption))
@@ -144,7 +146,7 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
   Plan plan;
   plan.model = model_file;
   plan.engine_library = engine_library;
-  if (config.backend() == "fake") plan.engine = "fake";
+  if (config.backend() == "fake" || config.backend() == "openvino") plan.engine = config.backend();
   plan.batch = std::max(1, config.max_batch_size());
   plan.instances = instances_of(config);
   if (cores > 0) plan.threads = std::max(1, cores / plan.instances);

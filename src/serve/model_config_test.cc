@@ -290,6 +290,28 @@ TEST(EngineParameters, WrongValuesAreErrorsThatNameTheKey) {
   EXPECT_FALSE(plan_from("optimization { graph { level: 7 } }"));
 }
 
+TEST(EngineParameters, TritonsOpenVinoNamesDecideThePlanOfThatBackend) {
+  const std::string openvino = "backend: \"openvino\" ";
+  auto plan = plan_from(openvino + parameter("INFERENCE_NUM_THREADS", "3") + parameter("HINT_BF16", "YES") +
+                        parameter("PERFORMANCE_HINT", "THROUGHPUT") + parameter("ENABLE_BATCH_PADDING", "YES") +
+                        parameter("TARGET_DEVICE", "CPU") + parameter("ridge_option_CACHE_DIR", "/c"));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->engine, "openvino");
+  EXPECT_EQ(plan->threads, 3);
+  EXPECT_EQ(plan->precision, Precision::kBf16);
+  EXPECT_EQ(plan->options,
+            (std::map<std::string, std::string>{{"PERFORMANCE_HINT", "THROUGHPUT"}, {"CACHE_DIR", "/c"}}));
+  EXPECT_EQ(plan_from(parameter("HINT_BF16", "YES"))->precision, Precision::kFp32) << "another backend's parameter";
+  for (const auto& [key, value] : std::map<std::string, std::string>{{"INFERENCE_NUM_THREADS", "many"},
+                                                                     {"HINT_BF16", "1"},
+                                                                     {"TARGET_DEVICE", "GPU"},
+                                                                     {"CPU_EXTENSION_PATH", "/x.so"}}) {
+    auto refused = plan_from(openvino + parameter(key, value));
+    ASSERT_FALSE(refused) << key;
+    EXPECT_TRUE(contains(refused.error().message, key)) << refused.error().message;
+  }
+}
+
 TEST(EngineParameters, CoresAreDividedAmongTheInstances) {
   EXPECT_EQ(plan_from("instance_group { count: 2 }", 4)->threads, 2);
   EXPECT_EQ(plan_from("instance_group { count: 9 }", 4)->threads, 1);

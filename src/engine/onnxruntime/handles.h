@@ -36,6 +36,7 @@ class Handle {
 
 using SessionHandle = Handle<OrtSession, &OrtApi::ReleaseSession>;
 using SessionOptionsHandle = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
+using RunOptionsHandle = Handle<OrtRunOptions, &OrtApi::ReleaseRunOptions>;
 using ValueHandle = Handle<OrtValue, &OrtApi::ReleaseValue>;
 using TypeInfoHandle = Handle<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
 using TensorInfoHandle = Handle<OrtTensorTypeAndShapeInfo, &OrtApi::ReleaseTensorTypeAndShapeInfo>;

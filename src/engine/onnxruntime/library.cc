@@ -6,11 +6,12 @@
 #include <mutex>
 
 #include "base/dynlib.h"
-#include "base/log.h"
-#include "engine/onnxruntime/search.h"
+#include "engine/search.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
+
+const Sought kSought{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
 
 // The table of loaded engines; guarded by `mutex`, its entries are never removed.
 struct Loaded {
@@ -23,34 +24,10 @@ Loaded& loaded() {
   return *table;
 }
 
-log::Level to_ours(OrtLoggingLevel level) {
-  switch (level) {
-    case ORT_LOGGING_LEVEL_VERBOSE:
-    case ORT_LOGGING_LEVEL_INFO: return log::Level::kDebug;
-    case ORT_LOGGING_LEVEL_WARNING: return log::Level::kWarning;
-    case ORT_LOGGING_LEVEL_ERROR:
-    case ORT_LOGGING_LEVEL_FATAL: return log::Level::kError;
-  }
-  return log::Level::kError;
-}
-
-void ORT_API_CALL write_log(void*, OrtLoggingLevel level, const char*, const char*, const char*, const char* message) {
-  log::write(to_ours(level), std::string("onnxruntime: ") + message);
-}
-
-OrtLoggingLevel wanted_severity() {
-  switch (log::level()) {
-    case log::Level::kDebug: return ORT_LOGGING_LEVEL_INFO;
-    case log::Level::kInfo:
-    case log::Level::kWarning: return ORT_LOGGING_LEVEL_WARNING;
-    case log::Level::kError: return ORT_LOGGING_LEVEL_ERROR;
-    case log::Level::kOff: return ORT_LOGGING_LEVEL_FATAL;
-  }
-  return ORT_LOGGING_LEVEL_WARNING;
-}
-
 Code to_ours(OrtErrorCode code, const std::string& message) {
-  if (message.find("bad_alloc") != std::string::npos || message.find("Failed to allocate memory") != std::string::npos)
+  if (message.find("bad_alloc") != std::string::npos ||
+      message.find("Failed to allocate memory") != std::string::npos ||
+      message.find("BFCArena::Alloc") != std::string::npos)
     return Code::kExhausted;
   switch (code) {
     case ORT_NO_SUCHFILE:
@@ -83,8 +60,6 @@ Result<std::unique_ptr<const Library>> open_library(const std::string& path) {
                                          std::to_string(ORT_API_VERSION) + "; use 1." +
                                          std::to_string(ORT_API_VERSION) + " or newer"};
   const OrtApi& api = *library->api;
-  RIDGE_TRY(take(api, api.CreateEnvWithCustomLogger(write_log, nullptr, wanted_severity(), "ridge", &library->env)));
-  RIDGE_TRY(take(api, api.DisableTelemetryEvents(library->env)));
   RIDGE_TRY(take(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &library->cpu_memory)));
   RIDGE_TRY(take(api, api.GetAllocatorWithDefaultOptions(&library->allocator)));
   RIDGE_TRY(read_providers(*library));
@@ -113,7 +88,7 @@ Result<const Library*> load(const std::string& wanted) {
   std::string tried;
   Loaded& table = loaded();
   std::lock_guard lock(table.mutex);  // held while the library loads: two threads must not both do it
-  for (const Place& place : places(surroundings(wanted))) {
+  for (const Place& place : places(kSought, surroundings(kSought, wanted))) {
     if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
     for (const std::string& file : place.files) {
       auto known = table.by_path.find(key_of(file));

@@ -1,4 +1,4 @@
-// ONNX Runtime's shared library, found and opened once per process, with the one OrtEnv that all its sessions share.
+// ONNX Runtime's shared library, found and opened once per process.
 //
 // Thread-safe. A library stays open until the process ends: its threads and its log outlive any owner.
 #pragma once
@@ -19,7 +19,6 @@ struct Library {
   std::string path;
   std::string version;
   const OrtApi* api = nullptr;
-  OrtEnv* env = nullptr;
   OrtMemoryInfo* cpu_memory = nullptr;
   OrtAllocator* allocator = nullptr;   // ONNX Runtime's own default; not to be released
   std::vector<std::string> providers;  // compiled into it: "CPUExecutionProvider", …

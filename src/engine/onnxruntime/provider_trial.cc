@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/onnxruntime/element_type.h"
+#include "engine/onnxruntime/environment.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/session_options.h"
 #include "engine/onnxruntime/signature.h"
@@ -83,13 +84,15 @@ Status try_provider(const Library& library, const plan::Plan& plan, const std::s
   if (provider == "AzureExecutionProvider")
     return Error{Code::kUnsupported, "it calls a remote service and computes nothing here"};
   const OrtApi& api = *library.api;
-  RIDGE_ASSIGN(SessionOptionsHandle options, session_options(library, plan, ""));
+  RIDGE_ASSIGN(EngineOptions engine, engine_options(plan));
+  RIDGE_ASSIGN(OrtEnv * env, environment(library, engine.shared));
+  RIDGE_ASSIGN(SessionOptionsHandle options, session_options(library, plan, engine, ""));
   if (provider != "CPUExecutionProvider") {
     RIDGE_TRY(append(api, options.get(), provider));
     RIDGE_TRY(take(api, api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsDisableCPUEPFallback, "1")));
   }
   SessionHandle session(api);
-  RIDGE_TRY(take(api, api.CreateSession(library.env, plan.model.c_str(), options.get(), session.out())));
+  RIDGE_TRY(take(api, api.CreateSession(env, plan.model.c_str(), options.get(), session.out())));
   return run_zeros(library, session.get());
 }
 

@@ -8,7 +8,9 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "engine/onnxruntime/binding.h"
 #include "engine/onnxruntime/element_type.h"
+#include "engine/onnxruntime/environment.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/onnxruntime/placements.h"
@@ -25,15 +27,12 @@ namespace fs = std::filesystem;
 // What run() needs on each thread, kept so that the next run on it allocates nothing.
 struct Scratch {
   Placements placements;
-  std::vector<const char*> in_names, out_names;
-  std::vector<OrtValue*> in, out;
+  Binding::Tensors tensors;
+  Binding binding;  // after the placements: it is released first
 
   void begin(uint64_t session, const Library& library, size_t slots) {
     placements.belong_to(session, library, slots);
-    in_names.clear();
-    out_names.clear();
-    in.clear();
-    out.clear();
+    tensors.clear();
   }
 };
 
@@ -47,6 +46,7 @@ class Made {
     for (OrtValue* value : raw_) api_.ReleaseValue(value);
   }
   void add(OrtValue* value) { raw_.push_back(value); }
+  bool empty() const { return raw_.empty(); }
 
  private:
   const OrtApi& api_;
@@ -57,11 +57,12 @@ std::atomic<uint64_t> sessions_opened = 0;
 
 class OnnxRuntimeSession final : public Session {
  public:
-  OnnxRuntimeSession(const Library& library, SessionHandle session, Signature signature, Info info,
-                     std::optional<TemporaryFolder> profile)
+  OnnxRuntimeSession(const Library& library, SessionHandle session, RunOptionsHandle run_options, Signature signature,
+                     Info info, std::optional<TemporaryFolder> profile)
       : library_(library),
         api_(*library.api),
         session_(std::move(session)),
+        run_options_(std::move(run_options)),
         signature_(std::move(signature)),
         info_(std::move(info)),
         profile_(std::move(profile)) {}
@@ -75,6 +76,7 @@ class OnnxRuntimeSession final : public Session {
  private:
   Status add_inputs(std::span<const TensorView> inputs, Scratch& scratch, Made& made) const;
   Status add_outputs(std::span<const int> wanted, std::span<const Output> outputs, Scratch& scratch) const;
+  Status execute(Scratch& scratch, const Made& made) const;
   Status take_output(OrtValue* value, Output& output) const;
   const TensorSpec& input_spec(size_t i) const {
     const size_t needed = signature_.inputs.size();
@@ -88,6 +90,7 @@ class OnnxRuntimeSession final : public Session {
   const Library& library_;
   const OrtApi& api_;
   SessionHandle session_;
+  const RunOptionsHandle run_options_;  // none: the engine's defaults
   const Signature signature_;
   const Info info_;
   std::optional<TemporaryFolder> profile_;  // there until the profile is taken
@@ -105,16 +108,14 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
   RIDGE_TRY(add_inputs(inputs, scratch, made));
   RIDGE_TRY(add_outputs(wanted, outputs, scratch));
   const TimePoint handed_over = times ? Clock::now() : TimePoint();
-  Status ran =
-      take(api_, api_.Run(session_.get(), nullptr, scratch.in_names.data(), scratch.in.data(), scratch.in.size(),
-                          scratch.out_names.data(), scratch.out_names.size(), scratch.out.data()));
+  Status ran = execute(scratch, made);
   const TimePoint computed = times ? Clock::now() : TimePoint();
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!outputs[i].data.empty() || scratch.out[i] == nullptr) continue;
+    if (!outputs[i].data.empty() || scratch.tensors.out[i] == nullptr) continue;
     if (ran)
-      ran = take_output(scratch.out[i], outputs[i]);
+      ran = take_output(scratch.tensors.out[i], outputs[i]);
     else
-      made.add(scratch.out[i]);
+      made.add(scratch.tensors.out[i]);
   }
   if (times) *times = {handed_over - begin, computed - handed_over, Clock::now() - computed};
   return ran;
@@ -125,16 +126,16 @@ Status OnnxRuntimeSession::add_inputs(std::span<const TensorView> inputs, Scratc
     const TensorView& tensor = inputs[i];
     if (tensor.type == DataType::kInvalid) continue;
     const TensorSpec& spec = input_spec(i);
-    scratch.in_names.push_back(spec.name.c_str());
+    scratch.tensors.in_names.push_back(spec.name.c_str());
     if (tensor.type == DataType::kBytes && spec.type == DataType::kBytes) {
       Result<ValueHandle> strings = string_tensor_from_wire(library_, tensor);
       if (!strings) return wrap(strings.error(), "input '" + spec.name + "'");
-      scratch.in.push_back(strings->release());
-      made.add(scratch.in.back());
+      scratch.tensors.in.push_back(strings->release());
+      made.add(scratch.tensors.in.back());
       continue;
     }
     RIDGE_ASSIGN(OrtValue * value, scratch.placements.place(i, spec, tensor.type, tensor.shape, tensor.data));
-    scratch.in.push_back(value);
+    scratch.tensors.in.push_back(value);
   }
   return {};
 }
@@ -146,17 +147,30 @@ Status OnnxRuntimeSession::add_outputs(std::span<const int> wanted, std::span<co
     const auto index = static_cast<size_t>(wanted[i]);
     const TensorSpec& spec = signature_.outputs[index];
     const Output& output = outputs[i];
-    scratch.out_names.push_back(spec.name.c_str());
-    scratch.out.push_back(nullptr);  // the engine allocates
+    scratch.tensors.out_names.push_back(spec.name.c_str());
+    scratch.tensors.out.push_back(nullptr);  // the engine allocates
     if (output.data.empty()) continue;
     if (spec.type == DataType::kBytes)
       return Error{Code::kUnsupported, "output '" + spec.name +
                                            "' holds strings: its size is not known before the run, so it cannot be "
                                            "written into given memory"};
-    RIDGE_ASSIGN(scratch.out.back(),
+    RIDGE_ASSIGN(scratch.tensors.out.back(),
                  scratch.placements.place(first + index, spec, output.type, output.shape, output.data));
   }
   return {};
+}
+
+Status OnnxRuntimeSession::execute(Scratch& scratch, const Made& made) const {
+  Binding::Tensors& run = scratch.tensors;
+  OrtIoBinding* binding = nullptr;
+  if (made.empty()) {
+    RIDGE_ASSIGN(binding, scratch.binding.binding_for(number_, session_.get(), library_, run));
+  } else {
+    scratch.binding.pause();
+  }
+  if (binding != nullptr) return take(api_, api_.RunWithBinding(session_.get(), run_options_.get(), binding));
+  return take(api_, api_.Run(session_.get(), run_options_.get(), run.in_names.data(), run.in.data(), run.in.size(),
+                             run.out_names.data(), run.out_names.size(), run.out.data()));
 }
 
 // Takes the value that the engine made: into the output's owner, or gone when its content was copied or on an error.
@@ -224,6 +238,24 @@ Status check_device(const Library& library, const plan::Plan& plan) {
                "device '" + plan.device + "' is not supported, only cpu is (" + library.path + " has " + has + ")"};
 }
 
+// None without an option for runs: reading one costs each run a little.
+Result<RunOptionsHandle> run_options(const OrtApi& api, const std::map<std::string, std::string>& entries) {
+  RunOptionsHandle options(api);
+  if (entries.empty()) return options;
+  RIDGE_TRY(take(api, api.CreateRunOptions(options.out())));
+  for (const auto& [key, value] : entries)
+    RIDGE_TRY(take(api, api.AddRunConfigEntry(options.get(), key.c_str(), value.c_str())));
+  return options;
+}
+
+// That execute one operator: as planned, else as many as the session started.
+int threads_of(const plan::Plan& plan, const SharedOptions& shared, int started) {
+  if (shared.threads) return *shared.threads;
+  if (plan.threads > 0) return plan.threads;
+  const int between = plan.inter_op_threads > 1 ? plan.inter_op_threads - 1 : 0;
+  return std::max(1, 1 + started - between);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
@@ -233,27 +265,29 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   if (plan.profile) {
     RIDGE_ASSIGN(profile, TemporaryFolder::make());
   }
-  RIDGE_ASSIGN(SessionOptionsHandle options, session_options(*library, plan, profile ? profile->path() + "/run" : ""));
-
   const OrtApi& api = *library->api;
+  RIDGE_ASSIGN(EngineOptions engine, engine_options(plan));
+  RIDGE_ASSIGN(OrtEnv * env, environment(*library, engine.shared));
+  RIDGE_ASSIGN(SessionOptionsHandle options,
+               session_options(*library, plan, engine, profile ? profile->path() + "/run" : ""));
+  RIDGE_ASSIGN(RunOptionsHandle for_runs, run_options(api, engine.run));
+
   const int threads_before = threads_of_this_process();
   const TimePoint begin = Clock::now();
   SessionHandle session(api);
-  Status made = take(api, api.CreateSession(library->env, plan.model.c_str(), options.get(), session.out()));
+  Status made = take(api, api.CreateSession(env, plan.model.c_str(), options.get(), session.out()));
   if (!made)
     return Error{made.error().code, "ONNX Runtime " + library->version + " could not load " + plan.model + ": " +
                                         made.error().message + "\n" + what_to_do(made.error())};
   const Nanoseconds load_time = Clock::now() - begin;
   const int threads_started = threads_of_this_process() - threads_before;
-  const int threads_between = plan.inter_op_threads > 1 ? plan.inter_op_threads - 1 : 0;
 
   Result<Signature> signature = read_signature(*library, session.get());
   if (!signature) return wrap(signature.error(), plan.model);
-  Info info{"onnxruntime", library->version,
-            library->path, "cpu",
-            load_time,     plan.threads > 0 ? plan.threads : std::max(1, 1 + threads_started - threads_between)};
+  Info info{"onnxruntime", library->version, library->path,
+            "cpu",         load_time,        threads_of(plan, engine.shared, threads_started)};
   return std::unique_ptr<Session>(std::make_unique<OnnxRuntimeSession>(
-      *library, std::move(session), std::move(*signature), std::move(info), std::move(profile)));
+      *library, std::move(session), std::move(for_runs), std::move(*signature), std::move(info), std::move(profile)));
 }
 
 }  // namespace ridge::engine::onnxruntime

@@ -17,7 +17,8 @@ GraphOptimizationLevel to_onnxruntime(plan::GraphLevel level) {
   return ORT_ENABLE_ALL;
 }
 
-Status set_threads(const OrtApi& api, OrtSessionOptions* options, const plan::Plan& plan) {
+Status set_threads(const OrtApi& api, OrtSessionOptions* options, const plan::Plan& plan, const SharedOptions& shared) {
+  if (shared.threads) return take(api, api.DisablePerSessionThreads(options));
   if (plan.threads > 0) RIDGE_TRY(take(api, api.SetIntraOpNumThreads(options, plan.threads)));
   bool parallel = plan.inter_op_threads > 1;
   RIDGE_TRY(take(api, api.SetSessionExecutionMode(options, parallel ? ORT_PARALLEL : ORT_SEQUENTIAL)));
@@ -43,22 +44,31 @@ Status set_optimised_model(const OrtApi& api, OrtSessionOptions* options, const 
                                              weights.c_str()));
 }
 
+Status set_entries(const OrtApi& api, OrtSessionOptions* options, const EngineOptions& engine) {
+  for (const auto& [symbol, size] : engine.dimensions)
+    RIDGE_TRY(take(api, api.AddFreeDimensionOverrideByName(options, symbol.c_str(), size)));
+  if (!engine.shared.arena.empty())
+    RIDGE_TRY(take(api, api.AddSessionConfigEntry(options, kOrtSessionOptionsConfigUseEnvAllocators, "1")));
+  for (const auto& [key, value] : engine.session) {
+    Status added = take(api, api.AddSessionConfigEntry(options, key.c_str(), value.c_str()));
+    if (!added) return wrap(added.error(), "engine option " + key + "=" + value);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<SessionOptionsHandle> session_options(const Library& library, const plan::Plan& plan,
-                                             const std::string& profile_prefix) {
+                                             const EngineOptions& engine, const std::string& profile_prefix) {
   const OrtApi& api = *library.api;
   SessionOptionsHandle options(api);
   RIDGE_TRY(take(api, api.CreateSessionOptions(options.out())));
-  RIDGE_TRY(set_threads(api, options.get(), plan));
+  RIDGE_TRY(set_threads(api, options.get(), plan, engine.shared));
   RIDGE_TRY(set_memory(api, options.get(), plan));
   RIDGE_TRY(take(api, api.SetSessionGraphOptimizationLevel(options.get(), to_onnxruntime(plan.graph_level))));
   if (plan.profile) RIDGE_TRY(take(api, api.EnableProfiling(options.get(), profile_prefix.c_str())));
   if (!plan.optimised_model.empty()) RIDGE_TRY(set_optimised_model(api, options.get(), plan.optimised_model));
-  for (const auto& [key, value] : plan.options) {
-    Status added = take(api, api.AddSessionConfigEntry(options.get(), key.c_str(), value.c_str()));
-    if (!added) return wrap(added.error(), "engine option " + key + "=" + value);
-  }
+  RIDGE_TRY(set_entries(api, options.get(), engine));
   return options;
 }
 

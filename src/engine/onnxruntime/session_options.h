@@ -5,12 +5,13 @@
 
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
+#include "engine/onnxruntime/options.h"
 #include "plan/plan.h"
 
 namespace ridge::engine::onnxruntime {
 
 // `profile_prefix`: where the profile goes if the plan asks for one.
 Result<SessionOptionsHandle> session_options(const Library& library, const plan::Plan& plan,
-                                             const std::string& profile_prefix);
+                                             const EngineOptions& engine, const std::string& profile_prefix);
 
 }  // namespace ridge::engine::onnxruntime

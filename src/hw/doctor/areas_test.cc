@@ -203,6 +203,18 @@ TEST(Engines, EngineThatDoesNotLoadFails) {
               StartsWith("fail: no library"));
 }
 
+TEST(Engines, AnEngineThatNobodyNeedsMayBeAbsentAndSaysWhichPrecisionsRun) {
+  EngineFacts absent{"openvino", "", "", "OpenVINO's library was not found", {}, 0, true};
+  EXPECT_THAT(found(judge_engines(with_engine(absent)), "engines.openvino"),
+              StartsWith("not_applicable: OpenVINO's library"));
+  EngineFacts engine{"openvino", "2026.4.1", "/x/libopenvino.so.2641", "", {}, 0, true};
+  engine.providers = {{"bf16", false, true, true, ""},
+                      {"fp16", false, false, true, "this processor has neither AVX512_FP16 nor AMX-FP16"}};
+  Findings findings = judge_engines(with_engine(engine));
+  EXPECT_THAT(found(findings, "engines.openvino.bf16"), StartsWith("ok: "));
+  EXPECT_THAT(found(findings, "engines.openvino.fp16"), StartsWith("not_applicable: "));
+}
+
 std::string clock_source(const std::string& current, const std::string& available) {
   const std::string folder = "=== sys/devices/system/clocksource/clocksource0/";
   return found(judge_clock(facts_of(folder + "current_clocksource: " + current + "\n" + folder +

@@ -15,6 +15,8 @@ constexpr const char* kArea = "engines";
 
 Finding judge_engine(const EngineFacts& engine) {
   Finding finding = about(kArea, engine.name, engine.name, "loaded in a child process");
+  if (!engine.failure.empty() && engine.optional)
+    return not_applicable(finding, engine.failure + " (a second engine; ridge works without it)");
   if (!engine.failure.empty())
     return fail(finding, engine.failure,
                 "install it (pip install onnxruntime), or name its library by RIDGE_ONNXRUNTIME");
@@ -104,7 +106,8 @@ Json to_json(const std::vector<EngineFacts>& engines) {
                     {"library", engine.library},
                     {"failure", engine.failure},
                     {"providers", providers},
-                    {"gemm_flops_per_s", engine.gemm_flops_per_s}});
+                    {"gemm_flops_per_s", engine.gemm_flops_per_s},
+                    {"optional", engine.optional}});
   }
   return list;
 }
@@ -119,6 +122,7 @@ Result<std::vector<EngineFacts>> engines_from_json(const Json& json) {
     RIDGE_ASSIGN(engine.library, json_member_or<std::string>(entry, "library", ""));
     RIDGE_ASSIGN(engine.failure, json_member_or<std::string>(entry, "failure", ""));
     RIDGE_ASSIGN(engine.gemm_flops_per_s, json_member_or<double>(entry, "gemm_flops_per_s", 0));
+    RIDGE_ASSIGN(engine.optional, json_member_or<bool>(entry, "optional", false));
     auto providers = entry.find("providers");
     for (const Json& item : providers != entry.end() && providers->is_array() ? *providers : Json::array()) {
       ProviderFacts provider;

@@ -11,7 +11,7 @@
 namespace ridge::hw::doctor {
 
 struct ProviderFacts {
-  std::string name;     // "CUDAExecutionProvider"
+  std::string name;     // "CUDAExecutionProvider"; of an engine that has none: the precision it was asked for, "bf16"
   bool wanted = false;  // somebody asked for it (--provider), so that not running is a fault
   bool ran = false;     // the probe model ran on it
   bool asked = true;    // it was tried; false: it cannot be tried here, `reason` says why
@@ -19,13 +19,14 @@ struct ProviderFacts {
 };
 
 struct EngineFacts {
-  std::string name;  // "onnxruntime"
+  std::string name;  // "onnxruntime", "openvino"
   std::string version;
   std::string library;  // path
   std::string failure;  // why it does not load; empty: it does
   std::vector<ProviderFacts> providers;
   double gemm_flops_per_s =
-      0;  // one thread, best of several runs of a chain of matrix products in FP32; 0: not measured
+      0;                  // one thread, best of several runs of a chain of matrix products in FP32; 0: not measured
+  bool optional = false;  // the program works without it: not being there is no fault
 };
 
 Json to_json(const std::vector<EngineFacts>& engines);

@@ -1,4 +1,4 @@
-#include "engine/onnxruntime/search.h"
+#include "engine/search.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <fstream>
 
-namespace ridge::engine::onnxruntime {
+namespace ridge::engine {
 namespace {
 
 namespace fs = std::filesystem;
+
+const Sought kOnnxRuntime{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
 
 class Search : public testing::Test {
  protected:
@@ -33,7 +35,7 @@ class Search : public testing::Test {
 };
 
 TEST_F(Search, AsksDepsThenPythonThenTheSystem) {
-  std::vector<Place> found = places(around_);
+  std::vector<Place> found = places(kOnnxRuntime, around_);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_NE(found[0].what.find(".deps"), std::string::npos);
   EXPECT_NE(found[1].what.find("site-packages"), std::string::npos);
@@ -44,7 +46,17 @@ TEST_F(Search, FindsTheWheelInDepsAboveTheProgram) {
   std::string wheel =
       touch("project/.deps/python/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.31.1");
   touch("project/.deps/python/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime_providers_shared.so");
-  EXPECT_EQ(places(around_)[0].files, std::vector<std::string>{wheel});
+  EXPECT_EQ(places(kOnnxRuntime, around_)[0].files, std::vector<std::string>{wheel});
+}
+
+TEST_F(Search, FindsAWheelThatLiesInAFolderOfItsOwn) {
+  const Sought openvino{"libopenvino.so.2641", "openvino/libs", "openvino", "RIDGE_OPENVINO", {"libs"}};
+  std::string wheel = touch("project/.deps/openvino/openvino/libs/libopenvino.so.2641");
+  touch("project/.deps/openvino/openvino/libs/libopenvino.so.2630");
+  touch("project/.deps/openvino/openvino/libs/libopenvino_c.so.2641");
+  EXPECT_EQ(places(openvino, around_)[0].files, std::vector<std::string>{wheel});
+  around_.wanted = (root_ / "project/.deps/openvino/openvino").string();
+  EXPECT_EQ(places(openvino, around_)[0].files, std::vector<std::string>{wheel});
 }
 
 TEST_F(Search, FindsTheWheelOfAVirtualEnvironmentAndOfPythonOnThePath) {
@@ -53,32 +65,37 @@ TEST_F(Search, FindsTheWheelOfAVirtualEnvironmentAndOfPythonOnThePath) {
   touch("opt/bin/python3");
   around_.virtual_environment = (root_ / "venv").string();
   around_.path = {(root_ / "opt" / "bin").string()};
-  std::vector<std::string> files = places(around_)[1].files;
+  std::vector<std::string> files = places(kOnnxRuntime, around_)[1].files;
   ASSERT_GE(files.size(), 2u);
   EXPECT_EQ(files[0], in_venv);
   EXPECT_EQ(files[1], on_path);
 }
 
 TEST_F(Search, AnEmptyPlaceSaysWhereItLooked) {
-  Place deps = places(around_)[0];
+  Place deps = places(kOnnxRuntime, around_)[0];
   EXPECT_TRUE(deps.files.empty());
   EXPECT_NE(deps.reason.find(around_.executable_folder), std::string::npos);
 }
 
 TEST_F(Search, ANamedLibraryIsTheOnlyPlace) {
   around_.environment = "/from/environment/libonnxruntime.so";
-  ASSERT_EQ(places(around_).size(), 1u);
-  EXPECT_EQ(places(around_)[0].files, std::vector<std::string>{"/from/environment/libonnxruntime.so"});
+  ASSERT_EQ(places(kOnnxRuntime, around_).size(), 1u);
+  EXPECT_EQ(places(kOnnxRuntime, around_)[0].files, std::vector<std::string>{"/from/environment/libonnxruntime.so"});
   around_.wanted = "/from/flag/libonnxruntime.so";
-  ASSERT_EQ(places(around_).size(), 1u);
-  EXPECT_EQ(places(around_)[0].files, std::vector<std::string>{"/from/flag/libonnxruntime.so"});
+  ASSERT_EQ(places(kOnnxRuntime, around_).size(), 1u);
+  EXPECT_EQ(places(kOnnxRuntime, around_)[0].files, std::vector<std::string>{"/from/flag/libonnxruntime.so"});
+}
+
+TEST_F(Search, ALibraryNamedForAnotherEngineIsNotTaken) {
+  around_.wanted = "/from/flag/libopenvino.so.2641";
+  EXPECT_EQ(places(kOnnxRuntime, around_).size(), 3u);
 }
 
 TEST_F(Search, ANamedFolderIsSearched) {
   std::string library = touch("ort/lib/libonnxruntime.so.1.31.1");
   around_.wanted = (root_ / "ort").string();
-  EXPECT_EQ(places(around_)[0].files, std::vector<std::string>{library});
+  EXPECT_EQ(places(kOnnxRuntime, around_)[0].files, std::vector<std::string>{library});
 }
 
 }  // namespace
-}  // namespace ridge::engine::onnxruntime
+}  // namespace ridge::engine

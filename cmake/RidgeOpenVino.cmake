@@ -1,0 +1,32 @@
+# The plugin for OpenVINO, a shared library of its own beside the program: src/engine/openvino/plugin.
+#   libridge_openvino.so.2641      for libopenvino.so.2641, which is 2026.4.1
+# The program is not linked to it and starts without it. Built where OpenVINO's wheel is (see ./dev setup); the wheel's own
+# package file would look for more than headers and one library.
+if(RIDGE_FUZZ)
+  return()
+endif()
+file(GLOB openvino_library CONFIGURE_DEPENDS "${RIDGE_DEPS}/openvino/openvino/libs/libopenvino.so.*")
+if(NOT openvino_library)
+  message(STATUS "No OpenVINO in ${RIDGE_DEPS}/openvino: ridge is built without the engine openvino")
+  return()
+endif()
+cmake_path(GET openvino_library EXTENSION LAST_ONLY openvino_number)
+
+add_library(ridge_openvino_runtime SHARED IMPORTED)
+set_target_properties(ridge_openvino_runtime PROPERTIES IMPORTED_LOCATION "${openvino_library}")
+target_include_directories(ridge_openvino_runtime SYSTEM INTERFACE "${RIDGE_DEPS}/openvino/openvino/include")
+
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/engine/openvino/plugin/*.cc")
+add_library(ridge_openvino MODULE ${sources})
+target_link_libraries(ridge_openvino PRIVATE ridge_engine ridge_openvino_runtime)
+# It shows one function; its copies of ridge's own code stay its own. The program finds OpenVINO, so there is no path in it.
+target_link_options(ridge_openvino PRIVATE -Wl,--exclude-libs,ALL)
+set_target_properties(ridge_openvino PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                                                SUFFIX ".so${openvino_number}" SKIP_BUILD_RPATH ON)
+
+# What opens it finds it beside itself.
+foreach(program ridge engine_test)
+  if(TARGET ${program})
+    add_dependencies(${program} ridge_openvino)
+  endif()
+endforeach()

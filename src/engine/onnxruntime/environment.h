@@ -1,0 +1,13 @@
+// The one OrtEnv that all sessions of the process share, made for the first of them; with it the thread pool and the arena
+// that sessions may share. Thread-safe. It lives until the process ends: sessions may end after static destruction.
+#pragma once
+
+#include "engine/onnxruntime/library.h"
+#include "engine/onnxruntime/options.h"
+
+namespace ridge::engine::onnxruntime {
+
+// kInvalid: a shared pool or arena was asked for that the process's first session did not ask for in this way.
+Result<OrtEnv*> environment(const Library& library, const SharedOptions& wanted);
+
+}  // namespace ridge::engine::onnxruntime

@@ -1,0 +1,132 @@
+#include "engine/openvino/library.h"
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/dynlib.h"
+#include "engine/search.h"
+
+namespace ridge::engine::openvino {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPluginFile = "libridge_openvino.so";
+
+Sought sought(const std::string& suffix) {
+  return {"libopenvino.so." + suffix,
+          "openvino/libs",
+          "openvino",
+          "RIDGE_OPENVINO",
+          {"libs", "openvino/libs", "lib", "runtime/lib/intel64"}};
+}
+
+// The table of loaded engines; guarded by `mutex`, its entries are never removed.
+struct Loaded {
+  std::mutex mutex;
+  std::map<std::string, const Library> by_path;
+};
+
+Loaded& loaded() {
+  static auto* table = new Loaded;  // leaked: sessions may end after static destruction
+  return *table;
+}
+
+// Beside the program, above it (its benchmarks), or where an installation puts it.
+std::vector<std::string> plugin_folders() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  return {program.string(), program.parent_path().string(), (program.parent_path() / "lib" / "ridge").string()};
+}
+
+// Plugins by the number of the OpenVINO that they are linked against, the newest first.
+std::map<std::string, std::string, std::greater<>> plugins() {
+  std::map<std::string, std::string, std::greater<>> found;
+  for (const std::string& folder : plugin_folders())
+    for (const std::string& file : libraries_in(folder, kPluginFile)) {
+      std::string suffix = fs::path(file).extension().string();
+      if (suffix.size() > 1 && suffix != ".so") found.emplace(suffix.substr(1), file);
+    }
+  return found;
+}
+
+// The library first: the plugin asks for it by name, and finds it because it is there already.
+Result<Library> open_library(const std::string& path, const std::string& plugin_path) {
+  RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));
+  RIDGE_ASSIGN(DynamicLibrary plugin_file, DynamicLibrary::open(plugin_path));
+  RIDGE_ASSIGN(auto* entry, plugin_file.symbol<PluginEntry>(kPluginEntry));
+  const Plugin* plugin = entry();
+  if (std::string(plugin->built) != build_id())
+    return Error{Code::kUnsupported, plugin_path + " belongs to another build (" + plugin->built + ", this is " +
+                                         build_id() + "); put the plugin of this build in its place"};
+  file.leak();
+  plugin_file.leak();
+  return Library{path, plugin->version(), plugin};
+}
+
+// The same file under another name is the same library.
+std::string key_of(const std::string& path) {
+  std::error_code error;
+  const fs::path canonical = fs::canonical(path, error);
+  return error ? path : canonical.string();
+}
+
+// The first of `suffix` that opens; nothing, and why in `tried`, if none does.
+const Library* load_release(Loaded& table, const std::string& suffix, const std::string& plugin,
+                            const std::string& wanted, std::string& tried) {
+  const Sought what = sought(suffix);
+  for (const Place& place : places(what, surroundings(what, wanted))) {
+    if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
+    for (const std::string& file : place.files) {
+      if (auto known = table.by_path.find(key_of(file)); known != table.by_path.end()) return &known->second;
+      Result<Library> opened = open_library(file, plugin);
+      if (opened) return &table.by_path.emplace(key_of(file), std::move(*opened)).first->second;
+      tried += "\n  " + place.what + ": " + opened.error().message;
+    }
+  }
+  return nullptr;
+}
+
+Error no_plugin() {
+  std::string asked;
+  for (const std::string& folder : plugin_folders()) asked += (asked.empty() ? "" : ", ") + folder;
+  return {Code::kNotFound, std::string("ridge's plugin for OpenVINO was not found: no ") + kPluginFile + ".* in " +
+                               asked +
+                               ". It is built where OpenVINO's wheel was there at build time (./dev setup brings it)."};
+}
+
+}  // namespace
+
+std::string release_of(const std::string& suffix) {
+  if (suffix.size() < 4) return suffix;
+  return "20" + suffix.substr(0, 2) + "." + suffix.substr(2, suffix.size() - 3) + "." + suffix.back();
+}
+
+Result<const Library*> load(const std::string& wanted) {
+  const auto available = plugins();
+  if (available.empty()) return no_plugin();
+  std::string tried;
+  Loaded& table = loaded();
+  std::lock_guard lock(table.mutex);  // held while the library loads: two threads must not both do it
+  for (const auto& [suffix, plugin] : available)
+    if (const Library* library = load_release(table, suffix, plugin, wanted, tried)) return library;
+  const std::string& newest = available.begin()->first;
+  return Error{Code::kNotFound, "OpenVINO's library libopenvino.so." + newest + " was not found. Tried:" + tried +
+                                    "\nInstall it (pip install openvino==" + release_of(newest) +
+                                    "), or name it by --engine-library or the environment variable RIDGE_OPENVINO."};
+}
+
+Result<Info> find_library(const plan::Plan& plan) {
+  RIDGE_ASSIGN(const Library* library, load(plan.engine_library));
+  return Info{"openvino", library->version, library->path, "cpu", Nanoseconds(0), 0};
+}
+
+Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
+  RIDGE_ASSIGN(const Library* library, load(plan.engine_library));
+  return library->plugin->open(plan, library->path);
+}
+
+}  // namespace ridge::engine::openvino

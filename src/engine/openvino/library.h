@@ -1,0 +1,31 @@
+// OpenVINO's shared library and ridge's plugin for it, found and opened once per process.
+//
+// The plugin libridge_openvino.so.N is linked against libopenvino.so.N (2641 is 2026.4.1) and lies beside the program or in
+// ../lib/ridge. It carries no path to OpenVINO: that library is searched as search.h says and opened first, by its path.
+// Thread-safe. Both stay open until the process ends.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/openvino/plugin_interface.h"
+
+namespace ridge::engine::openvino {
+
+struct Library {
+  std::string path;     // of libopenvino
+  std::string version;  // "2026.4.1"
+  const Plugin* plugin = nullptr;
+};
+
+// The error lists every place and why it was not there.
+Result<const Library*> load(const std::string& wanted);
+
+Result<Info> find_library(const plan::Plan& plan);
+Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan);
+
+// "2641" → "2026.4.1": OpenVINO numbers its library by the year's last two digits, release and patch.
+std::string release_of(const std::string& suffix);
+
+}  // namespace ridge::engine::openvino

@@ -1,0 +1,38 @@
+// A model file as OpenVINO compiles it, and whether it is still the same when it is compiled again for other shapes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <openvino/core/model.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "base/tensor.h"
+
+namespace ridge::engine::openvino {
+
+class ModelFile {
+ public:
+  // kNotFound, kInvalid: it cannot be read; the message says what to do.
+  static Result<ModelFile> open(const std::string& path);
+
+  // The model anew; an error if the file was changed since open().
+  Result<std::shared_ptr<ov::Model>> read() const;
+  const std::string& path() const { return path_; }
+  std::string identity() const;  // differs when the file is another one or was changed
+
+ private:
+  std::string path_;
+  uintmax_t bytes_ = 0;
+  std::filesystem::file_time_type changed_;
+};
+
+// Input name → shape for every input of `model`, from the plan's; empty if one is missing or open.
+std::map<std::string, Shape> fixed_shapes(const ov::Model& model, const std::map<std::string, Shape>& wanted);
+
+// Gives the model these shapes; nothing to do if there are none. kInvalid: the model does not take them.
+Status fix_shapes(ov::Model& model, const std::map<std::string, Shape>& fixed);
+
+}  // namespace ridge::engine::openvino

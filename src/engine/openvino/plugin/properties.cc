@@ -1,0 +1,67 @@
+#include "engine/openvino/plugin/properties.h"
+
+#include <charconv>
+#include <openvino/runtime/properties.hpp>
+#include <string_view>
+
+namespace ridge::engine::openvino {
+namespace {
+
+Error no_counterpart(const std::string& what) {
+  return {Code::kUnsupported, "OpenVINO " + what + "; leave it at its default, or use the engine onnxruntime"};
+}
+
+// Spinning, memory arena and memory pattern have no counterpart either, but no effect on what is computed: passed over.
+Status check(const plan::Plan& plan) {
+  if (plan.device != "cpu")
+    return Error{Code::kUnsupported, "device '" + plan.device + "' is not supported, only cpu is"};
+  if (plan.graph_level != plan::GraphLevel::kAll) return no_counterpart("always optimises the whole graph");
+  if (plan.inter_op_threads > 1) return no_counterpart("runs one operator after the other");
+  if (!plan.optimised_model.empty()) return no_counterpart("cannot write its graph as ONNX");
+  return {};
+}
+
+// INT8 is in the model itself (QuantizeLinear, DequantizeLinear); what is not quantised stays FP32.
+ov::element::Type hint_of(Precision precision) {
+  switch (precision) {
+    case Precision::kBf16: return ov::element::bf16;
+    case Precision::kFp16: return ov::element::f16;
+    default: return ov::element::f32;
+  }
+}
+
+constexpr std::string_view kShared = "ridge.shared_streams";
+
+// Of that option; 1 without it.
+Result<int> streams_of(const plan::Plan& plan) {
+  const auto found = plan.options.find(std::string(kShared));
+  if (found == plan.options.end()) return 1;
+  int number = 0;
+  const std::string& value = found->second;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc() && end == value.data() + value.size() && number >= 1 && number <= 4096) return number;
+  return Error{Code::kInvalid, "engine option " + std::string(kShared) + "=" + value +
+                                   ": expected the number of sessions that share the model, at least 1"};
+}
+
+}  // namespace
+
+bool shares(const plan::Plan& plan) { return plan.options.contains(std::string(kShared)); }
+
+Result<ov::AnyMap> properties_of(const plan::Plan& plan) {
+  RIDGE_TRY(check(plan));
+  RIDGE_ASSIGN(const int streams, streams_of(plan));
+  ov::AnyMap properties = {ov::num_streams(streams), ov::hint::inference_precision(hint_of(plan.precision)),
+                           // Pinned sessions of one process would all lie on the same first cores.
+                           ov::hint::enable_cpu_pinning(false), ov::enable_profiling(plan.profile)};
+  // The number of threads is the plan's: without this no more than one per physical core would run.
+  if (plan.threads > 0)
+    properties.insert({ov::inference_num_threads(plan.threads * streams), ov::hint::enable_hyper_threading(true)});
+  // Else compressed weights would be multiplied in INT8.
+  if (plan.precision == Precision::kFp32) properties.insert(ov::hint::dynamic_quantization_group_size(0));
+  for (const auto& [key, value] : plan.options)
+    if (key != kShared) properties[key] = value;
+  return properties;
+}
+
+}  // namespace ridge::engine::openvino

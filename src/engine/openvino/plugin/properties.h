@@ -1,0 +1,17 @@
+// A Plan's decisions as properties of OpenVINO's CPU device. docs/formats.md lists them.
+#pragma once
+
+#include <openvino/core/any.hpp>
+
+#include "base/result.h"
+#include "plan/plan.h"
+
+namespace ridge::engine::openvino {
+
+// kUnsupported: the plan decides something that OpenVINO has no counterpart for and that would change what is measured.
+Result<ov::AnyMap> properties_of(const plan::Plan& plan);
+
+// Whether sessions of equal plans run on one compiled model (option ridge.shared_streams).
+bool shares(const plan::Plan& plan);
+
+}  // namespace ridge::engine::openvino

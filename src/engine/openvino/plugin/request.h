@@ -1,0 +1,51 @@
+// One of OpenVINO's infer requests with the memory that its tensors lie in. Tensors over the caller's memory are kept from one
+// run to the next and set anew only when address or shape changed.
+//
+// A kept tensor is only a description and may outlive the memory it describes: it is never looked through between runs, and
+// an output that nobody asks for in a run is moved into memory of the request's own first. One thread at a time. Throws what
+// OpenVINO throws.
+#pragma once
+
+#include <openvino/runtime/compiled_model.hpp>
+#include <openvino/runtime/infer_request.hpp>
+#include <vector>
+
+#include "base/tensor.h"
+#include "engine/engine.h"
+
+namespace ridge::engine::openvino {
+
+class Request {
+ public:
+  explicit Request(ov::CompiledModel& model);
+
+  void place_input(size_t index, const TensorView& tensor);
+  // In the caller's memory if `output` has some, else in memory that take() hands over.
+  void place_output(size_t index, const Output& output);
+  void place_nowhere(size_t index);  // nobody wants this output
+  const std::byte* first_input() const { return inputs_.empty() ? nullptr : inputs_.front().data; }
+  // Not by infer(): with one thread per stream it loses what goes wrong and returns as if all were well (seen in 2026.4.1).
+  void run() {
+    request_.start_async();
+    request_.wait();
+  }
+  // Fills in `output` where the engine made its memory; an error if the caller's memory was of another shape.
+  Status take(size_t index, const TensorSpec& spec, Output& output);
+  std::vector<ov::ProfilingInfo> profile() const { return request_.get_profiling_info(); }
+
+ private:
+  enum class Memory { kOwn, kCallers, kGivenAway };
+  struct Placed {
+    Memory memory = Memory::kOwn;
+    const std::byte* data = nullptr;
+    Shape shape;
+    bool set = false;
+  };
+  ov::Tensor fresh_output(size_t index) const;
+
+  ov::CompiledModel model_;
+  ov::InferRequest request_;
+  std::vector<Placed> inputs_, outputs_;
+};
+
+}  // namespace ridge::engine::openvino

@@ -1,0 +1,210 @@
+#include "engine/openvino/plugin/session.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <mutex>
+#include <openvino/core/version.hpp>
+#include <openvino/runtime/properties.hpp>
+#include <optional>
+#include <utility>
+
+#include "engine/openvino/executed.h"
+#include "engine/openvino/plugin/element_type.h"
+#include "engine/openvino/plugin/engine_core.h"
+#include "engine/openvino/plugin/executable.h"
+#include "engine/openvino/plugin/guarded.h"
+#include "engine/openvino/plugin/model_file.h"
+#include "engine/openvino/plugin/profiler.h"
+#include "engine/openvino/plugin/properties.h"
+#include "engine/openvino/plugin/runtime_graph.h"
+#include "engine/openvino/plugin/shared_executables.h"
+#include "engine/openvino/plugin/signature.h"
+
+namespace ridge::engine::openvino {
+namespace {
+
+// How the file is compiled, the first time and for open dimensions.
+struct Recipe {
+  ModelFile file;
+  ov::AnyMap properties;
+  Precision precision = Precision::kFp32;
+  bool shared = false;  // with the other sessions of the same plan
+};
+
+// Compiles `model` and verifies that it executes as it was asked to.
+Result<std::shared_ptr<Executable>> compile(const Recipe& recipe, const std::shared_ptr<ov::Model>& model) {
+  using Made = Result<std::shared_ptr<Executable>>;
+  return guarded("OpenVINO could not compile " + recipe.file.path(), [&]() -> Made {
+    ov::CompiledModel compiled = core().compile_model(model, "CPU", recipe.properties);
+    const std::vector<ExecutedLayer> layers = executed_layers(compiled);
+    if (Status right = verify(recipe.precision, layers); !right) return right.error();
+    return std::make_shared<Executable>(std::move(compiled), precisions_text(layers));
+  });
+}
+
+// Equal for what compiles to the same.
+std::string key_of(const Recipe& recipe, const std::map<std::string, Shape>& fixed) {
+  std::string key = recipe.file.identity();
+  for (const auto& [name, value] : recipe.properties) key += name + "=" + value.as<std::string>() + " ";
+  for (const auto& [name, shape] : fixed) key += name + shape_text(shape) + " ";
+  return key;
+}
+
+class OpenVinoSession final : public Session {
+ public:
+  OpenVinoSession(Recipe recipe, Signature signature, Info info, std::map<std::string, Shape> fixed,
+                  std::shared_ptr<Executable> executable, bool profile)
+      : recipe_(std::move(recipe)),
+        signature_(std::move(signature)),
+        info_(std::move(info)),
+        fixed_(std::move(fixed)),
+        executable_(std::move(executable)) {
+    if (profile) profiler_.emplace();
+  }
+
+  const Signature& signature() const override { return signature_; }
+  const Info& info() const override { return info_; }
+  Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
+             RunTimes* times) override;
+  Result<std::vector<NodeTime>> take_profile(int skip_runs) override;
+
+ private:
+  Result<Executable*> executable_for(std::span<const TensorView> inputs);
+  Status place(Request& request, std::span<const TensorView> inputs, std::span<const int> wanted,
+               std::span<const Output> outputs) const;
+
+  const Recipe recipe_;
+  const Signature signature_;
+  const Info info_;
+  const std::map<std::string, Shape> fixed_;  // that executable_ is compiled for; empty: dimensions are open
+  const std::shared_ptr<Executable> executable_;
+  std::mutex mutex_;
+  std::shared_ptr<Executable> open_;  // guarded by mutex_: for other shapes; made once, never changed
+  std::optional<Profiler> profiler_;  // there until the profile is taken
+};
+
+Status check_tensor(const char* role, const TensorSpec& spec, DataType type, const Shape& shape, size_t bytes) {
+  const std::string what = std::string(role) + " '" + spec.name + "' ";
+  if (type != spec.type)
+    return Error{Code::kInvalid, what + "is " + std::string(data_type_name(type)) + ", the model's is " +
+                                     std::string(data_type_name(spec.type))};
+  bool fits = shape.size() == spec.shape.size() || spec.shape.empty();
+  for (size_t i = 0; fits && i < spec.shape.size(); ++i) fits = spec.shape[i] < 0 || spec.shape[i] == shape[i];
+  std::optional<size_t> needed = byte_size(type, shape);
+  if (!fits || !needed)
+    return Error{Code::kInvalid,
+                 what + "has shape " + shape_text(shape) + ", the model's is " + shape_text(spec.shape)};
+  if (*needed != bytes)
+    return Error{Code::kInvalid, what + "of shape " + shape_text(shape) + " needs " + std::to_string(*needed) +
+                                     " bytes, given " + std::to_string(bytes)};
+  return {};
+}
+
+Status OpenVinoSession::run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
+                            RunTimes* times) {
+  assert(inputs.size() == signature_.inputs.size());
+  assert(wanted.size() == outputs.size());
+  const TimePoint begin = times ? Clock::now() : TimePoint();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    RIDGE_TRY(check_tensor("input", signature_.inputs[i], inputs[i].type, inputs[i].shape, inputs[i].data.size()));
+  RIDGE_ASSIGN(Executable * executable, executable_for(inputs));
+  return guarded("OpenVINO could not run " + recipe_.file.path(), [&]() -> Status {
+    std::unique_ptr<Request> request = executable->acquire(inputs.empty() ? nullptr : inputs.front().data.data());
+    RIDGE_TRY(place(*request, inputs, wanted, outputs));
+    const TimePoint handed_over = times ? Clock::now() : TimePoint();
+    request->run();
+    const TimePoint computed = times ? Clock::now() : TimePoint();
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const auto index = static_cast<size_t>(wanted[i]);
+      RIDGE_TRY(request->take(index, signature_.outputs[index], outputs[i]));
+    }
+    if (profiler_) profiler_->add(request->profile());
+    executable->give_back(std::move(request));
+    if (times) *times = {handed_over - begin, computed - handed_over, Clock::now() - computed};
+    return {};
+  });
+}
+
+Status OpenVinoSession::place(Request& request, std::span<const TensorView> inputs, std::span<const int> wanted,
+                              std::span<const Output> outputs) const {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Output& output = outputs[i];
+    if (output.data.empty()) continue;
+    RIDGE_TRY(check_tensor("output", signature_.outputs[static_cast<size_t>(wanted[i])], output.type, output.shape,
+                           output.data.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) request.place_input(i, inputs[i]);
+  for (size_t i = 0; i < signature_.outputs.size(); ++i) {
+    const auto found = std::find(wanted.begin(), wanted.end(), static_cast<int>(i));
+    if (found == wanted.end())
+      request.place_nowhere(i);
+    else
+      request.place_output(i, outputs[static_cast<size_t>(found - wanted.begin())]);
+  }
+  return {};
+}
+
+Result<Executable*> OpenVinoSession::executable_for(std::span<const TensorView> inputs) {
+  bool fits = true;
+  for (size_t i = 0; fits && !fixed_.empty() && i < inputs.size(); ++i)
+    fits = fixed_.at(signature_.inputs[i].name) == inputs[i].shape;
+  if (fits) return executable_.get();
+  std::lock_guard lock(mutex_);  // held while it compiles: two threads must not both do it
+  if (open_ == nullptr) {
+    RIDGE_ASSIGN(std::shared_ptr<ov::Model> model, recipe_.file.read());
+    RIDGE_ASSIGN(open_, compile(recipe_, model));
+  }
+  return open_.get();
+}
+
+Result<std::vector<NodeTime>> OpenVinoSession::take_profile(int skip_runs) {
+  if (!profiler_)
+    return Error{Code::kInvalid, "this session has no profile: it was not asked for, or it was taken already"};
+  Result<std::vector<NodeTime>> nodes = guarded("OpenVINO's profile could not be read", [&] {
+    return profiler_->node_times(described_layers(executable_->model()), skip_runs);
+  });
+  profiler_.reset();
+  return nodes;
+}
+
+// Threads that one inference runs on, as the compiled model has them.
+int threads_of(const ov::CompiledModel& model) {
+  const int threads = model.get_property(ov::inference_num_threads);
+  const int streams = static_cast<int>(static_cast<int32_t>(model.get_property(ov::num_streams)));
+  return std::max(1, threads / std::max(1, streams));
+}
+
+}  // namespace
+
+std::string openvino_version() {
+  const std::string build = ov::get_openvino_version().buildNumber;  // "2026.4.1-22982-…"
+  return build.substr(0, build.find('-'));
+}
+
+Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const std::string& library) {
+  RIDGE_ASSIGN(ov::AnyMap properties, properties_of(plan));
+  // The engine would compile for a precision that the processor lacks, or fail without a reason.
+  RIDGE_TRY(verify_possible(plan.precision, instruction_sets()));
+  RIDGE_ASSIGN(ModelFile file, ModelFile::open(plan.model));
+  Recipe recipe{std::move(file), std::move(properties), plan.precision, shares(plan)};
+
+  const TimePoint begin = Clock::now();
+  RIDGE_ASSIGN(std::shared_ptr<ov::Model> model, recipe.file.read());
+  Result<Signature> signature = read_signature(*model);
+  if (!signature) return wrap(signature.error(), plan.model);
+  std::map<std::string, Shape> fixed = fixed_shapes(*model, plan.shapes);
+  RIDGE_TRY(fix_shapes(*model, fixed));
+  Info info{"openvino", openvino_version(), library, "cpu", Nanoseconds(0), 0};
+  auto make = [&] { return compile(recipe, model); };
+  RIDGE_ASSIGN(std::shared_ptr<Executable> executable,
+               recipe.shared ? shared_executable(key_of(recipe, fixed), make) : make());
+  info.executed = executable->executed();
+  info.load_time = Clock::now() - begin;
+  info.threads = threads_of(executable->model());
+  return std::unique_ptr<Session>(std::make_unique<OpenVinoSession>(std::move(recipe), std::move(*signature),
+                                                                    std::move(info), std::move(fixed),
+                                                                    std::move(executable), plan.profile));
+}
+
+}  // namespace ridge::engine::openvino

@@ -1,0 +1,18 @@
+// A Session on OpenVINO's CPU device.
+//
+// Where the plan fixes all input shapes, the model is compiled for these, which is faster; the first run with others compiles
+// it once more with its dimensions open.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace ridge::engine::openvino {
+
+// `library`: path of libopenvino, for Info.
+Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const std::string& library);
+std::string openvino_version();
+
+}  // namespace ridge::engine::openvino

@@ -1,0 +1,18 @@
+// Compiled models that several sessions of the process run on, found by what they were compiled from. One lives as long as
+// a session that has it. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "engine/openvino/plugin/executable.h"
+
+namespace ridge::engine::openvino {
+
+// The one made for `key`, by `make` if there is none now.
+Result<std::shared_ptr<Executable>> shared_executable(const std::string& key,
+                                                      const std::function<Result<std::shared_ptr<Executable>>()>& make);
+
+}  // namespace ridge::engine::openvino

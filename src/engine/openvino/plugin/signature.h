@@ -1,0 +1,13 @@
+// Reads from a model what it takes and gives.
+#pragma once
+
+#include <openvino/core/model.hpp>
+
+#include "engine/engine.h"
+
+namespace ridge::engine::openvino {
+
+// Before it is given fixed shapes. kUnsupported: a tensor's type is not known to both sides, or is a string.
+Result<Signature> read_signature(const ov::Model& model);
+
+}  // namespace ridge::engine::openvino

@@ -1,0 +1,33 @@
+// The one door between ridge and its OpenVINO plugin, a shared library of its own, so that the program starts and works
+// where OpenVINO is not. Both sides include this file and nothing of OpenVINO's.
+//
+// C++ values cross the door, so both must come from one build: the caller compares `built` with its own build_id() before
+// it calls anything. No exception crosses. What the plugin makes may live until the process ends; it is never unloaded.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "plan/plan.h"
+
+namespace ridge::engine::openvino {
+
+struct Plugin {
+  const char* built;  // build_id() of the plugin; stays first for ever
+  Result<std::unique_ptr<Session>> (*open)(const plan::Plan& plan, const std::string& library);
+  std::string (*version)();  // of OpenVINO: "2026.4.1"
+};
+
+using PluginEntry = const Plugin*();
+constexpr const char* kPluginEntry = "ridge_openvino_plugin";  // extern "C" PluginEntry
+
+// What must be equal on both sides: release, compiler, and the layout of what crosses.
+inline std::string build_id() {
+  return fmt::format("ridge {}, compiler {}, layout {}.{}.{}.{}.{}", RIDGE_VERSION, __VERSION__, sizeof(plan::Plan),
+                     sizeof(Info), sizeof(Signature), sizeof(NodeTime), sizeof(Output));
+}
+
+}  // namespace ridge::engine::openvino

@@ -1,0 +1,77 @@
+#include "measure/fused_layer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "cost/count_node.h"
+#include "measure/operands.h"
+
+namespace ridge::measure {
+namespace {
+
+Precision arithmetic_of(const engine::NodeTime& time) {
+  switch (time.inputs.empty() ? DataType::kInvalid : time.inputs.front().first) {
+    case DataType::kBf16: return Precision::kBf16;
+    case DataType::kFp16: return Precision::kFp16;
+    case DataType::kInt8:
+    case DataType::kUint8: return Precision::kInt8;
+    default: return Precision::kFp32;
+  }
+}
+
+// OpenVINO's ONNX reader splits a convolution from its bias and calls it so.
+std::string without_suffix(const std::string& name) {
+  constexpr std::string_view kSuffix = "/WithoutBiases";
+  return name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
+}
+
+}  // namespace
+
+SourceNodes::SourceNodes(const model::Graph& graph)
+    : graph_(graph), given_(graph.outputs.begin(), graph.outputs.end()) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const model::Node& node = graph.nodes[i];
+    by_name_.emplace(node.name, i);
+    for (int tensor : node.outputs)
+      if (tensor >= 0) by_name_.emplace(graph.tensors[static_cast<size_t>(tensor)].name, i);
+    for (int tensor : node.inputs) readers_[tensor].insert(i);
+  }
+}
+
+std::set<size_t> SourceNodes::nodes_of(const engine::NodeTime& time) {
+  std::set<size_t> nodes;
+  for (const std::string& source : time.sources) {
+    const auto found = by_name_.find(without_suffix(source));
+    if (found != by_name_.end() && taken_.insert(found->second).second) nodes.insert(found->second);
+  }
+  return nodes;
+}
+
+std::optional<cost::NodeCost> SourceNodes::take(const engine::NodeTime& time) {
+  const std::set<size_t> nodes = nodes_of(time);
+  if (nodes.empty()) return std::nullopt;
+  const Precision precision = arithmetic_of(time);
+  cost::NodeCost whole;
+  whole.precision = precision;
+  std::set<int> made, read;
+  for (size_t index : nodes) made.insert(graph_.nodes[index].outputs.begin(), graph_.nodes[index].outputs.end());
+  for (size_t index : nodes) {
+    const model::Node& node = graph_.nodes[index];
+    const cost::NodeWork work =
+        cost::work_of(node, operands(graph_, node.inputs, {}), operands(graph_, node.outputs, {}), precision);
+    whole.flops += work.cost.flops;
+    whole.macs += work.cost.macs;
+    whole.needed_flops += work.cost.needed_flops;
+    whole.has_rule = whole.has_rule && work.cost.has_rule;
+    for (size_t i = 0; i < node.inputs.size() && i < work.read.size(); ++i)
+      if (!made.contains(node.inputs[i]) && read.insert(node.inputs[i]).second) whole.bytes_read += work.read[i];
+    for (size_t i = 0; i < node.outputs.size() && i < work.written.size(); ++i) {
+      const std::set<size_t>& readers = readers_[node.outputs[i]];
+      const bool inside = std::includes(nodes.begin(), nodes.end(), readers.begin(), readers.end());
+      if (given_.contains(node.outputs[i]) || !inside) whole.bytes_written += work.written[i];
+    }
+  }
+  return whole;
+}
+
+}  // namespace ridge::measure

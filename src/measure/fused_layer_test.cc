@@ -1,0 +1,66 @@
+#include "measure/fused_layer.h"
+
+#include <gtest/gtest.h>
+
+namespace ridge::measure {
+namespace {
+
+// y = relu(x [4,8] · w [8,16]), and z = tanh(y).
+model::Graph product_and_relu() {
+  model::Graph graph;
+  graph.tensors = {{"x", DataType::kFp32, Shape{4, 8}, model::TensorRole::kInput, {}},
+                   {"w", DataType::kFp32, Shape{8, 16}, model::TensorRole::kWeight, {}},
+                   {"m", DataType::kFp32, Shape{4, 16}, model::TensorRole::kActivation, {}},
+                   {"y", DataType::kFp32, Shape{4, 16}, model::TensorRole::kActivation, {}},
+                   {"z", DataType::kFp32, Shape{4, 16}, model::TensorRole::kActivation, {}}};
+  graph.nodes = {{"product", "MatMul", "", {0, 1}, {2}, {}},
+                 {"clip", "Relu", "", {2}, {3}, {}},
+                 {"squash", "Tanh", "", {3}, {4}, {}}};
+  graph.inputs = {0};
+  graph.outputs = {4};
+  return graph;
+}
+
+engine::NodeTime layer(std::vector<std::string> sources, DataType type = DataType::kFp32) {
+  engine::NodeTime time;
+  time.sources = std::move(sources);
+  time.inputs = {{type, {4, 8}}};
+  return time;
+}
+
+TEST(FusedLayer, CountsAllItsNodesAndOnlyTheBytesThatCrossItsBorder) {
+  const model::Graph graph = product_and_relu();
+  SourceNodes nodes(graph);
+  std::optional<cost::NodeCost> cost = nodes.take(layer({"product", "clip"}));
+  ASSERT_TRUE(cost.has_value());
+  EXPECT_DOUBLE_EQ(cost->flops, 2 * 4 * 8 * 16 + 4 * 16);
+  EXPECT_DOUBLE_EQ(cost->bytes_read, 4 * (4 * 8 + 8 * 16));
+  EXPECT_DOUBLE_EQ(cost->bytes_written, 4 * 4 * 16);  // y; m stays inside
+}
+
+TEST(FusedLayer, IsBoundedAtTheTypeThatItsFirstInputHas) {
+  const model::Graph graph = product_and_relu();
+  std::optional<cost::NodeCost> cost = SourceNodes(graph).take(layer({"product"}, DataType::kBf16));
+  ASSERT_TRUE(cost.has_value());
+  EXPECT_EQ(cost->precision, Precision::kBf16);
+  EXPECT_DOUBLE_EQ(cost->bytes_read, 2 * (4 * 8 + 8 * 16));
+}
+
+TEST(FusedLayer, FindsANodeByWhatItGivesAndByTheReadersNameForAConvolution) {
+  const model::Graph graph = product_and_relu();
+  SourceNodes nodes(graph);
+  EXPECT_TRUE(nodes.take(layer({"z"})).has_value());
+  EXPECT_TRUE(nodes.take(layer({"product/WithoutBiases"})).has_value());
+}
+
+TEST(FusedLayer, ChargesANodeOnceAndNothingForNamesThatTheModelLacks) {
+  const model::Graph graph = product_and_relu();
+  SourceNodes nodes(graph);
+  EXPECT_TRUE(nodes.take(layer({"product"})).has_value());
+  EXPECT_FALSE(nodes.take(layer({"product"})).has_value());
+  EXPECT_FALSE(nodes.take(layer({"product/transpose_b"})).has_value());
+  EXPECT_FALSE(nodes.take(layer({})).has_value());
+}
+
+}  // namespace
+}  // namespace ridge::measure
