@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import models
 import numpy as np
@@ -64,6 +65,7 @@ def infer_until(server, model):
     for _ in range(200):
         if server.get(f"/v2/models/{model}/ready").status == 200:
             return
+        time.sleep(0.05)
     raise AssertionError(f"{model} is not ready:\n{server.read_log()}")
 
 
@@ -72,17 +74,18 @@ def engines(program, **environment):
     found = subprocess.run([program, "doctor", "--area", "engines", "--no-measure", "--json"], capture_output=True, text=True,
                            timeout=120, env={**os.environ, **environment})
     assert found.returncode == 0, found.stderr
-    return {finding["id"]: (finding["verdict"], finding["evidence"]) for finding in json.loads(found.stdout)["findings"]
-}
+    return {finding["id"]: (finding["verdict"], finding["evidence"]) for finding in json.loads(found.stdout)["findings"]}
 
-def test_without_its_plugin_or_its_library_the_program_works_and_says_what_it_tried(tmp_path)
-    : alone = tmp_path / "ridge" shutil.copy(RIDGE, alone) without_plugin =
-                  engines(alone) assert without_plugin["engines.onnxruntime"][0] ==
-                  "ok" assert without_plugin["engines.openvino"][0] == "not_applicable" assert str(tmp_path)
-in without_plugin["engines.openvino"][1] shutil.copy(PLUGINS[0], tmp_path) assert
-    engines(alone)["engines.openvino"][0] ==
-    "ok" without_library = engines(alone, RIDGE_OPENVINO = "/nowhere") assert without_library["engines.openvino"][0] ==
-                           "not_applicable" assert "RIDGE_OPENVINO=/nowhere" in without_library["engines.openvino"][1]
 
-                           if __name__
-                           == "__main__" : raise SystemExit(pytest.main([__file__]))
+def test_without_its_plugin_or_its_library_the_program_works_and_says_what_it_tried(tmp_path):
+    alone = tmp_path / "ridge"
+    shutil.copy(RIDGE, alone)
+    without_plugin = engines(alone)
+    assert without_plugin["engines.onnxruntime"][0] == "ok"
+    assert without_plugin["engines.openvino"][0] == "not_applicable"
+    assert str(tmp_path) in without_plugin["engines.openvino"][1]
+    shutil.copy(PLUGINS[0], tmp_path)
+    assert engines(alone)["engines.openvino"][0] == "ok"
+    without_library = engines(alone, RIDGE_OPENVINO="/nowhere")
+    assert without_library["engines.openvino"][0] == "not_applicable"
+    assert "RIDGE_OPENVINO=/nowhere" in without_library["engines.openvino"][1]
