@@ -1,4 +1,4 @@
-"""tuner.py [--model NAME]... [--max-batch N] [--seconds S] [--out FOLDER]: what the quick search finds, beside the full grid.
+"""tuner.py [--model NAME]... [--seconds S] [--out FOLDER]: what the quick search finds, beside the full grid.
 
 For each model (made by `ridge make`): `ridge tune --search full` measures every candidate of the space and plays the quick search on
 that record; then `ridge tune` searches anew, with a store of its own, and its winner is looked up in the grid. Both figures are
@@ -17,8 +17,8 @@ import pathlib
 import subprocess
 import tempfile
 
-MODELS = {"mlp": ["mlp"], "resnet50": ["resnet50"], "bert-base": ["bert-base"]}
-SHAPES = {"bert-base": ["--shape", "sequence=128"]}
+MODELS = {"mlp": [], "resnet50": [], "bert-base": ["--shape", "sequence=128"]}
+BATCHES = {"mlp": 16, "resnet50": 16, "bert-base": 8}  # the largest, so that a grid of two processors takes minutes, not an hour
 KEPT = ("machine", "shapes", "goal", "baseline", "noise_percent", "trials", "seconds", "space", "points", "replay")
 IDENTITY = ("engine", "variant", "threads", "instances", "batch", "spin", "inter_op_threads", "block_base")
 
@@ -43,7 +43,6 @@ def judged(grid, quick):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", action="append", choices=sorted(MODELS))
-    parser.add_argument("--max-batch", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=600, help="for the grid of one model")
     parser.add_argument("--quick-seconds", type=float, default=60)
     parser.add_argument("--out", default=".")
@@ -53,17 +52,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in options.model or list(MODELS):
             path = f"{folder}/{name}.onnx"
-            subprocess.run([ridge, "make", *MODELS[name], "-o", path], check=True, capture_output=True)
-            common = [path, "--max-batch", options.max_batch, *SHAPES.get(name, [])]
+            subprocess.run([ridge, "make", name, "-o", path], check=True, capture_output=True)
+            common = [path, "--max-batch", BATCHES[name], *MODELS[name]]
             grid = tune(ridge, [*common, "--search", "full", "--seconds", options.seconds, "--store", f"{folder}/{name}.full"])
             quick = tune(ridge, [*common, "--seconds", options.quick_seconds, "--store", f"{folder}/{name}.quick"])
             quality, share = judged(grid, quick)
             replay = grid["replay"]
             print(f"{name:12} {replay['points']:6} {grid['seconds']:7.0f} | replay: {100 * replay['quality']:6.1f} % {100 * replay['share']:5.1f} % | "
                   f"live: {100 * quality:6.1f} % {100 * share:5.1f} % {quick['seconds']:5.0f}", flush=True)
-            record = {"model": name, "command": f"tuner.py --max-batch {options.max_batch}", **{key: grid[key] for key in KEPT}}
+            record = {"model": name, "command": f"ridge tune --max-batch {BATCHES[name]} --search full --seconds {options.seconds:g}", **{key: grid[key] for key in KEPT}}
             record["live"] = {"quality": quality, "share": share, "candidate": quick["candidate"], "seconds": quick["seconds"]}
-            record["baseline"] = {k: v for k, v in record["baseline"].items() if k != "layers"}
+            record["baseline"] = {**grid["baseline"], "model": f"{name}.onnx", "layers": []}
             pathlib.Path(options.out, f"tuner-grid-{name}.json").write_text(json.dumps(record, indent=1) + "\n")
 
 

@@ -19,6 +19,7 @@
 #include "front/http/metrics_view.h"
 #include "front/http/server.h"
 #include "hw/probe.h"
+#include "serve/recorder.h"
 #include "telemetry/host.h"
 #include "telemetry/metrics.h"
 
@@ -40,6 +41,7 @@ struct Options {
   bool strict_model_config = false, no_auto_complete = false;
   int64_t exit_timeout_seconds = 30;
   std::string engine_library;
+  std::string record;
 
   bool allow_http = true, allow_metrics = true, allow_grpc = false;
   std::string http_address = "0.0.0.0", metrics_address;
@@ -77,6 +79,7 @@ void bind(CLI::App& app, Options& options) {
   app.add_option("--repository-poll-secs", options.poll_seconds)->check(CLI::PositiveNumber);
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(CLI::NonNegativeNumber);
   app.add_option("--engine-library", options.engine_library);
+  app.add_option("--record", options.record);
   app.add_option("--http-address", options.http_address);
   app.add_option("--http-port", options.http_port);
   app.add_option("--http-thread-count", options.http_threads)->check(CLI::Range(0, 256));
@@ -124,7 +127,14 @@ Result<serve::ServerOptions> server_options(const Options& options) {
   server.poll_period = std::chrono::milliseconds(static_cast<int64_t>(options.poll_seconds * 1000));
   server.strict_readiness = options.strict_readiness;
   server.engine_library = options.engine_library;
+  if (!options.record.empty()) RIDGE_TRY(serve::parse_record_option(options.record));
   return server;
+}
+
+Result<std::unique_ptr<serve::Recorder>> start_recorder(const std::string& option) {
+  RIDGE_ASSIGN(serve::RecordOptions record, serve::parse_record_option(option));
+  log::info("the inputs of the first {} requests are recorded in {}", record.most, record.folder);
+  return serve::Recorder::start(std::move(record));
 }
 
 void set_log_level(const Options& options) {
@@ -325,6 +335,11 @@ int serve(std::span<const std::string> arguments) {
   wanted->cores = usable_cores();
   const int threads = http_threads(options, wanted->cores);
   sigset_t signals = hold_signals();
+  if (!options.record.empty()) {
+    Result<std::unique_ptr<serve::Recorder>> recorder = start_recorder(options.record);
+    if (!recorder) return fail(kVerb, recorder.error());
+    wanted->recorder = std::move(*recorder);
+  }
   telemetry::HostSampler host;
   Result<std::unique_ptr<serve::Server>> server = serve::Server::create(std::move(*wanted));
   if (!server) return fail(kVerb, server.error());

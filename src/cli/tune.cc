@@ -13,6 +13,7 @@
 #include "cli/interruption.h"
 #include "cli/model_options.h"
 #include "cli/terminal.h"
+#include "cli/tune_admission.h"
 #include "cli/tune_options.h"
 #include "cli/tune_text.h"
 #include "cli/verb.h"
@@ -54,18 +55,21 @@ Result<model::Graph> read(const TuneRequest& request, int64_t batch) {
   return graph;
 }
 
-// Costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
-tune::BatchCosts estimate(const TuneRequest& request, const model::Graph& graph) {
-  tune::BatchCosts costs{cost::count(graph), std::nullopt};
-  if (Result<model::Graph> two = read(request, 2)) costs.two = cost::count(*two);
-  return costs;
+// Each with its costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
+std::vector<tune::PricedImplementation> price(const TuneRequest& request, const model::Graph& graph,
+                                              const tune::Admission& admission) {
+  const Result<model::Graph> two = read(request, 2);
+  std::vector<tune::PricedImplementation> result;
+  for (const tune::Admitted& admitted : admission.admitted)
+    result.push_back(tune::priced(admitted.implementation, graph, two ? &*two : nullptr));
+  return result;
 }
 
 // What all candidates share: model, engine, shapes at batch 1.
 plan::Plan plan_of(const TuneRequest& request, const model::Graph& graph) {
   plan::Plan plan;
   plan.model = request.options.model;
-  plan.engine = request.options.engine;
+  plan.engine = request.engine;
   plan.engine_library = request.options.engine_library;
   plan.options = request.engine_options;
   plan.shapes = input_shapes(graph);
@@ -140,19 +144,20 @@ tune::ServingFacts facts_of(const TuneRequest& request, const Untuned& untuned, 
   facts.name = request.options.name;
   facts.signature = signature;
   facts.best = tuning.candidate;
-  const std::string& engine = tuning.candidate.engine.empty() ? request.options.engine : tuning.candidate.engine;
+  const std::string& engine = tuning.candidate.engine.empty() ? request.engine : tuning.candidate.engine;
   if (engine == "openvino") facts.engine = engine;
   facts.precision = tuning.best.precision;
   facts.batches = untuned.batching.possible;
   facts.verified_batch = verified_batch;
   facts.batching = tuning.batching_advice;
-  if (request.options.engine == "onnxruntime") facts.engine_options = request.engine_options;
+  if (request.engine == "onnxruntime" && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
   return facts;
 }
 
 // What is tuned, on what, and beside what.
 struct Subject {
   const TuneRequest& request;
+  const tune::Admission& admission;
   const hw::Machine& machine;
   const model::Graph& graph;
   const std::vector<tune::PricedImplementation>& implementations;
@@ -166,20 +171,59 @@ tune::SpaceOptions limits_of(const Subject& subject) {
           options.search == "full" ? 0 : 1e3 * options.seconds / 20};
 }
 
+// The guard judged rows that ran alone. Where ranges are found at run time, those of one batch share them.
+Result<bool> keeps_rows_apart(const tune::Decision& decision, const TuneRequest& request, tune::Contest& contest) {
+  if (decision.choice != tune::Choice::kCandidate || decision.candidate.batch == 1 || request.evaluation) return true;
+  RIDGE_ASSIGN(const tune::Drift drift, contest.drift(decision.candidate));
+  return tune::within(drift, request.guard);
+}
+
+// What was recorded may not run here any more, or lose too much accuracy.
+Status check_admitted(const tune::Candidate& candidate, const tune::Admission& admission) {
+  if (candidate == tune::baseline_candidate() || tune::admitted_as(candidate, admission) != nullptr) return {};
+  std::string why;
+  for (const tune::Refusal& refusal : admission.refusals)
+    if (refusal.wish.variant == candidate.variant)
+      why += fmt::format("; {} {}: {}", refusal.wish.engine, refusal.wish.variant, refusal.reason);
+  return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " may not be used now" + why};
+}
+
 // The winner of a search, or with --compare the recorded candidate again.
 Result<tune::Decision> decide(const Subject& subject, tune::Search& search, tune::Contest& contest, tune::Store& store,
                               const tune::TuneOptions& how, tune::Explored& explored) {
   const std::optional<tune::Recorded>& recorded = subject.request.recorded;
-  if (recorded) return tune::remeasure(recorded->candidate, contest, subject.untuned.trial, how);
+  if (recorded) {
+    RIDGE_TRY(check_admitted(recorded->candidate, subject.admission));
+    return tune::remeasure(recorded->candidate, contest, subject.untuned.trial, how);
+  }
   RIDGE_ASSIGN(explored, tune::explore(search, contest, store, how));
-  return tune::confirm(search, contest, explored, subject.untuned.trial, how);
+  while (true) {
+    RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, contest, explored, subject.untuned.trial, how));
+    RIDGE_ASSIGN(const bool keeps, keeps_rows_apart(decision, subject.request, contest));
+    if (keeps) return decision;
+    search.withdraw(decision.candidate, "its rows lose accuracy when they run together");
+  }
+}
+
+std::vector<tune::Implementation> implementations_of(const tune::Admission& admission) {
+  std::vector<tune::Implementation> result;
+  for (const tune::Admitted& admitted : admission.admitted) result.push_back(admitted.implementation);
+  return result;
+}
+
+// By the guard's verdict where the engine or the precision is another one.
+Result<tune::Drift> drift_of(const tune::Candidate& candidate, const tune::Admission& admission,
+                             tune::Contest& contest) {
+  if (candidate == tune::baseline_candidate()) return tune::Drift{};
+  const tune::Admitted* admitted = tune::admitted_as(candidate, admission);
+  if (admitted != nullptr && !admitted->verdict.outputs.empty()) return admitted->verdict.worst;
+  return contest.drift(candidate);
 }
 
 // Where the time of a run goes, before and after, for the page.
 Status add_layers(const Subject& subject, tune::Tuning& tuning) {
   if (subject.request.options.html.empty() || interrupted()) return {};
-  std::vector<tune::Implementation> known;
-  for (const tune::PricedImplementation& priced : subject.implementations) known.push_back(priced.implementation);
+  const std::vector<tune::Implementation> known = implementations_of(subject.admission);
   auto layers = [&](const tune::Candidate& candidate, measure::Measurement& m) -> Status {
     Result<cost::DeviceLimits> limits = cost::limits_of(subject.machine, m.threads);
     RIDGE_ASSIGN(m.layers, measure::measure_layers(tune::to_plan(candidate, subject.plan, known), &subject.graph,
@@ -193,8 +237,10 @@ Status add_layers(const Subject& subject, tune::Tuning& tuning) {
 Result<Found> search(const Subject& subject, tune::Contest& contest, Progress& progress) {
   const TuneRequest& request = subject.request;
   RIDGE_ASSIGN(tune::StoreKey key, store_key(request, subject.machine, subject.plan, contest.info()));
+  key.implementations = implementations_of(subject.admission);
   tune::Store store(request.options.store, key);
   if (request.options.fresh) store.clear();
+  contest.admit(key.implementations);
   const bool full = request.options.search == "full";
   tune::Space space = tune::make_space(subject.machine, subject.graph, subject.implementations, limits_of(subject));
   const std::optional<tune::BatchingOutlook> outlook = tune::batching_outlook(space.entries);
@@ -216,9 +262,8 @@ Result<Found> search(const Subject& subject, tune::Contest& contest, Progress& p
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, decision.candidate.batch, request.goal.p99_ms);
   if (full) tuning.replay = tune::replay(tune::grid_of(search.measured()));
-  if (decision.candidate != tune::baseline_candidate()) {
-    RIDGE_ASSIGN(tuning.drift, contest.drift(decision.candidate));
-  }
+  RIDGE_ASSIGN(tuning.drift, drift_of(decision.candidate, subject.admission, contest));
+  tuning.admission = subject.admission;
   RIDGE_TRY(add_layers(subject, tuning));
   found.facts = facts_of(request, subject.untuned, tuning, contest.signature(), tune::verified_batch(search));
   return found;
@@ -232,7 +277,7 @@ Status compare(const TuneRequest& request, Found& found) {
   if (!before.shapes.empty() && before.shapes != now.shapes)
     return Error{Code::kFailed, "the stored result is of inputs " + before.shapes + ", this run of " + now.shapes +
                                     ": give --shape as then"};
-  found.compared = tune::compare(before, now, request.options.tolerance_percent);
+  found.compared = tune::compare(before, now, request.options.strictness);
   return {};
 }
 
@@ -242,6 +287,8 @@ Result<std::string> save(const TuneRequest& request, const Found& found) {
   tune::RepositoryEntry entry;
   entry.name = request.options.name;
   entry.model_file = request.options.model;
+  const tune::Admitted* admitted = tune::admitted_as(found.tuning.candidate, found.tuning.admission);
+  if (admitted != nullptr && !admitted->implementation.file.empty()) entry.model_file = admitted->implementation.file;
   RIDGE_ASSIGN(entry.external_files, model::external_files(entry.model_file));
   entry.config_pbtxt = tune::config_text(tune::serving_config(found.facts));
   entry.ovms_json = tune::ovms_text(found.facts);
@@ -265,18 +312,22 @@ Status write_page(const TuneRequest& request, const Found& found) {
   return {};
 }
 
-// probe → read → estimate → plan → open → measure → search → compare → save → report
+// probe → read → plan → open → measure → admit → search → compare → save → report
 Result<Found> run(const TuneRequest& request) {
   const TimePoint begin = Clock::now();
   Progress progress("tune");
   RIDGE_ASSIGN(const hw::Machine machine, probe(request, progress));
   RIDGE_ASSIGN(const model::Graph graph, read(request, 1));
   const plan::Plan plan = plan_of(request, graph);
-  const std::vector<tune::PricedImplementation> implementations{{{.engine = plan.engine}, estimate(request, graph)}};
   RIDGE_ASSIGN(Energy energy, open_energy(request));
   RIDGE_ASSIGN(const std::unique_ptr<tune::Contest> contest, open(request, plan, graph, energy));
   RIDGE_ASSIGN(const Untuned untuned, measure(*contest, progress));
-  RIDGE_ASSIGN(Found found, search({request, machine, graph, implementations, plan, untuned}, *contest, progress));
+  RIDGE_ASSIGN(const tune::Admission admission,
+               admit({request, machine, graph, cost::count(graph), plan, contest->signature()},
+                     [&](const std::string& step, double share) { progress.update(step, share); }));
+  const std::vector<tune::PricedImplementation> implementations = price(request, graph, admission);
+  RIDGE_ASSIGN(Found found,
+               search({request, admission, machine, graph, implementations, plan, untuned}, *contest, progress));
   found.tuning.energy = energy.text;
   found.tuning.seconds = to_seconds(Clock::now() - begin);
   RIDGE_TRY(compare(request, found));
@@ -290,8 +341,7 @@ int answer(const TuneRequest& request, const Found& found) {
   if (request.options.json)
     print_json(json_of(found));
   else
-    print(request.recorded ? comparison_text(found.compared, request.options.tolerance_percent)
-                           : tuning_text(found.tuning));
+    print(request.recorded ? comparison_text(found.compared, request.options.strictness) : tuning_text(found.tuning));
   const bool no = request.recorded ? tune::regressed(found.compared) : found.tuning.choice == tune::Choice::kNone;
   return no ? kNo : kDone;
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/model_options.h"
 #include "tune/repository.h"
+#include "tune/variants.h"
 
 namespace ridge::cli {
 namespace {
@@ -30,6 +31,20 @@ Result<tune::Recorded> read_recorded(const std::string& given) {
   return recorded ? recorded : wrap(recorded.error(), "the stored result " + path);
 }
 
+// "auto", or names of variants separated by commas.
+Result<std::optional<std::vector<std::string>>> variants_of(const std::string& text) {
+  std::optional<std::vector<std::string>> variants;
+  if (text == "auto") return variants;
+  variants.emplace();
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    variants->push_back(text.substr(at, end - at));
+    if (variants->back() != "fp32") RIDGE_TRY(tune::variant_precision(variants->back()));
+    at = end + 1;
+  }
+  return variants;
+}
+
 }  // namespace
 
 void declare(CLI::App& app, TuneOptions& options) {
@@ -44,12 +59,16 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_option("--max-batch", options.max_batch)->check(CLI::PositiveNumber);
   app.add_option("--threads,-t", options.threads)->check(CLI::PositiveNumber);
   app.add_option("--engine", options.engine);
+  app.add_option("--precision", options.precision);
+  declare_accuracy(app, options.accuracy);
+  app.add_option("--guard-seconds", options.guard_seconds)->check(CLI::PositiveNumber);
   app.add_option("--engine-library", options.engine_library);
   app.add_option("--engine-option", options.engine_options);
   app.add_option("--store", options.store);
   app.add_option("--search", options.search)->check(CLI::IsMember({"quick", "full"}));
   app.add_option("--compare", options.compare);
-  app.add_option("--tolerance", options.tolerance_percent)->check(CLI::NonNegativeNumber);
+  app.add_option("--tolerance", options.strictness.tolerance_percent)->check(CLI::NonNegativeNumber);
+  app.add_flag("--absolute", options.strictness.absolute);
   app.add_option("--html", options.html);
   app.add_option("--lang", options.language);
   app.add_flag("--overwrite", options.overwrite);
@@ -71,6 +90,11 @@ Result<TuneRequest> request_of(const TuneOptions& options) {
     RIDGE_TRY(tune::check_entry_name(options.name));
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   RIDGE_TRY(check_rows(request));
+  request.engine = options.engine == kAnyEngine ? "onnxruntime" : options.engine;
+  RIDGE_ASSIGN(request.variants, variants_of(options.precision));
+  RIDGE_ASSIGN(request.samples, sample_options(options.accuracy));
+  RIDGE_ASSIGN(request.guard, guard_limits(options.accuracy));
+  RIDGE_ASSIGN(request.evaluation, evaluation_options(options.accuracy));
   RIDGE_ASSIGN(request.goal.objective, tune::objective_from_name(options.objective));
   RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
   request.goal.p99_ms = options.p99_ms;

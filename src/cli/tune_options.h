@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/accuracy_options.h"
 #include "model/reader.h"
 #include "report/frame.h"
 #include "tune/regression.h"
@@ -18,6 +19,8 @@ class App;
 }
 
 namespace ridge::cli {
+
+constexpr const char* kAnyEngine = "auto";  // --engine: ONNX Runtime as the baseline, and every other one that loads
 
 struct TuneOptions {
   std::string model;
@@ -30,13 +33,16 @@ struct TuneOptions {
   int trials = 0;
   int64_t max_batch = 32;
   std::optional<int> threads;
-  std::string engine = "onnxruntime";
+  std::string engine = kAnyEngine;
+  std::string precision = "auto";
+  AccuracyOptions accuracy;
+  double guard_seconds = 120;
   std::string engine_library;
   std::vector<std::string> engine_options;
   std::string store;
   std::string search = "quick";
   std::string compare;
-  double tolerance_percent = 5;
+  tune::Strictness strictness;  // of --compare
   std::string html;
   std::string language = "en";
   bool overwrite = false;
@@ -52,6 +58,11 @@ struct TuneRequest {
   model::Binding binding;
   tune::Goal goal;
   std::map<std::string, std::string> engine_options;
+  std::string engine;                                // the baseline's
+  std::optional<std::vector<std::string>> variants;  // of --precision; absent: those that can pay
+  tune::SampleOptions samples;
+  tune::GuardLimits guard;
+  std::optional<tune::EvaluationOptions> evaluation;
   report::Language language = report::Language::kEnglish;
   std::optional<tune::Recorded> recorded;  // of --compare
 };

@@ -45,6 +45,25 @@ std::string front_text(const tune::Tuning& tuning) {
   return text;
 }
 
+// Which engines and precisions were searched and what they cost in accuracy; which were not, and why.
+std::string accuracy_text(const tune::Admission& admission) {
+  std::vector<std::vector<std::string>> rows;
+  for (const tune::Admitted& admitted : admission.admitted) {
+    if (admitted.verdict.outputs.empty()) continue;
+    const tune::Drift& drift = admitted.verdict.worst;
+    rows.push_back({admitted.implementation.engine, admitted.implementation.variant,
+                    fmt::format("{:.6f}", drift.cosine), fmt::format("{:.2g}", drift.relative_l2),
+                    fmt::format("{:.2g}", drift.max_abs), admitted.verdict.sentence});
+  }
+  std::string text;
+  if (!rows.empty())
+    text += "\n" + table({"engine", "precision", "cosine", "relative L2", "max abs", "accuracy"}, rows, "llrrrl") +
+            "\n" + admission.samples + "\n";
+  for (const tune::Refusal& refusal : admission.refusals)
+    text += fmt::format("not searched: {} {}: {}\n", refusal.wish.engine, refusal.wish.variant, refusal.reason);
+  return text;
+}
+
 std::string batching_text(const tune::Tuning& tuning) {
   if (!tuning.batching.empty()) return "requests are not merged into batches: " + tuning.batching + "\n";
   std::string text;
@@ -61,12 +80,12 @@ std::string figure(const tune::Compared& row, double value) {
 }  // namespace
 
 std::string tuning_text(const tune::Tuning& tuning) {
-  std::string text = table({"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99",
-                            "of the limit", "runs"},
-                           {row("untuned", tuning.baseline),
-                            row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
-                           "lllrrrrrrr");
+  std::string text = table(
+      {"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99", "of the limit", "runs"},
+      {row("untuned", tuning.baseline), row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
+      "lllrrrrrrr");
   text += front_text(tuning);
+  text += accuracy_text(tuning.admission);
   text += fmt::format(
       "\n{} of {} candidates measured in {} trials ({} reused), {:.0f} s; the baseline against itself: "
       "±{:.1f} %\n",
@@ -75,7 +94,7 @@ std::string tuning_text(const tune::Tuning& tuning) {
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason);
   text += batching_text(tuning);
   text +=
-      fmt::format("drift against the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
+      fmt::format("drift from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
                   tuning.drift.max_abs, tuning.drift.relative_l2, format_percent(100 * tuning.drift.top1_agreement));
   if (tuning.best_joules_per_row > 0)
     text += fmt::format("energy per row, whole package, measured ({}): {:.3g} J untuned, {:.3g} J tuned\n",
@@ -89,17 +108,16 @@ std::string tuning_text(const tune::Tuning& tuning) {
   return text + tune::conclusion(tuning);
 }
 
-std::string comparison_text(const std::vector<tune::Compared>& compared, double tolerance_percent) {
+std::string comparison_text(const std::vector<tune::Compared>& compared, const tune::Strictness& strictness) {
   std::vector<std::vector<std::string>> rows;
   for (const tune::Compared& row : compared) {
-    const bool known = row.verdict != tune::Change::kNotComparable;
+    const bool known = row.before > 0 && row.now > 0;
     std::string spread = row.spread_percent > 0 ? fmt::format(" ± {:.1f} %", row.spread_percent) : "";
     rows.push_back({row.what, figure(row, row.before), figure(row, row.now),
                     known ? fmt::format("{:+.1f} %{}", row.change_percent, spread) : "",
                     tune::change_name(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
-  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") +
-         tune::conclusion(compared, tolerance_percent);
+  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + tune::conclusion(compared, strictness);
 }
 
 }  // namespace ridge::cli

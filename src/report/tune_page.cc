@@ -6,9 +6,9 @@ namespace ridge::report {
 
 std::string tune_page(const Json& tuning, Language language) {
   std::string title = "ridge tune";
-  auto best = tuning.find("best");
-  if (best != tuning.end() && best->is_object())
-    if (Result<std::string> model = json_member<std::string>(*best, "model")) title += " · " + *model;
+  auto untuned = tuning.find("baseline");  // of the model as given; the winner's may be a file of another precision
+  if (untuned != tuning.end() && untuned->is_object())
+    if (Result<std::string> model = json_member<std::string>(*untuned, "model")) title += " · " + *model;
   return framed(title, language, tuning, "tune_script");
 }
 

@@ -97,7 +97,7 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
     const engine::Info& engine = loaded->sessions.front()->info();
     log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {} instance(s)", source.name, version,
               to_seconds(loaded->load_time), engine.name, engine.version, engine.device, loaded->sessions.size());
-    versions.push_back(std::make_shared<ServedVersion>(std::move(*loaded), timer_));
+    versions.push_back(std::make_shared<ServedVersion>(std::move(*loaded), timer_, options_.recorder.get()));
     versions.back()->start();
   }
   return versions;

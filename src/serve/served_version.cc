@@ -22,8 +22,11 @@ Nanoseconds time_in_server(const Jobs& jobs, TimePoint now) {
 
 }  // namespace
 
-ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer)
-    : model_(std::move(model)), timer_(timer), scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes) {}
+ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Recorder* recorder)
+    : model_(std::move(model)),
+      timer_(timer),
+      recorder_(recorder),
+      scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes) {}
 
 ServedVersion::~ServedVersion() {
   close();
@@ -43,6 +46,7 @@ void ServedVersion::infer(InferRequest request, InferDone done) {
   if (request.arrived == TimePoint{}) request.arrived = Clock::now();
   Result<JobPtr> job = check_request(model_.settings, std::move(request));
   if (!job) return done(std::move(job).error());
+  if (recorder_ != nullptr) recorder_->offer(model_.settings.name, (*job)->request);
   (*job)->done = std::move(done);
   Result<TimePoint> deadline = scheduler_.submit(*job);
   if (!deadline) {

@@ -15,6 +15,7 @@
 #include "serve/deadline_timer.h"
 #include "serve/model_settings.h"
 #include "serve/ordered_delivery.h"
+#include "serve/recorder.h"
 #include "serve/scheduler.h"
 #include "serve/server.h"
 #include "serve/statistics.h"
@@ -33,8 +34,8 @@ struct LoadedModel {
 
 class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
-  // `timer` outlives it.
-  ServedVersion(LoadedModel model, DeadlineTimer& timer);
+  // `timer` outlives it, as does `recorder`, which gets every request that is accepted; may be null.
+  ServedVersion(LoadedModel model, DeadlineTimer& timer, Recorder* recorder = nullptr);
   ~ServedVersion() override;
 
   void start();
@@ -56,6 +57,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
 
   LoadedModel model_;
   DeadlineTimer& timer_;
+  Recorder* const recorder_;
   Scheduler scheduler_;
   OrderedDelivery delivery_;
   Statistics statistics_;

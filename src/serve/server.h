@@ -24,6 +24,7 @@ enum class ControlMode {
   kPoll,      // as kNone, and the repository is looked at every `poll_period`; load and unload are refused
 };
 
+class Recorder;
 using OpenFunction = std::function<Result<std::unique_ptr<engine::Session>>(const plan::Plan&)>;
 
 struct ServerOptions {
@@ -36,7 +37,8 @@ struct ServerOptions {
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
   size_t queue_limit = 100'000;  // waiting requests per model version where the configuration sets no limit
   std::string engine_library;    // path of the engine's library; empty = search order of engine/
-  OpenFunction open;             // empty = engine::open; tests inject sessions
+  std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
+  OpenFunction open;                   // empty = engine::open; tests inject sessions
 };
 
 class Server : public Service {

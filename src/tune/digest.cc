@@ -57,4 +57,11 @@ Result<std::string> digest_files(const std::vector<std::string>& files) {
   return fmt::format("{:016x}", hash.finish());
 }
 
+std::string digest_text(std::string_view text) {
+  Hash hash;
+  hash.bytes(text.data(), text.size());
+  hash.word(0, text.size());
+  return fmt::format("{:016x}", hash.finish());
+}
+
 }  // namespace ridge::tune

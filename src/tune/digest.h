@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -10,5 +11,7 @@ namespace ridge::tune {
 
 // Of the contents and sizes of `files`, in order; 16 hexadecimal digits. About memory speed.
 Result<std::string> digest_files(const std::vector<std::string>& files);
+// The same of text in memory.
+std::string digest_text(std::string_view text);
 
 }  // namespace ridge::tune

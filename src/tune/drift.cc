@@ -4,76 +4,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "tune/element.h"
+
 namespace ridge::tune {
-namespace {
-
-template <typename T>
-T read_at(std::span<const std::byte> data, size_t index) {
-  T value;
-  std::memcpy(&value, data.data() + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-// IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits.
-double from_fp16(uint16_t bits) {
-  int exponent = (bits >> 10) & 31;
-  int fraction = bits & 1023;
-  double sign = bits & 0x8000 ? -1.0 : 1.0;
-  if (exponent == 31) return fraction ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(1024 + fraction, exponent - 25);
-}
-
-double from_bf16(uint16_t bits) {  // the upper half of an FP32
-  uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-double element(DataType type, std::span<const std::byte> data, size_t index) {
-  switch (type) {
-    case DataType::kFp32: return read_at<float>(data, index);
-    case DataType::kFp64: return read_at<double>(data, index);
-    case DataType::kFp16: return from_fp16(read_at<uint16_t>(data, index));
-    case DataType::kBf16: return from_bf16(read_at<uint16_t>(data, index));
-    case DataType::kInt8: return read_at<int8_t>(data, index);
-    case DataType::kInt16: return read_at<int16_t>(data, index);
-    case DataType::kInt32: return read_at<int32_t>(data, index);
-    case DataType::kInt64: return static_cast<double>(read_at<int64_t>(data, index));
-    case DataType::kUint16: return read_at<uint16_t>(data, index);
-    case DataType::kUint32: return read_at<uint32_t>(data, index);
-    case DataType::kUint64: return static_cast<double>(read_at<uint64_t>(data, index));
-    case DataType::kBool:
-    case DataType::kUint8:
-    case DataType::kBytes:  // its bytes, as numbers: equal or not is all that counts
-    case DataType::kInvalid: break;
-  }
-  return read_at<uint8_t>(data, index);
-}
-
-std::vector<double> elements(const TensorView& tensor) {
-  size_t size = std::max<size_t>(1, data_type_size(tensor.type));
-  std::vector<double> values(tensor.data.size() / size);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = element(tensor.type, tensor.data, i);
-  return values;
-}
-
-}  // namespace
 
 Status DriftMeter::add(const TensorView& reference, const TensorView& other) {
-  if (reference.type != other.type || reference.shape != other.shape || reference.data.size() != other.data.size())
+  const bool comparable = reference.type == other.type || (is_floating(reference.type) && is_floating(other.type));
+  const std::vector<double> a = elements(reference);
+  const std::vector<double> b = elements(other);
+  if (!comparable || reference.shape != other.shape || a.size() != b.size())
     return Error{Code::kFailed,
                  fmt::format("outputs cannot be compared: {} {} ({} bytes) against {} {} ({} bytes)",
                              data_type_name(reference.type), shape_text(reference.shape), reference.data.size(),
                              data_type_name(other.type), shape_text(other.shape), other.data.size())};
-  std::vector<double> a = elements(reference);
-  std::vector<double> b = elements(other);
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
     if (std::isinf(a[i]) && a[i] == b[i]) continue;

@@ -20,7 +20,8 @@ struct Drift {
 // Adds up pairs of tensors. Immutable inputs; one thread.
 class DriftMeter {
  public:
-  // Error when type or shape differ. Two NaNs at one place count as equal; one NaN makes max_abs infinite.
+  // Error when shapes differ, or types that are not both floating point (an FP16 output beside an FP32 one is compared by
+  // value). Two NaNs at one place count as equal; one NaN makes max_abs infinite.
   Status add(const TensorView& reference, const TensorView& other);
   Drift result() const;
 

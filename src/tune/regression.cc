@@ -19,6 +19,8 @@ constexpr double kTailSpread = 0.1;
 
 enum class Good { kHigh, kLow };
 
+constexpr size_t kUntunedRow = 2;  // of compare()'s rows: the throughput of the untuned model
+
 // Half-width of ln(gain), from the interval of the ratio.
 double half_width(const Gain& gain) {
   const bool known = gain.low > 0 && std::isfinite(gain.high);
@@ -42,6 +44,11 @@ Compared judge_figure(std::string what, std::string unit, double before, double 
 }
 
 double both(double a, double b) { return std::sqrt(a * a + b * b); }
+
+void set_aside(Compared& row, const char* reason) {
+  row.verdict = Change::kNotComparable;
+  row.reason = reason;
+}
 
 Compared of_drift(double before, double now) {
   Compared row{"relative L2 of the outputs", "", before, now, 0, 0, Change::kAsBefore, ""};
@@ -114,7 +121,8 @@ const char* change_name(Change change) {
   return "not comparable";
 }
 
-std::vector<Compared> compare(const Recorded& before, const Recorded& now, double tolerance_percent) {
+std::vector<Compared> compare(const Recorded& before, const Recorded& now, const Strictness& strictness) {
+  const double tolerance_percent = strictness.tolerance_percent;
   std::vector<Compared> rows;
   rows.push_back(judge_figure("gain over the untuned model", "×", before.gain.ratio, now.gain.ratio,
                               both(half_width(before.gain), half_width(now.gain)), Good::kHigh, tolerance_percent));
@@ -128,10 +136,11 @@ std::vector<Compared> compare(const Recorded& before, const Recorded& now, doubl
   absolute("p99 of one run", "ms", before.p99_ms, now.p99_ms, both(kTailSpread, kTailSpread), Good::kLow);
   rows.push_back(of_memory(before.rss_delta_bytes, now.rss_delta_bytes, tolerance_percent));
   if (before.machine != now.machine)
-    for (size_t i = 1; i < rows.size(); ++i) {
-      rows[i].verdict = Change::kNotComparable;
-      rows[i].reason = "recorded on another machine";
-    }
+    for (size_t i = 1; i < rows.size(); ++i) set_aside(rows[i], "recorded on another machine");
+  const bool slower = rows[kUntunedRow].verdict == Change::kRegressed;
+  if (slower && !strictness.absolute)
+    for (size_t i = 1; i < rows.size(); ++i)
+      if (rows[i].unit != "B") set_aside(rows[i], "the untuned model is slower too (--absolute counts it)");
   rows.push_back(of_drift(before.relative_l2, now.relative_l2));
   return rows;
 }
@@ -140,11 +149,12 @@ bool regressed(const std::vector<Compared>& all) {
   return std::any_of(all.begin(), all.end(), [](const Compared& row) { return row.verdict == Change::kRegressed; });
 }
 
-std::string conclusion(const std::vector<Compared>& all, double tolerance_percent) {
+std::string conclusion(const std::vector<Compared>& all, const Strictness& strictness) {
   const auto worst =
       std::find_if(all.begin(), all.end(), [](const Compared& r) { return r.verdict == Change::kRegressed; });
   if (worst == all.end())
-    return fmt::format("No regression: nothing is worse by more than {:.3g} % with confidence.", tolerance_percent);
+    return fmt::format("No regression: nothing is worse by more than {:.3g} % with confidence.",
+                       strictness.tolerance_percent);
   const auto others =
       std::count_if(worst + 1, all.end(), [](const Compared& r) { return r.verdict == Change::kRegressed; });
   std::string more = others > 0 ? fmt::format(", and {} more", others) : "";

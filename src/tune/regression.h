@@ -1,7 +1,9 @@
 // Regression: a stored tuning result beside the same candidate measured again, figure by figure, for use in CI.
 //
 // The gain over the untuned model counts first: both sides of it were measured in turns, so a slower machine changes
-// neither. Absolute figures are compared only on the machine where they were recorded. A figure has regressed when its
+// neither. Absolute figures are compared only on the machine where they were recorded, and, unless they are asked for, only
+// while the untuned model is as fast as then: where it is slower too, the machine is busier or the engine slower, and the
+// tuning is not to blame. A figure has regressed when its
 // change for the worse is beyond the tolerance with confidence, that is, beyond what the spread of both measurements
 // explains. Pure.
 #pragma once
@@ -46,11 +48,14 @@ struct Compared {
   std::string reason;  // of kNotComparable
 };
 
-// `tolerance_percent`: changes for the worse up to this much are accepted.
-std::vector<Compared> compare(const Recorded& before, const Recorded& now, double tolerance_percent);
+struct Strictness {
+  double tolerance_percent = 5;  // changes for the worse up to this much are accepted
+  bool absolute = false;         // absolute figures count whatever the untuned model does
+};
+std::vector<Compared> compare(const Recorded& before, const Recorded& now, const Strictness& strictness);
 bool regressed(const std::vector<Compared>& all);
 // One plain sentence.
-std::string conclusion(const std::vector<Compared>& all, double tolerance_percent);
+std::string conclusion(const std::vector<Compared>& all, const Strictness& strictness);
 
 Json to_json(const std::vector<Compared>& all);
 

@@ -229,6 +229,7 @@ Json to_json(const Tuning& tuning) {
   json["gain"] = gain_json(tuning.gain);
   json["noise_percent"] = number_or_null(tuning.noise_percent);
   json["drift"] = to_json(tuning.drift);
+  json["accuracy"] = to_json(tuning.admission);
   json["energy"] = energy_json(tuning);
   json["pareto"] = standings_json(tuning.pareto);
   json["points"] = standings_json(tuning.points);

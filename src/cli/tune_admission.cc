@@ -1,0 +1,81 @@
+#include "cli/tune_admission.h"
+
+#include <array>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "cli/interruption.h"
+#include "tune/samples.h"
+#include "tune/store.h"
+
+namespace ridge::cli {
+namespace {
+
+// The base plan's, and with --engine auto every other one that loads here.
+std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Refusal>& refusals) {
+  std::vector<std::string> engines = {subject.plan.engine};
+  if (subject.request.options.engine != kAnyEngine) return engines;
+  plan::Plan other;
+  other.engine = "openvino";
+  Result<engine::Info> found = engine::find_engine(other);
+  if (found)
+    engines.push_back(other.engine);
+  else
+    refusals.push_back({{other.engine, "fp32"}, found.error().message});
+  return engines;
+}
+
+// With --compare only what was recorded.
+tune::Wishes wishes_of(const TuneRequest& request) {
+  if (request.recorded) return {{{request.recorded->candidate.variant}}};
+  return {request.variants};
+}
+
+tune::VariantOptions making(const AdmissionSubject& subject,
+                            std::function<void(const std::string& step, double share)> progress) {
+  const TuneRequest& request = subject.request;
+  tune::VariantOptions options;
+  options.limits = request.guard;
+  options.limits.vectors = tune::vector_outputs(subject.graph);
+  options.quantise = tune::quantise_options(subject.machine.cpu.isa);
+  options.seconds = request.options.guard_seconds;
+  const std::string store = request.options.store.empty() ? tune::default_store_path() : request.options.store;
+  options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
+  options.interrupted = interrupted;
+  options.progress = std::move(progress);
+  return options;
+}
+
+// With --eval: what the user's command says of the FP32 model is what others are held against.
+Status add_evaluation(const AdmissionSubject& subject, tune::VariantOptions& options) {
+  options.evaluation = subject.request.evaluation;
+  if (!options.evaluation) return {};
+  options.evaluation->interrupted = interrupted;
+  options.progress("--eval of the FP32 model", 0);
+  RIDGE_ASSIGN(options.evaluation_reference, tune::evaluate(*options.evaluation, subject.plan, "fp32"));
+  return {};
+}
+
+}  // namespace
+
+Result<tune::Admission> admit(const AdmissionSubject& subject,
+                              std::function<void(const std::string& step, double share)> progress) {
+  std::vector<tune::Refusal> absent;
+  const std::vector<std::string> engines = engines_of(subject, absent);
+  RIDGE_ASSIGN(tune::Choices choices,
+               tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request)));
+  choices.refusals.insert(choices.refusals.begin(), absent.begin(), absent.end());
+  tune::Samples samples;
+  if (choices.wishes.size() > 1) {
+    RIDGE_ASSIGN(samples,
+                 tune::gather_samples(subject.signature, subject.plan.shapes, &subject.graph, subject.request.samples));
+  }
+  tune::VariantOptions options = making(subject, std::move(progress));
+  RIDGE_TRY(add_evaluation(subject, options));
+  RIDGE_ASSIGN(tune::Admission admission,
+               tune::admit({subject.plan, subject.signature, samples}, choices.wishes, options));
+  admission.refusals.insert(admission.refusals.begin(), choices.refusals.begin(), choices.refusals.end());
+  return admission;
+}
+
+}  // namespace ridge::cli

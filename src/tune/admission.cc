@@ -1,0 +1,252 @@
+#include "tune/admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "engine/engine.h"
+#include "tune/candidate.h"
+#include "tune/digest.h"
+
+namespace ridge::tune {
+namespace {
+
+// How an engine comes to a variant.
+enum class Source {
+  kGiven,  // from the model as given, by the precision asked of the engine
+  kFile,   // from a file that a pass writes
+};
+
+struct Ability {
+  std::string_view engine, variant;
+  Source source;
+};
+// ONNX Runtime's CPU provider has no BF16 kernels on x86 and computes FP16 by converting to FP32 and back.
+constexpr std::array<Ability, 9> kAbilities = {{{"onnxruntime", "fp32", Source::kGiven},
+                                                {"onnxruntime", "int8", Source::kFile},
+                                                {"onnxruntime", "int8-dynamic", Source::kFile},
+                                                {"onnxruntime", "int8-weights", Source::kFile},
+                                                {"onnxruntime", "int4-weights", Source::kFile},
+                                                {"openvino", "fp32", Source::kGiven},
+                                                {"openvino", "bf16", Source::kGiven},
+                                                {"openvino", "fp16", Source::kGiven},
+                                                {"openvino", "int8", Source::kFile}}};
+// Passes over matrix products pay where these are most of the work.
+constexpr double kMostlyProducts = 0.5;
+// Of the time for accuracy, at most: for the FP32 model's answers. Each implementation is judged on as many samples.
+constexpr double kReferenceShare = 0.2;
+
+bool contains(const std::optional<std::vector<std::string>>& wanted, std::string_view name) {
+  return wanted && std::find(wanted->begin(), wanted->end(), name) != wanted->end();
+}
+
+bool is_weight_only(std::string_view variant) { return variant.ends_with("-weights"); }
+
+// The share of multiply-adds in matrix products.
+double product_share(const cost::Costs& costs) {
+  double products = 0;
+  for (const cost::NodeCost& node : costs.nodes)
+    if (node.op == "MatMul" || node.op == "Gemm") products += node.macs;
+  return costs.macs > 0 ? products / costs.macs : 0;
+}
+
+// Why arithmetic at `precision` cannot be faster here than FP32; empty = it may be, or nothing is known.
+std::string slower(const hw::Machine& machine, Precision precision) {
+  const int threads = hw::usable_threads(machine);
+  const std::optional<hw::Peak> own = hw::peak(machine, precision, threads);
+  const std::optional<hw::Peak> fp32 = hw::peak(machine, Precision::kFp32, threads);
+  if (!own && precision != Precision::kInt8)
+    return fmt::format("this processor has no units for {}", precision_name(precision));
+  if (own && fp32 && own->flops_per_s <= fp32->flops_per_s)
+    return fmt::format("its measured peak here, {}, is not above FP32's, {}", format_flops(own->flops_per_s),
+                       format_flops(fp32->flops_per_s));
+  return "";
+}
+
+// Why the variant cannot pay for this model on this machine; empty = it may.
+std::string idle(const hw::Machine& machine, const cost::Costs& costs, std::string_view variant, Precision precision) {
+  if (is_weight_only(variant)) {
+    Result<cost::DeviceLimits> limits = cost::limits_of(machine, hw::usable_threads(machine));
+    if (limits && cost::bound(costs, *limits).limiter != cost::Limiter::kMemory)
+      return "smaller weights shorten what memory limits, and compute limits this model";
+  } else if (precision != Precision::kFp32) {
+    if (std::string reason = slower(machine, precision); !reason.empty()) return reason;
+  }
+  if ((is_weight_only(variant) || variant == "int8-dynamic") && product_share(costs) < kMostlyProducts)
+    return fmt::format("it changes matrix products, which are {:.0f} % of this model's work",
+                       100 * product_share(costs));
+  return "";
+}
+
+const Ability* ability(std::string_view engine, std::string_view variant) {
+  auto found = std::find_if(kAbilities.begin(), kAbilities.end(),
+                            [&](const Ability& known) { return known.engine == engine && known.variant == variant; });
+  return found == kAbilities.end() ? nullptr : found;
+}
+
+Status check_names(const Wishes& wishes) {
+  if (!wishes.variants) return {};
+  for (const std::string& name : *wishes.variants)
+    if (name != "fp32") RIDGE_TRY(variant_precision(name));
+  return {};
+}
+
+plan::Plan plan_for(const plan::Plan& base, const Implementation& implementation) {
+  const std::array<Implementation, 1> one = {implementation};
+  Candidate candidate;
+  candidate.engine = implementation.engine;
+  candidate.variant = implementation.variant;
+  return to_plan(candidate, base, one);
+}
+
+// One admission while it goes on.
+struct Admitting {
+  const AdmissionBasis& basis;
+  const VariantOptions& options;
+  Answers reference;
+  Admission admission;
+
+  void refuse(const Wish& wish, std::string reason) { admission.refusals.push_back({wish, std::move(reason)}); }
+
+  Status judge_and_admit(const Wish& wish, Implementation implementation) {
+    const plan::Plan plan = plan_for(basis.plan, implementation);
+    Result<std::unique_ptr<engine::Session>> session = engine::open(plan);
+    if (!session) return refused(wish, session.error());
+    Result<Verdict> verdict = judge(reference, **session, basis.samples.held_out, options.limits, options.interrupted);
+    if (!verdict) return refused(wish, verdict.error());
+    bool holds = verdict->holds;
+    std::string why = verdict->sentence;
+    if (options.evaluation) {
+      Result<double> score = evaluate(*options.evaluation, plan, wish.variant);
+      if (!score) return refused(wish, score.error());
+      const EvaluationVerdict own = judge_score(options.evaluation_reference, *score, *options.evaluation);
+      holds = own.holds;
+      why = own.sentence;
+    }
+    if (!holds) return refused(wish, {Code::kFailed, why});
+    const engine::Info& info = (*session)->info();
+    implementation.identity = info.version;
+    if (!implementation.file.empty()) {
+      RIDGE_ASSIGN(const std::string digest, digest_files({implementation.file}));
+      implementation.identity += " " + digest;
+    }
+    admission.admitted.push_back({std::move(implementation), std::move(*verdict)});
+    return {};
+  }
+
+  // An interruption ends everything, another failure ends this wish.
+  Status refused(const Wish& wish, const Error& error) {
+    if (error.code == Code::kCancelled) return error;
+    refuse(wish, error.message);
+    return {};
+  }
+
+  // The variant's file; null if it was not made, or lost too much.
+  Result<const Variant*> made(const Wish& wish) {
+    for (const Variant& variant : admission.variants)
+      if (variant.name == wish.variant) return &variant;
+    const VariantBasis own{basis.plan, basis.signature.inputs, basis.samples, reference};
+    Result<Variant> variant = make_variant(own, wish.variant, options);
+    if (!variant) {
+      RIDGE_TRY(refused(wish, variant.error()));
+      return nullptr;
+    }
+    admission.variants.push_back(std::move(*variant));
+    return &admission.variants.back();
+  }
+
+  Status consider(const Wish& wish) {
+    RIDGE_ASSIGN(const Precision precision,
+                 wish.variant == "fp32" ? Result<Precision>(Precision::kFp32) : variant_precision(wish.variant));
+    Implementation implementation{.engine = wish.engine, .variant = wish.variant, .precision = precision};
+    const Ability* how = ability(wish.engine, wish.variant);
+    if (how == nullptr || how->source == Source::kGiven) return judge_and_admit(wish, std::move(implementation));
+    RIDGE_ASSIGN(const Variant* variant, made(wish));
+    if (variant == nullptr) return {};
+    if (!variant->holds) {
+      refuse(wish, variant->evaluation ? variant->evaluation->sentence : variant->verdict.sentence);
+      return {};
+    }
+    implementation.file = variant->model;
+    if (is_weight_only(wish.variant)) implementation.weight_scale = wish.variant == "int4-weights" ? 0.125 : 0.25;
+    return judge_and_admit(wish, std::move(implementation));
+  }
+};
+
+Json to_json(const Admitted& admitted) {
+  Json json = to_json(admitted.implementation);
+  json["accuracy"] = to_json(admitted.verdict);
+  return json;
+}
+
+template <typename Values>
+Json list_json(const Values& values) {
+  Json list = Json::array();
+  for (const auto& value : values) list.push_back(to_json(value));
+  return list;
+}
+
+}  // namespace
+
+Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
+                        const Wishes& wishes) {
+  RIDGE_TRY(check_names(wishes));
+  Choices result;
+  result.wishes.push_back({engines.front(), "fp32"});
+  for (const std::string& engine : engines)
+    for (const auto& [able, variant, source] : kAbilities) {
+      const Wish wish{engine, std::string(variant)};
+      if (able != engine || wish == result.wishes.front()) continue;
+      if (wishes.variants && variant != "fp32" && !contains(wishes.variants, variant)) continue;
+      RIDGE_ASSIGN(const Precision precision,
+                   variant == "fp32" ? Result<Precision>(Precision::kFp32) : variant_precision(variant));
+      const std::string reason = contains(wishes.variants, variant) ? "" : idle(machine, costs, variant, precision);
+      if (reason.empty())
+        result.wishes.push_back(wish);
+      else
+        result.refusals.push_back({wish, reason});
+    }
+  return result;
+}
+
+Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes, const VariantOptions& options) {
+  Admission only_baseline;
+  only_baseline.samples = provenance(basis.samples);
+  only_baseline.admitted.emplace_back();
+  only_baseline.admitted.front().implementation.engine = basis.plan.engine;
+  only_baseline.admitted.front().verdict.holds = true;
+  if (wishes.size() == 1) return only_baseline;
+  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, engine::open(basis.plan));
+  RIDGE_ASSIGN(Answers reference,
+               answers_of(*session, basis.samples.held_out,
+                          {.seconds = kReferenceShare * options.seconds, .interrupted = options.interrupted}));
+  Admitting admitting{basis, options, std::move(reference), std::move(only_baseline)};
+  for (const Wish& wish : wishes.subspan(1)) {
+    if (options.progress) options.progress(wish.engine + " " + wish.variant, 0);
+    RIDGE_TRY(admitting.consider(wish));
+  }
+  return std::move(admitting.admission);
+}
+
+const Admitted* admitted_as(const Candidate& candidate, const Admission& admission) {
+  const std::string& engine =
+      candidate.engine.empty() ? admission.admitted.front().implementation.engine : candidate.engine;
+  for (const Admitted& admitted : admission.admitted)
+    if (admitted.implementation.engine == engine && admitted.implementation.variant == candidate.variant)
+      return &admitted;
+  return nullptr;
+}
+
+Json to_json(const Admission& admission) {
+  Json refused = Json::array();
+  for (const Refusal& refusal : admission.refusals)
+    refused.push_back({{"engine", refusal.wish.engine}, {"variant", refusal.wish.variant}, {"reason", refusal.reason}});
+  return {{"samples", admission.samples},
+          {"implementations", list_json(admission.admitted)},
+          {"variants", list_json(admission.variants)},
+          {"refused", std::move(refused)}};
+}
+
+}  // namespace ridge::tune

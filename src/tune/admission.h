@@ -1,0 +1,77 @@
+// Admission: which implementations of a model may enter the search: each engine that loads here with each variant that can pay
+// on this machine, if the accuracy guard holds for it. What is left out keeps its reason.
+//
+// A variant pays if the machine has a higher measured peak for its arithmetic than for FP32, or, where only the weights are
+// smaller, if memory limits the model. Engines that compute a precision from the model as given (OpenVINO: bf16, fp16) need no
+// file of their own; INT8 is one QDQ file for all engines.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cost/costs.h"
+#include "hw/machine.h"
+#include "model/graph.h"
+#include "tune/candidate.h"
+#include "tune/implementation.h"
+#include "tune/variants.h"
+
+namespace ridge::tune {
+
+// What the user asked for; absent: all that can pay.
+struct Wishes {
+  std::optional<std::vector<std::string>> variants;  // "fp32", "int8", …; "fp32" is always among them
+};
+
+struct Wish {
+  std::string engine, variant;
+  bool operator==(const Wish&) const = default;
+};
+
+struct Refusal {
+  Wish wish;
+  std::string reason;
+};
+
+// What may be tried, and what not; pure. `engines`: those that load, the base plan's first. An unknown variant is an error with
+// the names; one that was asked for by name is tried whatever the peaks say, as far as an engine can compute it.
+struct Choices {
+  std::vector<Wish> wishes;
+  std::vector<Refusal> refusals;
+};
+Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
+                        const Wishes& wishes);
+
+struct Admitted {
+  Implementation implementation;
+  Verdict verdict;  // on the held-out samples; of the baseline: holds, no outputs
+};
+
+struct Admission {
+  std::string samples;             // "drift was measured on …"
+  std::vector<Admitted> admitted;  // the first is the baseline
+  std::vector<Variant> variants;   // whose files were made, also those that lost too much
+  std::vector<Refusal> refusals;
+};
+
+struct AdmissionBasis {
+  const plan::Plan& plan;  // FP32, shapes at batch 1, the base engine
+  const engine::Signature& signature;
+  const Samples& samples;
+};
+
+// Makes, opens and judges; the first wish is the baseline. Errors: the FP32 model itself fails on a sample; kCancelled. An
+// implementation that cannot be made, opened or run is a refusal.
+Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes, const VariantOptions& options);
+
+// Of the candidate's implementation; null if it was not admitted.
+const Admitted* admitted_as(const Candidate& candidate, const Admission& admission);
+
+Json to_json(const Admission& admission);  // {"samples": …, "implementations": […], "variants": […], "refused": […]}
+
+}  // namespace ridge::tune

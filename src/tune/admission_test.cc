@@ -1,0 +1,100 @@
+#include "tune/admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ridge::tune {
+namespace {
+
+using testing::HasSubstr;
+
+// FP32 at 100 GFLOP/s, INT8 and BF16 at the given multiples; 0 = no such units.
+hw::Machine machine(double int8, double bf16) {
+  hw::Machine machine;
+  machine.cpu.allowed_processors = machine.cpu.allowed_cores = 1;
+  for (auto [precision, times] :
+       {std::pair(Precision::kFp32, 1.0), {Precision::kInt8, int8}, {Precision::kBf16, bf16}}) {
+    if (times == 0) continue;
+    hw::Peak peak;
+    peak.precision = precision;
+    peak.flops_per_s = 100e9 * times;
+    machine.peaks.push_back(peak);
+  }
+  hw::Bandwidth memory;
+  memory.level = "DRAM";
+  memory.bytes_per_s = 10e9;
+  machine.bandwidths.push_back(memory);
+  return machine;
+}
+
+cost::Costs costs(const std::string& op, double bytes) {
+  cost::Costs costs;
+  cost::NodeCost node;
+  node.op = op;
+  node.macs = 5e8;
+  node.flops = node.needed_flops = 1e9;
+  node.bytes_read = bytes;
+  costs.nodes = {node};
+  costs.flops = 1e9;
+  costs.macs = 5e8;
+  costs.compulsory_bytes = costs.compulsory_read = bytes;
+  return costs;
+}
+
+bool wanted(const Choices& choices, const std::string& engine, const std::string& variant) {
+  return std::find(choices.wishes.begin(), choices.wishes.end(), Wish{engine, variant}) != choices.wishes.end();
+}
+
+std::string reason(const Choices& choices, const std::string& engine, const std::string& variant) {
+  for (const Refusal& refusal : choices.refusals)
+    if (refusal.wish == Wish{engine, variant}) return refusal.reason;
+  return "none";
+}
+
+const std::vector<std::string> kBoth = {"onnxruntime", "openvino"};
+
+TEST(Choices, AreWhatThePeaksOfTheMachineCanSpeedUp) {
+  const Choices found = *choices(machine(4, 2), costs("Conv", 1e6), kBoth, {});
+  EXPECT_EQ(found.wishes.front(), (Wish{"onnxruntime", "fp32"}));
+  EXPECT_TRUE(wanted(found, "onnxruntime", "int8"));
+  EXPECT_TRUE(wanted(found, "openvino", "fp32"));
+  EXPECT_TRUE(wanted(found, "openvino", "bf16"));
+  EXPECT_FALSE(wanted(found, "onnxruntime", "bf16")) << "it has no kernels for it";
+  EXPECT_THAT(reason(found, "openvino", "fp16"), HasSubstr("no units for fp16"));
+}
+
+TEST(Choices, LeaveOutAPrecisionThatIsNoFasterHere) {
+  const Choices found = *choices(machine(1, 0), costs("Conv", 1e6), kBoth, {});
+  EXPECT_THAT(reason(found, "onnxruntime", "int8"), HasSubstr("not above FP32's"));
+  EXPECT_THAT(reason(found, "openvino", "bf16"), HasSubstr("no units for bf16"));
+}
+
+TEST(Choices, TryInt8WhereItsPeakIsNotKnown) {
+  EXPECT_TRUE(wanted(*choices(machine(0, 0), costs("Conv", 1e6), kBoth, {}), "onnxruntime", "int8"));
+}
+
+TEST(Choices, TryPassesOverProductsOnlyWhereTheseAreTheWork) {
+  const Choices products = *choices(machine(4, 0), costs("MatMul", 1e6), kBoth, {});
+  EXPECT_TRUE(wanted(products, "onnxruntime", "int8-dynamic"));
+  EXPECT_THAT(reason(products, "onnxruntime", "int4-weights"), HasSubstr("compute limits this model"));
+  EXPECT_THAT(reason(*choices(machine(4, 0), costs("Conv", 1e6), kBoth, {}), "onnxruntime", "int8-dynamic"),
+              HasSubstr("0 % of this model's work"));
+  EXPECT_TRUE(wanted(*choices(machine(4, 0), costs("MatMul", 1e9), kBoth, {}), "onnxruntime", "int4-weights"))
+      << "memory limits it";
+}
+
+TEST(Choices, WhatWasAskedForByNameIsTriedWhateverThePeaksSay) {
+  const Choices found = *choices(machine(1, 0), costs("Conv", 1e6), kBoth, {.variants = {{"int8"}}});
+  EXPECT_TRUE(wanted(found, "onnxruntime", "int8"));
+  EXPECT_TRUE(wanted(found, "openvino", "fp32"));
+  EXPECT_FALSE(wanted(found, "openvino", "bf16"));
+}
+
+TEST(Choices, RefuseAnUnknownVariantWithTheNames) {
+  Result<Choices> found = choices(machine(1, 0), costs("Conv", 1e6), kBoth, {.variants = {{"int3"}}});
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, HasSubstr("int8-dynamic"));
+}
+
+}  // namespace
+}  // namespace ridge::tune
