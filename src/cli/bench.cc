@@ -73,6 +73,7 @@ struct Request {
 Result<Request> request_of(const Options& options) {
   Request request;
   request.binding.batch = options.batch.value_or(1);
+  request.binding.insist_on_batch = options.batch.has_value();
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));

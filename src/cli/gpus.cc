@@ -74,6 +74,7 @@ Result<model::Binding> complete(Options& options) {
   RIDGE_ASSIGN(options.goal.rank_by, plan::rank_by_from_name(options.by));
   model::Binding binding;
   binding.batch = options.goal.batch;
+  binding.data_sizes_at_most = true;
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, binding));
   return binding;
 }

@@ -60,6 +60,8 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   RIDGE_TRY(check(options.training));
   RIDGE_ASSIGN(request.batch, plan::parse_batch_range(options.batch.empty() ? "1" : options.batch));
   request.binding.batch = request.batch.first;
+  request.binding.insist_on_batch = !options.batch.empty();
+  request.binding.data_sizes_at_most = true;
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   std::string precision = is_llm(options) ? "fp16" : "fp32";
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));

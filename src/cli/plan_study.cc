@@ -3,6 +3,7 @@
 #include "cli/model_options.h"
 #include "cli/plan_estimate.h"
 #include "cli/terminal.h"
+#include "cost/data_sizes.h"
 #include "cost/live_activations.h"
 #include "hw/probe.h"
 #include "plan/first_plan.h"
@@ -109,6 +110,8 @@ Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
   study.plan = plan_of(study);
   RIDGE_ASSIGN(study.limits, limits_of(study.device, study.plan.threads));
   study.forecast = forecast_of(study, request.batch.first, study.costs);
+  if (std::string note = cost::note_on_data_sizes(study.graph); !note.empty())
+    study.forecast.notes.push_back(std::move(note));
   add_live_activations(study);
   if (study.device.machine) {
     RIDGE_ASSIGN(study.efficiency, known_efficiency(*study.device.machine, request.options));

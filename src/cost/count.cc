@@ -6,6 +6,7 @@
 
 #include "cost/costs.h"
 #include "cost/count_node.h"
+#include "cost/data_sizes.h"
 #include "cost/lifetime.h"
 #include "cost/live_activations.h"
 #include "cost/residency.h"
@@ -55,7 +56,8 @@ double bytes_of(const model::Graph& graph, const Residency& residency, int index
   return size;
 }
 
-std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& residency, Precision precision) {
+std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& residency, const DataSizes& sizes,
+                               Precision precision) {
   std::vector<NodeWork> works;
   works.reserve(graph.nodes.size());
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -64,6 +66,7 @@ std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& resid
                                                 operands_of(node.outputs, residency, graph), precision)
                                       : idle(node));
     NodeCost& cost = works.back().cost;
+    if (sizes.nodes[n]) cost.needed_flops = 0;
     if (cost.needed_flops > 0 && is_quantised(node, residency)) cost.precision = Precision::kInt8;
   }
   return works;
@@ -93,12 +96,12 @@ void add_weights(const model::Graph& graph, const Residency& residency, const st
 
 // What must be read of each tensor, from the outputs backwards: views pass on what is asked of them, reads at places that
 // the data decide are not certain, and only multiply-adds need their constants (others may be folded into neighbours).
-void add_compulsory(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
-                    Precision precision, Costs& costs) {
+void add_compulsory(const model::Graph& graph, const Residency& residency, const DataSizes& sizes,
+                    const std::vector<NodeWork>& works, Precision precision, Costs& costs) {
   std::vector<double> need(graph.tensors.size(), 0.0);
   std::vector<bool> written(graph.tensors.size());
   for (int index : graph.outputs) {
-    if (index < 0 || written[static_cast<size_t>(index)]) continue;
+    if (index < 0 || written[static_cast<size_t>(index)] || sizes.tensors[static_cast<size_t>(index)]) continue;
     written[static_cast<size_t>(index)] = true;
     need[static_cast<size_t>(index)] = bytes_of(graph, residency, index, precision);
     costs.compulsory_written += need[static_cast<size_t>(index)];
@@ -110,8 +113,8 @@ void add_compulsory(const model::Graph& graph, const Residency& residency, const
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] < 0) continue;
       size_t index = static_cast<size_t>(node.inputs[i]);
-      double wanted = i == 0 && work.sparse ? 0 : work.read[i];
-      if (work.view)
+      double wanted = sizes.nodes[n] || (i == 0 && work.sparse) ? 0 : work.read[i];
+      if (work.view && !sizes.nodes[n])
         wanted =
             i == 0 && !node.outputs.empty() && node.outputs[0] >= 0 ? need[static_cast<size_t>(node.outputs[0])] : 0;
       if (residency.constant[index] && work.cost.needed_flops == 0) wanted = 0;
@@ -148,7 +151,8 @@ std::string_view limiter_name(Limiter limiter) {
 
 Costs count(const model::Graph& graph, Precision precision) {
   Residency residency = residency_of(graph);
-  std::vector<NodeWork> works = works_of(graph, residency, precision);
+  DataSizes sizes = data_sizes_of(graph, residency);
+  std::vector<NodeWork> works = works_of(graph, residency, sizes, precision);
   Costs costs;
   for (const NodeWork& work : works) {
     const NodeCost& cost = work.cost;
@@ -158,7 +162,7 @@ Costs count(const model::Graph& graph, Precision precision) {
     if (!cost.shapes_known) costs.unknown_shapes.push_back(cost.name);
   }
   add_weights(graph, residency, works, precision, costs);
-  add_compulsory(graph, residency, works, precision, costs);
+  add_compulsory(graph, residency, sizes, works, precision, costs);
   add_without_rule(graph, works, costs);
   auto size_of = [&](int index) { return bytes_of(graph, residency, index, precision); };
   costs.peak_activation_bytes = peak_activation_bytes(graph, residency, works, size_of);
@@ -169,7 +173,7 @@ Costs count(const model::Graph& graph, Precision precision) {
 
 std::vector<double> live_activations(const model::Graph& graph, Precision precision) {
   Residency residency = residency_of(graph);
-  std::vector<NodeWork> works = works_of(graph, residency, precision);
+  std::vector<NodeWork> works = works_of(graph, residency, data_sizes_of(graph, residency), precision);
   auto size_of = [&](int index) { return bytes_of(graph, residency, index, precision); };
   return live_bytes(graph, residency, works, size_of);
 }

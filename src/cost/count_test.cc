@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 
 #include "cost/costs.h"
+#include "cost/data_sizes.h"
 #include "cost/test_graph.h"
 
 namespace ridge::cost::testing {
@@ -190,6 +192,41 @@ TEST(Count, OfTwoBranchesTheDearerIsCountedAndTheCheaperIsNeeded) {
   Costs c = count(g.finish({g.node("If", {condition}, {1, 4}, {{"then_branch", body(2)}, {"else_branch", body(4)}})}));
   EXPECT_DOUBLE_EQ(c.macs, 16);
   EXPECT_DOUBLE_EQ(c.nodes[0].needed_flops, 2 * 4);
+}
+
+TEST(Count, AKnownConditionChoosesItsBranch) {
+  GraphBuilder g;
+  int condition = g.weight("condition", {}, DataType::kBool);
+  model::Graph graph =
+      g.finish({g.node("If", {condition}, {1, 4}, {{"then_branch", body(2)}, {"else_branch", body(4)}})});
+  graph.tensors[static_cast<size_t>(condition)].constant = {1};
+  EXPECT_DOUBLE_EQ(count(graph).macs, 4);
+  EXPECT_DOUBLE_EQ(count(graph).nodes[0].needed_flops, 2 * 4);
+}
+
+// `while` is exported as a loop of 2^63 − 1 turns that its condition ends.
+TEST(Count, AnEndlessLoopCountsOneTurnAndIsALowerBound) {
+  GraphBuilder g;
+  int trips = g.weight("trips", {}, DataType::kInt64), go = g.input("go", {}, DataType::kBool),
+      x = g.input("x", {1, 4});
+  model::Graph graph = g.finish({g.node("Loop", {trips, go, x}, {1, 4}, {{"body", body()}})});
+  graph.tensors[static_cast<size_t>(trips)].constant = {std::numeric_limits<int64_t>::max()};
+  EXPECT_DOUBLE_EQ(count(graph).macs, 16);
+  EXPECT_FALSE(count(graph).nodes[0].shapes_known);
+}
+
+// What is kept of 100 boxes is multiplied: counted at its most, and in no bound.
+TEST(Count, WorkOnSizesThatTheDataDecideIsCountedButNotNeeded) {
+  GraphBuilder g;
+  int kept = g.node("NonZero", {g.input("scores", {100})}, {1, 100}, {}, DataType::kInt64);
+  int rows = g.node("Gather", {g.input("boxes", {100, 4}), kept}, {1, 100, 4});
+  const model::Graph graph = g.finish({g.node("MatMul", {rows, g.weight("w", {4, 8})}, {1, 100, 8})});
+  Costs c = count(graph);
+  EXPECT_DOUBLE_EQ(c.macs, 100 * 4 * 8);
+  EXPECT_DOUBLE_EQ(c.nodes[2].needed_flops, 0);
+  EXPECT_DOUBLE_EQ(c.compulsory_written, 0);
+  EXPECT_DOUBLE_EQ(c.compulsory_read, 4 * 100);  // the scores
+  EXPECT_NE(note_on_data_sizes(graph).find("NonZero × 1"), std::string::npos);
 }
 
 TEST(Count, KeepsWhatABodyUsesByName) {

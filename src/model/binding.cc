@@ -54,7 +54,7 @@ class Binder {
   Status apply(const Binding& binding) {
     for (const auto& [name, shape] : binding.shapes) RIDGE_TRY(bind_shape(name, shape));
     for (const auto& [name, size] : binding.symbols) RIDGE_TRY(bind_name(name, size));
-    if (binding.batch) RIDGE_TRY(bind_batch(*binding.batch));
+    if (binding.batch) RIDGE_TRY(bind_batch(*binding.batch, binding.insist_on_batch));
     replace_in(graph_);
     return {};
   }
@@ -107,7 +107,7 @@ class Binder {
                    "'; its symbols are: " + (known.empty() ? "none" : known) + "; its inputs: " + input_names());
   }
 
-  Status bind_batch(int64_t batch) {
+  Status bind_batch(int64_t batch, bool insist) {
     bool bound = false;
     std::string fixed;
     for (onnx::ValueInfoProto* input : inputs_) {
@@ -123,7 +123,7 @@ class Binder {
         fixed = "input '" + input->name() + "' has " + dim_text(first);
       }
     }
-    if (bound || fixed.empty()) return {};
+    if (bound || fixed.empty() || !insist) return {};
     return invalid("the batch cannot be " + std::to_string(batch) + ": " + fixed +
                    " as its first dimension in the file");
   }

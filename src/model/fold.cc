@@ -171,41 +171,107 @@ Folded concat(const Call& call) {
   return out;
 }
 
-// One bound of a slice: from an input (opset 10 and later) or an attribute.
-std::optional<int64_t> slice_bound(const Call& call, size_t input, const char* attribute,
-                                   std::optional<int64_t> otherwise) {
+// One list of a slice: from an input (opset 10 and later) or an attribute; nullopt where it is not known.
+std::optional<std::vector<int64_t>> slice_list(const Call& call, size_t input, const char* attribute,
+                                               std::vector<int64_t> otherwise) {
   if (call.given(input)) {
     const SmallTensor* value = call.integers(input);
-    if (value == nullptr || value->elements.size() != 1 || !value->elements[0]) return std::nullopt;
-    return static_cast<int64_t>(*value->elements[0]);
+    if (value == nullptr || !value->known()) return std::nullopt;
+    std::vector<int64_t> list;
+    for (const Element& element : value->elements) list.push_back(static_cast<int64_t>(*element));
+    return list;
   }
   const onnx::AttributeProto* found = call.attribute(attribute);
-  if (found == nullptr) return otherwise;
-  if (found->ints_size() != 1) return std::nullopt;
-  return found->ints(0);
+  return found == nullptr ? otherwise : std::vector<int64_t>(found->ints().begin(), found->ints().end());
+}
+
+// The positions that a slice takes along a dimension of `size`.
+std::vector<int64_t> sliced(int64_t start, int64_t end, int64_t step, int64_t size) {
+  std::vector<int64_t> positions;
+  if (step > 0) {
+    const int64_t last = clamp_index(end, size);
+    for (int64_t i = clamp_index(start, size); i < last; i += std::min(step, size)) positions.push_back(i);
+  } else {
+    const int64_t first = std::min(clamp_index(start, size), size - 1);
+    const int64_t last = end < -size ? -1 : clamp_index(end, size);
+    for (int64_t i = first; i > last; i -= std::min(-step, size + 1)) positions.push_back(i);
+  }
+  return positions;
+}
+
+// The elements at all combinations of positions, the last dimension fastest. `strides`: of `data`, per dimension of the result.
+SmallTensor taken(const SmallTensor& data, const std::vector<std::vector<int64_t>>& positions, const Shape& strides) {
+  SmallTensor out{data.onnx_type, {}, {}};
+  std::vector<int64_t> offsets = {0};
+  for (size_t d = 0; d < positions.size(); ++d) {
+    out.shape.push_back(std::ssize(positions[d]));
+    std::vector<int64_t> next;
+    for (int64_t offset : offsets)
+      for (int64_t position : positions[d]) next.push_back(offset + position * strides[d]);
+    offsets = std::move(next);
+  }
+  for (int64_t offset : offsets) out.elements.push_back(data.elements[static_cast<size_t>(offset)]);
+  return out;
+}
+
+Shape strides_of(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+std::vector<std::vector<int64_t>> all_positions(const Shape& shape) {
+  std::vector<std::vector<int64_t>> positions(shape.size());
+  for (size_t d = 0; d < shape.size(); ++d)
+    for (int64_t i = 0; i < shape[d]; ++i) positions[d].push_back(i);
+  return positions;
 }
 
 Folded slice(const Call& call) {
   const SmallTensor* data = call.value(0);
-  if (data == nullptr || data->shape.size() != 1) return std::nullopt;
-  const std::optional<int64_t> start = slice_bound(call, 1, "starts", std::nullopt);
-  const std::optional<int64_t> end = slice_bound(call, 2, "ends", std::nullopt);
-  const std::optional<int64_t> step = slice_bound(call, 4, "steps", 1);
-  if (!start || !end || !step || *step == 0 || *step == std::numeric_limits<int64_t>::min()) return std::nullopt;
-  const int64_t size = data->shape[0];
-  SmallTensor out{data->onnx_type, {0}, {}};
-  if (*step > 0) {
-    const int64_t last = clamp_index(*end, size);
-    for (int64_t i = clamp_index(*start, size); i < last; i += std::min(*step, size))
-      out.elements.push_back(data->elements[static_cast<size_t>(i)]);
-  } else {
-    const int64_t first = std::min(clamp_index(*start, size), size - 1);
-    const int64_t last = *end < -size ? -1 : clamp_index(*end, size);
-    for (int64_t i = first; i > last; i -= std::min(-*step, size + 1))
-      out.elements.push_back(data->elements[static_cast<size_t>(i)]);
+  if (data == nullptr || data->shape.empty()) return std::nullopt;
+  const auto starts = slice_list(call, 1, "starts", {}), ends = slice_list(call, 2, "ends", {});
+  if (!starts || !ends || starts->empty() || starts->size() != ends->size()) return std::nullopt;
+  std::vector<int64_t> leading(starts->size());
+  for (size_t i = 0; i < leading.size(); ++i) leading[i] = static_cast<int64_t>(i);
+  const auto axes = slice_list(call, 3, "axes", leading);
+  const auto steps = slice_list(call, 4, "steps", std::vector<int64_t>(starts->size(), 1));
+  if (!axes || !steps || axes->size() != starts->size() || steps->size() != starts->size()) return std::nullopt;
+  std::vector<std::vector<int64_t>> positions = all_positions(data->shape);
+  for (size_t i = 0; i < starts->size(); ++i) {
+    const int64_t axis = (*axes)[i] + ((*axes)[i] < 0 ? std::ssize(data->shape) : 0), step = (*steps)[i];
+    if (axis < 0 || axis >= std::ssize(data->shape) || step == 0 || step == std::numeric_limits<int64_t>::min())
+      return std::nullopt;
+    const auto d = static_cast<size_t>(axis);
+    positions[d] = sliced((*starts)[i], (*ends)[i], step, data->shape[d]);
   }
-  out.shape[0] = static_cast<int64_t>(out.elements.size());
-  return out;
+  return taken(*data, positions, strides_of(data->shape));
+}
+
+Folded transpose(const Call& call) {
+  const SmallTensor* data = call.value(0);
+  if (data == nullptr) return std::nullopt;
+  const size_t rank = data->shape.size();
+  std::vector<size_t> order;
+  for (size_t d = rank; d-- > 0;) order.push_back(d);
+  if (const onnx::AttributeProto* found = call.attribute("perm")) {
+    order.clear();
+    for (int64_t axis : found->ints()) order.push_back(static_cast<size_t>(axis));
+  }
+  std::vector<size_t> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t d = 0; d < sorted.size(); ++d)
+    if (sorted[d] != d) return std::nullopt;
+  if (order.size() != rank) return std::nullopt;
+  const std::vector<std::vector<int64_t>> all = all_positions(data->shape);
+  const Shape strides = strides_of(data->shape);
+  std::vector<std::vector<int64_t>> positions;
+  Shape moved;
+  for (size_t d : order) {
+    positions.push_back(all[d]);
+    moved.push_back(strides[d]);
+  }
+  return taken(*data, positions, moved);
 }
 
 // ---------------------------------------------------------------------------------------------------- arithmetic
@@ -279,6 +345,7 @@ const std::map<std::string, Number (*)(Number)> kUnary = {
     {"Ceil", [](Number a) { return std::ceil(a); }},
     {"Round", [](Number a) { return std::nearbyint(a); }},
     {"Sqrt", [](Number a) { return std::sqrt(a); }},
+    {"Reciprocal", [](Number a) { return 1 / a; }},
     {"Not", [](Number a) { return truth(a == 0); }},
 };
 
@@ -334,14 +401,15 @@ Folded expand(const Call& call) {
   return out;
 }
 
-// Over all elements; exporters reduce lists of sizes only.
-Folded reduce(const Call& call, Number start, Binary operation) {
+// Over all elements; exporters reduce lists of sizes only. Without `start` an empty list has no result.
+Folded reduce(const Call& call, Element start, Binary operation) {
   const SmallTensor* value = call.value(0);
   if (value == nullptr || value->shape.size() > 1 || call.output_shape == nullptr) return std::nullopt;
-  if (element_count(*call.output_shape) != 1) return std::nullopt;
-  Element result = start;
-  for (const Element& element : value->elements)
-    result = element && result ? operation(*result, *element, true) : std::nullopt;
+  if (element_count(*call.output_shape) != 1 || (!start && value->elements.empty())) return std::nullopt;
+  const size_t from = start ? 0 : 1;
+  Element result = start ? start : value->elements[0];
+  for (size_t i = from; i < value->elements.size(); ++i)
+    result = value->elements[i] && result ? operation(*result, *value->elements[i], true) : std::nullopt;
   return SmallTensor{value->onnx_type, *call.output_shape, {stored(value->onnx_type, result)}};
 }
 
@@ -361,10 +429,13 @@ Folded fold_one(const Call& call) {
       {"Gather", gather},
       {"Concat", concat},
       {"Slice", slice},
+      {"Transpose", transpose},
       {"Where", where},
       {"Expand", expand},
-      {"ReduceProd", [](const Call& c) { return reduce(c, 1, kBinary.at("Mul")); }},
-      {"ReduceSum", [](const Call& c) { return reduce(c, 0, kBinary.at("Add")); }},
+      {"ReduceProd", [](const Call& c) { return reduce(c, Number{1}, kBinary.at("Mul")); }},
+      {"ReduceSum", [](const Call& c) { return reduce(c, Number{0}, kBinary.at("Add")); }},
+      {"ReduceMin", [](const Call& c) { return reduce(c, std::nullopt, kBinary.at("Min")); }},
+      {"ReduceMax", [](const Call& c) { return reduce(c, std::nullopt, kBinary.at("Max")); }},
   };
   if (auto found = kOthers.find(op); found != kOthers.end()) return found->second(call);
   if (auto found = kBinary.find(op); found != kBinary.end()) return binary(call, found->second);

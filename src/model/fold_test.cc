@@ -76,6 +76,23 @@ TEST(Fold, RealArithmeticRoundsToTheType) {
   EXPECT_EQ(run(node("Div", 2), {scalar(1, Proto::FLOAT), scalar(3, Proto::FLOAT)}, Proto::FLOAT), (Values{third}));
 }
 
+// As exporters turn ONNX's padding around: pairs, in reverse order, first all begins and then all ends.
+TEST(Fold, TurnsAListOfPairsAround) {
+  const SmallTensor pairs{Proto::INT64, {3, 2}, {1, 2, 3, 4, 5, 6}};
+  EXPECT_EQ(run(node("Slice", 5),
+                {pairs, list({-1}), list({std::numeric_limits<int64_t>::min() + 1}), list({0}), list({-1})}),
+            (Values{5, 6, 3, 4, 1, 2}));
+  EXPECT_EQ(run(node("Transpose", 1), {pairs}), (Values{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(run(node("Slice", 4), {pairs, list({1}), list({2}), list({1})}), (Values{2, 4, 6}));
+}
+
+TEST(Fold, TheLeastOfAListLimitsAnother) {
+  const Shape one = {1};
+  const SmallTensor sizes = list({300, 40});
+  auto folded = fold(node("ReduceMin", 1), {{&sizes, &sizes.shape}}, &one, Proto::INT64);
+  EXPECT_EQ(folded.at(0)->elements, (Values{40}));
+}
+
 TEST(Fold, SliceHandlesOpenEndsAndNegativeSteps) {
   const Number most = static_cast<Number>(std::numeric_limits<int64_t>::max());
   const SmallTensor data = list({1, 2, 3, 4});

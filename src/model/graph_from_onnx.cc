@@ -12,8 +12,6 @@ namespace {
 
 constexpr size_t kPublishedConstant = 64;  // elements; see TensorInfo::constant
 
-using Values = std::map<std::string, SmallTensor>;
-
 // ------------------------------------------------------------------------------------------------------ attributes
 
 // The values of a small tensor attribute, as integers or reals.
@@ -53,8 +51,8 @@ std::optional<Attribute> attribute_from(const onnx::AttributeProto& proto, const
 
 class GraphMaker {
  public:
-  GraphMaker(const onnx::GraphProto& proto, const Values* values, const GraphMaker* outer)
-      : proto_(proto), values_(values), outer_(outer) {
+  GraphMaker(const onnx::GraphProto& proto, const GraphValues& values, const GraphMaker* outer)
+      : proto_(proto), all_values_(values), outer_(outer) {
     graph_.name = proto.name();
     for (const auto& value : proto.value_info()) declared_[value.name()] = &value.type();
     for (const auto& value : proto.output()) declared_[value.name()] = &value.type();
@@ -75,6 +73,8 @@ class GraphMaker {
     count_parameters();
     return std::move(graph_);
   }
+
+  const GraphValues& values() const { return all_values_; }
 
   const TensorInfo* find(const std::string& name) const {
     auto found = indices_.find(name);
@@ -109,9 +109,10 @@ class GraphMaker {
   }
 
   void set_constant(TensorInfo& info) const {
-    if (values_ == nullptr) return;
-    auto found = values_->find(info.name);
-    if (found == values_->end()) return;
+    auto of_graph = all_values_.find(&proto_);
+    if (of_graph == all_values_.end()) return;
+    auto found = of_graph->second.find(info.name);
+    if (found == of_graph->second.end()) return;
     const SmallTensor& value = found->second;
     if (!is_integer_type(value.onnx_type) || value.elements.size() > kPublishedConstant || !value.known()) return;
     info.constant.emplace();
@@ -200,7 +201,7 @@ class GraphMaker {
   }
 
   const onnx::GraphProto& proto_;
-  const Values* values_;
+  const GraphValues& all_values_;
   const GraphMaker* outer_;
   Graph graph_;
   std::unordered_map<std::string, int> indices_;
@@ -209,13 +210,13 @@ class GraphMaker {
 };
 
 std::shared_ptr<const Graph> subgraph_from(const onnx::GraphProto& proto, const GraphMaker& outer) {
-  return std::make_shared<const Graph>(GraphMaker(proto, nullptr, &outer).make());
+  return std::make_shared<const Graph>(GraphMaker(proto, outer.values(), &outer).make());
 }
 
 }  // namespace
 
-Graph graph_from_onnx(const onnx::ModelProto& model, const Values& values) {
-  Graph graph = GraphMaker(model.graph(), &values, nullptr).make();
+Graph graph_from_onnx(const onnx::ModelProto& model, const GraphValues& values) {
+  Graph graph = GraphMaker(model.graph(), values, nullptr).make();
   graph.producer = model.producer_name();
   for (const auto& import : model.opset_import())
     if (import.domain().empty()) graph.opset = import.version();

@@ -1,11 +1,8 @@
 // From ONNX's structure to a Graph.
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "model/graph.h"
-#include "model/small_tensor.h"
+#include "model/inference.h"
 
 namespace onnx {
 class ModelProto;
@@ -13,7 +10,7 @@ class ModelProto;
 
 namespace ridge::model {
 
-// `values`: the small tensors whose values are known, by name.
-Graph graph_from_onnx(const onnx::ModelProto& model, const std::map<std::string, SmallTensor>& values);
+// `values`: of this very model and the graphs inside it.
+Graph graph_from_onnx(const onnx::ModelProto& model, const GraphValues& values);
 
 }  // namespace ridge::model

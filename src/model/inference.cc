@@ -4,47 +4,24 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/log.h"
 #include "model/fold.h"
+#include "model/type_shapes.h"
 
 namespace ridge::model {
 namespace {
 
 namespace si = onnx::shape_inference;
 
-constexpr size_t kLongestShape = 64;  // values offered to ONNX as the contents of a shape
-
-const onnx::TensorShapeProto* shape_of(const onnx::TypeProto& type) {
-  return type.has_tensor_type() && type.tensor_type().has_shape() ? &type.tensor_type().shape() : nullptr;
-}
-
-Shape to_shape(const onnx::TensorShapeProto& proto) {
-  Shape shape;
-  for (const auto& dim : proto.dim())
-    shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
-  return shape;
-}
-
-// `inferred` wins over `known` (which the file may have wrong); `known` fills what was not inferred.
-void merge(const onnx::TypeProto& inferred, onnx::TypeProto& known) {
-  const onnx::TensorShapeProto* from_file = shape_of(known);
-  const onnx::TensorShapeProto* found = shape_of(inferred);
-  onnx::TypeProto merged = inferred.value_case() == onnx::TypeProto::VALUE_NOT_SET ? known : inferred;
-  if (merged.has_tensor_type() && known.has_tensor_type()) {
-    auto& tensor = *merged.mutable_tensor_type();
-    if (tensor.elem_type() == 0) tensor.set_elem_type(known.tensor_type().elem_type());
-    if (found == nullptr && from_file != nullptr) *tensor.mutable_shape() = *from_file;
-    if (found != nullptr && from_file != nullptr && found->dim_size() == from_file->dim_size())
-      for (int i = 0; i < found->dim_size(); ++i)
-        if (!found->dim(i).has_dim_value()) *tensor.mutable_shape()->mutable_dim(i) = from_file->dim(i);
-  }
-  known.Swap(&merged);
-}
+constexpr size_t kLongestShape = 64;        // values offered to ONNX as the contents of a shape
+constexpr Number kEndless = 2147483648.0L;  // turns from which a loop is only ended by its condition; cost/trips.cc
 
 // Inference functions of ONNX read the types of inputs without asking whether there is one (TreeEnsemble of version 5), so
 // every value of a subgraph gets one, empty where nothing is known.
@@ -68,19 +45,43 @@ void declare_all(onnx::GraphProto& graph) {
   }
 }
 
+// Goes through the nodes of a graph in order; the graphs inside a node see what is known around them.
 class Inference {
  public:
-  explicit Inference(onnx::ModelProto& model)
-      : graph_(*model.mutable_graph()),
-        opsets_(opsets_of(model)),
-        context_(types_, opsets_, &symbols_, {}, onnx::OpSchemaRegistry::Instance(), &partial_, model.ir_version()) {
-    symbols_.addFromGraph(graph_);
-    for (auto& value : *graph_.mutable_value_info()) types_[value.name()] = value.mutable_type();
-    for (auto& value : *graph_.mutable_input()) types_[value.name()] = value.mutable_type();
-    for (auto& tensor : *graph_.mutable_initializer()) add_initialiser(tensor);
-    for (auto& output : *graph_.mutable_output())
+  Inference(onnx::ModelProto& model, DataSizes sizes)
+      : opsets_(opsets_of(model)),
+        sizes_(sizes),
+        context_(types_, opsets_, &symbols_, {}, onnx::OpSchemaRegistry::Instance(), &partial_, model.ir_version()) {}
+
+  GraphValues run(onnx::GraphProto& graph) {
+    symbols_.addFromGraph(graph);
+    enter(graph);
+    walk();
+    known_[graph_] = std::move(values_);
+    if (failures_ > 1) log::debug("shape inference failed at {} nodes in all", failures_);
+    return std::move(known_);
+  }
+
+ private:
+  static constexpr int kPasses =
+      4;  // over the body of a loop, until what it hands on has the shape of what it was given
+  static constexpr int kDeepest = 3;  // loops inside loops; further in, ONNX's own inference has to do
+
+  static std::unordered_map<std::string, int> opsets_of(const onnx::ModelProto& model) {
+    std::unordered_map<std::string, int> opsets;
+    for (const auto& import : model.opset_import()) opsets[import.domain()] = static_cast<int>(import.version());
+    return opsets;
+  }
+
+  // What a graph declares becomes visible.
+  void enter(onnx::GraphProto& graph) {
+    graph_ = &graph;
+    for (auto& value : *graph.mutable_value_info()) see(value.name(), value.mutable_type());
+    for (auto& value : *graph.mutable_input()) see(value.name(), value.mutable_type());
+    for (auto& tensor : *graph.mutable_initializer()) add_initialiser(tensor);
+    for (auto& output : *graph.mutable_output())
       if (types_.count(output.name()) == 0) *type_of(output.name()) = output.type();
-    for (onnx::NodeProto& node : *graph_.mutable_node()) {
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
       for (const std::string& output : node.output())
         if (!output.empty()) type_of(output);  // as declare_all() does in subgraphs
       for (onnx::AttributeProto& attribute : *node.mutable_attribute())
@@ -88,29 +89,27 @@ class Inference {
     }
   }
 
-  std::map<std::string, SmallTensor> run() {
-    for (onnx::NodeProto& node : *graph_.mutable_node()) {
+  void walk() {
+    for (onnx::NodeProto& node : *graph_->mutable_node()) {
       infer_types(node);
       fold_values(node);
+      infer_bodies(node);
     }
-    for (auto& output : *graph_.mutable_output()) *output.mutable_type() = *type_of(output.name());
-    if (failures_ > 1) log::debug("shape inference failed at {} nodes in all", failures_);
-    return std::move(values_);
+    for (auto& output : *graph_->mutable_output()) *output.mutable_type() = *type_of(output.name());
   }
 
- private:
-  static std::unordered_map<std::string, int> opsets_of(const onnx::ModelProto& model) {
-    std::unordered_map<std::string, int> opsets;
-    for (const auto& import : model.opset_import()) opsets[import.domain()] = static_cast<int>(import.version());
-    return opsets;
+  void see(const std::string& name, onnx::TypeProto* type) {
+    types_[name] = type;
+    scope_.push_back(name);
   }
 
   onnx::TypeProto* type_of(const std::string& name) {
     auto known = types_.find(name);
     if (known != types_.end()) return known->second;
-    onnx::ValueInfoProto* value = graph_.add_value_info();
+    onnx::ValueInfoProto* value = graph_->add_value_info();
     value->set_name(name);
-    return types_[name] = value->mutable_type();
+    see(name, value->mutable_type());
+    return value->mutable_type();
   }
 
   void add_initialiser(const onnx::TensorProto& tensor) {
@@ -124,6 +123,154 @@ class Inference {
       values_[tensor.name()] = std::move(*value);
     }
   }
+
+  // ---------------------------------------------------------------------------------------------- graphs inside nodes
+
+  void infer_bodies(onnx::NodeProto& node) {
+    const bool loops = node.op_type() == "Loop" || node.op_type() == "Scan";
+    if (!node.domain().empty() || (!loops && node.op_type() != "If") || depth_ >= kDeepest) return;
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      if (loops)
+        infer_loop(node, *attribute.mutable_g());
+      else
+        walk_inside(*attribute.mutable_g());
+    }
+    if (node.op_type() == "If") take_branches(node);
+  }
+
+  // What is known inside is forgotten outside, but for `known_`.
+  void walk_inside(onnx::GraphProto& body) {
+    onnx::GraphProto* around = graph_;
+    std::vector<std::string> scope;
+    scope.swap(scope_);
+    ++depth_;
+    enter(body);
+    walk();
+    --depth_;
+    std::map<std::string, SmallTensor>& values = known_[&body];
+    values.clear();
+    for (const std::string& name : scope_) {
+      types_.erase(name);
+      data_.erase(name);
+      partial_.erase(name);
+      values.insert(values_.extract(name));
+    }
+    scope_.swap(scope);
+    graph_ = around;
+  }
+
+  // Outputs of If that ONNX left open: from the side that a known condition chooses, else what both sides agree on.
+  void take_branches(onnx::NodeProto& node) {
+    auto condition = values_.find(node.input_size() > 0 ? node.input(0) : "");
+    std::string chosen;
+    if (condition != values_.end() && condition->second.known() && condition->second.elements.size() == 1)
+      chosen = *condition->second.elements[0] != 0 ? "then_branch" : "else_branch";
+    std::vector<const onnx::GraphProto*> sides;
+    for (const onnx::AttributeProto& attribute : node.attribute())
+      if (attribute.has_g() && (chosen.empty() || attribute.name() == chosen)) sides.push_back(&attribute.g());
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (node.output(i).empty() || sides.empty() || i >= sides[0]->output_size()) continue;
+      onnx::TypeProto type = sides[0]->output(i).type();
+      if (sides.size() > 1 && i < sides[1]->output_size()) keep_common(sides[1]->output(i).type(), type);
+      if (shape_of(type) != nullptr) merge(type, *type_of(node.output(i)));
+    }
+  }
+
+  // A loop hands its values on from turn to turn. They are taken to keep the shape they start with, until the body says
+  // otherwise; then what changes is open.
+  void infer_loop(onnx::NodeProto& node, onnx::GraphProto& body) {
+    const bool scan = node.op_type() == "Scan";
+    const int first = scan ? 0 : 2;         // input of the body that is carried first
+    const int first_output = scan ? 0 : 1;  // and its output
+    const int carried = carried_count(node, body, scan);
+    if (carried < 0) return;
+    const auto declared_values = body.value_info();
+    const auto declared_outputs = body.output();
+    std::vector<onnx::TypeProto> start = entry_types(node, body, scan, carried);
+    for (int pass = 0; pass < kPasses; ++pass) {
+      *body.mutable_value_info() = declared_values;
+      *body.mutable_output() = declared_outputs;
+      for (int i = 0; i < body.input_size(); ++i)
+        *body.mutable_input(i)->mutable_type() = start[static_cast<size_t>(i)];
+      walk_inside(body);
+      bool settled = true;
+      for (int k = 0; k < carried; ++k)
+        settled = keep_common(body.output(first_output + k).type(), start[static_cast<size_t>(first + k)]) && settled;
+      if (settled) break;
+      if (pass + 2 == kPasses)
+        for (int k = 0; k < carried; ++k)
+          if (auto& type = start[static_cast<size_t>(first + k)]; type.has_tensor_type())
+            type.mutable_tensor_type()->clear_shape();
+    }
+    for (int k = 0; k < carried; ++k)
+      *body.mutable_output(first_output + k)->mutable_type() = start[static_cast<size_t>(first + k)];
+    give_results(node, body, scan, carried);
+  }
+
+  static int carried_count(const onnx::NodeProto& node, const onnx::GraphProto& body, bool scan) {
+    int scanned = 0;
+    for (const onnx::AttributeProto& attribute : node.attribute())
+      if (attribute.name() == "num_scan_inputs")
+        scanned = static_cast<int>(std::clamp<int64_t>(attribute.i(), 0, 1 << 20));
+    const int carried = scan ? body.input_size() - scanned : body.input_size() - 2;
+    const int outputs = scan ? carried : carried + 1;
+    const bool fits = node.input_size() == body.input_size() && carried >= 0 && body.output_size() >= outputs;
+    return fits ? carried : -1;
+  }
+
+  // Types of the body's inputs in the first turn.
+  std::vector<onnx::TypeProto> entry_types(const onnx::NodeProto& node, const onnx::GraphProto& body, bool scan,
+                                           int carried) {
+    std::vector<onnx::TypeProto> types;
+    for (int i = 0; i < body.input_size(); ++i) {
+      onnx::TypeProto type = body.input(i).type();
+      auto given = types_.find(node.input(i));
+      if (given == types_.end() || node.input(i).empty() || !given->second->has_tensor_type()) {
+        types.push_back(std::move(type));
+        continue;
+      }
+      onnx::TypeProto outside = *given->second;
+      const bool sliced = scan && i >= carried;
+      if (!scan && i < 2) outside.mutable_tensor_type()->mutable_shape()->clear_dim();  // number of the turn, condition
+      if (sliced && outside.tensor_type().has_shape()) take_slice(node, i - carried, outside);
+      merge(outside, type);
+      types.push_back(std::move(type));
+    }
+    return types;
+  }
+
+  // What comes out after the last turn, and what every turn adds to: of that the size of one turn is certain, and the
+  // number of turns where it is known.
+  void give_results(const onnx::NodeProto& node, const onnx::GraphProto& body, bool scan, int carried) {
+    const int first_output = scan ? 0 : 1;
+    const int64_t turns = scan ? -1 : turns_of(node);
+    for (int i = 0; i < node.output_size() && first_output + i < body.output_size(); ++i) {
+      if (node.output(i).empty()) continue;
+      onnx::TypeProto type = body.output(first_output + i).type();
+      if (shape_of(type) == nullptr) continue;
+      if (i >= carried) {
+        if (scan) continue;  // ONNX's own inference knows them
+        auto& dims = *type.mutable_tensor_type()->mutable_shape()->mutable_dim();
+        dims.Add();
+        for (int d = dims.size() - 1; d > 0; --d) dims.SwapElements(d, d - 1);
+        if (turns >= 0) dims[0].set_dim_value(turns);
+      }
+      merge(type, *type_of(node.output(i)));
+    }
+  }
+
+  // Of a Loop: known where the number is a constant and no condition changes inside.
+  int64_t turns_of(const onnx::NodeProto& node) const {
+    auto limit = values_.find(node.input(0));
+    if (limit == values_.end() || !limit->second.known() || limit->second.elements.size() != 1) return -1;
+    const Number turns = *limit->second.elements[0];
+    const bool conditional = node.input_size() > 1 && !node.input(1).empty();
+    if (turns < 0 || turns >= kEndless || (conditional && sizes_ == DataSizes::kUnknown)) return -1;
+    return static_cast<int64_t>(turns);
+  }
+
+  // --------------------------------------------------------------------------------------------------------- one node
 
   void infer_types(onnx::NodeProto& node) {
     auto opset = opsets_.find(node.domain());
@@ -143,6 +290,7 @@ class Inference {
       for (int i = 0; i < node.output_size(); ++i)
         if (!node.output(i).empty()) merge(*context.getOutputType(static_cast<size_t>(i)), *type_of(node.output(i)));
       complete_dropout(node);
+      if (sizes_ == DataSizes::kAtMost) complete_sizes(node);
     } catch (const std::exception& e) {
       if (++failures_ == 1)
         log::warning("the shapes after node '{}' ({}) cannot be inferred: {}", node.name(), node.op_type(), e.what());
@@ -154,6 +302,26 @@ class Inference {
     if (node.op_type() != "Dropout" || node.output_size() < 2 || node.output(1).empty()) return;
     onnx::TypeProto& mask = *type_of(node.output(1));
     if (shape_of(mask) == nullptr) merge(*type_of(node.output(0)), mask);
+  }
+
+  void complete_sizes(const onnx::NodeProto& node) {
+    std::vector<std::optional<Shape>> shapes;
+    for (const std::string& input : node.input()) {
+      auto type = types_.find(input);
+      const onnx::TensorShapeProto* shape = type == types_.end() ? nullptr : shape_of(*type->second);
+      shapes.push_back(shape != nullptr ? std::optional<Shape>(to_shape(*shape)) : std::nullopt);
+    }
+    auto limit = values_.find(node.input_size() > 2 ? node.input(2) : "");
+    const Shape most = most_of(node, shapes, limit == values_.end() ? nullptr : &limit->second);
+    for (const std::string& output : node.output()) {
+      if (output.empty() || most.empty()) continue;
+      auto& shape = *type_of(output)->mutable_tensor_type()->mutable_shape();
+      if (shape.dim_size() == 0)
+        for (size_t i = 0; i < most.size(); ++i) shape.add_dim();
+      if (shape.dim_size() != static_cast<int>(most.size())) continue;
+      for (int i = 0; i < shape.dim_size(); ++i)
+        if (!shape.dim(i).has_dim_value()) shape.mutable_dim(i)->set_dim_value(most[static_cast<size_t>(i)]);
+    }
   }
 
   void fold_values(const onnx::NodeProto& node) {
@@ -194,20 +362,26 @@ class Inference {
     values_[name] = std::move(value);
   }
 
-  onnx::GraphProto& graph_;
   std::unordered_map<std::string, int> opsets_;
+  DataSizes sizes_;
+  onnx::GraphProto* graph_ = nullptr;  // the innermost that is being walked
+  std::vector<std::string> scope_;     // names that it declares
+  int depth_ = 0;
   si::SymbolTableImpl symbols_;
-  std::unordered_map<std::string, onnx::TypeProto*> types_;         // in the graph
+  std::unordered_map<std::string, onnx::TypeProto*> types_;         // in graph_ or around it
   std::unordered_map<std::string, const onnx::TensorProto*> data_;  // in the graph or in owned_
   std::vector<std::unique_ptr<onnx::TensorProto>> owned_;
   si::DataValueMap partial_;
   std::map<std::string, SmallTensor> values_;
+  GraphValues known_;
   si::GraphInferenceContext context_;
   int failures_ = 0;
 };
 
 }  // namespace
 
-std::map<std::string, SmallTensor> infer(onnx::ModelProto& model) { return Inference(model).run(); }
+GraphValues infer(onnx::ModelProto& model, DataSizes sizes) {
+  return Inference(model, sizes).run(*model.mutable_graph());
+}
 
 }  // namespace ridge::model

@@ -38,7 +38,7 @@ Result<Graph> graph_of(onnx::ModelProto& model, const std::string& folder, const
   RIDGE_TRY(inline_functions(model));
   auto open = open_dimensions(model.graph());
   RIDGE_TRY(bind(model, binding));
-  const std::map<std::string, SmallTensor> values = infer(model);
+  const GraphValues values = infer(model, binding.data_sizes_at_most ? DataSizes::kAtMost : DataSizes::kUnknown);
   Graph graph = graph_from_onnx(model, values);
   for (GraphInput& input : graph.input_specs) input.symbols = std::move(open[input.spec.name]);
   return graph;
@@ -89,7 +89,7 @@ Result<Graph> read_optimised(const std::string& path) {
     onnx::ModelProto model;
     RIDGE_TRY(load(path, model));
     normalise(model);
-    return graph_from_onnx(model, stored_values(model.graph()));
+    return graph_from_onnx(model, {{&model.graph(), stored_values(model.graph())}});
   });
 }
 

@@ -13,8 +13,12 @@ namespace ridge::model {
 // Values for dimensions that the file leaves open.
 struct Binding {
   std::optional<int64_t> batch;            // for the first dimension of every input whose first dimension is open
+  bool insist_on_batch = true;             // false: a file without such a dimension keeps what it has
   std::map<std::string, int64_t> symbols;  // by symbol name
   std::map<std::string, Shape> shapes;     // by input name; whole shape
+  // Sizes that only the data decide (boxes that are kept, elements that are not zero): as many as there can be, in place of
+  // unknown. For a forecast; what an engine returns is less.
+  bool data_sizes_at_most = false;
   bool empty() const { return !batch && symbols.empty() && shapes.empty(); }
 };
 

@@ -376,6 +376,78 @@ TEST(Reader, ReadsSubgraphsAsAttributes) {
   EXPECT_EQ(tensor_named(*branch, "a").shape, (Shape{4}));
 }
 
+Binding at_batch(int64_t batch) {
+  Binding binding;
+  binding.batch = batch;
+  return binding;
+}
+
+// The size of what a loop hands on is kept as long as the body returns the same; values are worked out inside too.
+TEST(Reader, FindsTheShapesInsideALoop) {
+  Result<Graph> graph = read_graph(R"((float[5, 1, 4] x, float[1, 4] start) => (float[a, b] y, float[c, d, e] rows)
+      <int64 trips = {5}, bool yes = {1}> {
+      y, rows = Loop (trips, yes, start) < body = turn (int64 i, bool go, float[m, n] state)
+          => (bool go_on, float[o, p] next, float[q, r] row) <int64[2] flat = {-1, 4}> {
+        go_on = Identity (go)
+        taken = Gather <axis = 0> (x, i)
+        next = Add (taken, state)
+        row = Reshape (next, flat) } > })");
+  ASSERT_TRUE(graph.ok()) << error_of(graph);
+  auto body = attribute_or<std::shared_ptr<const Graph>>(graph->nodes[0], "body", nullptr);
+  ASSERT_NE(body, nullptr);
+  EXPECT_EQ(tensor_named(*body, "next").shape, (Shape{1, 4}));
+  EXPECT_EQ(tensor_named(*body, "row").shape, (Shape{1, 4}));
+  EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{1, 4}));
+  EXPECT_EQ(tensor_named(*graph, "trips").constant, (std::vector<int64_t>{5}));
+}
+
+TEST(Reader, WhatGrowsInALoopIsOpen) {
+  Result<Graph> graph = read_graph(R"((float[1, 4] start) => (float[a, b] y) <int64 trips = {5}, bool yes = {1}> {
+      y = Loop (trips, yes, start) < body = turn (int64 i, bool go, float[m, n] state) => (bool go_on, float[o, p] next) {
+        go_on = Identity (go)
+        next = Concat <axis = 0> (state, start) } > })");
+  ASSERT_TRUE(graph.ok()) << error_of(graph);
+  auto body = attribute_or<std::shared_ptr<const Graph>>(graph->nodes[0], "body", nullptr);
+  EXPECT_EQ(tensor_named(*body, "next").shape, (Shape{-1, 4}));
+  EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{-1, 4}));
+}
+
+TEST(Reader, TakesTheBranchOfAConditionThatFollowsFromShapes) {
+  Result<Graph> graph =
+      read_graph(R"((float[N, 4] x) => (float[a, b] y) <int64[1] many = {2}, int64[2] flat = {1, -1}> {
+      all = Shape (x)
+      zero = Constant <value = int64[1] {0}> ()
+      rows = Gather (all, zero)
+      more = Greater (rows, many)
+      y = If (more) < then_branch = yes () => (float[c, d] p) { p = Reshape (x, flat) },
+                      else_branch = no () => (float[e, f] q) { q = Identity (x) } > })",
+                 at_batch(3));
+  ASSERT_TRUE(graph.ok()) << error_of(graph);
+  EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{1, 12}));
+}
+
+TEST(Reader, SizesThatTheDataDecideAreUnknownOrAtMost) {
+  const char* text = R"((float[1, 50, 4] boxes, float[1, 2, 50] scores) => (int64[n, 3] kept, int64[2, m] found)
+      <int64 most = {10}> {
+      kept = NonMaxSuppression (boxes, scores, most)
+      found = NonZero (kept) })";
+  Binding most;
+  most.data_sizes_at_most = true;
+  Result<Graph> unknown = read_graph(text), at_most = read_graph(text, most);
+  ASSERT_TRUE(unknown.ok() && at_most.ok()) << error_of(at_most);
+  EXPECT_EQ(tensor_named(*unknown, "kept").shape, (Shape{-1, 3}));
+  EXPECT_EQ(tensor_named(*at_most, "kept").shape, (Shape{20, 3}));
+  EXPECT_EQ(tensor_named(*at_most, "found").shape, (Shape{2, 60}));
+}
+
+TEST(Reader, ABatchThatIsNotInsistedOnLeavesFixedSizesAlone) {
+  const char* text = "(float[3, 8] x) => (float[3, 8] y) { y = Relu (x) }";
+  Binding binding = at_batch(1);
+  EXPECT_FALSE(read_graph(text, binding).ok());
+  binding.insist_on_batch = false;
+  EXPECT_TRUE(read_graph(text, binding).ok());
+}
+
 TEST(Reader, InlinesTheModelsOwnFunctions) {
   const char* text = R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
        g (float[2, 4] x) => (float[2, 4] y) { y = local.twice (x) }

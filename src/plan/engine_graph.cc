@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <unordered_set>
 
+#include "cost/costs.h"
 #include "cost/residency.h"
 #include "plan/engine_draft.h"
 #include "plan/engine_layout.h"
@@ -78,6 +80,38 @@ std::vector<int> shared_constants(const model::Graph& graph, const cost::Residen
   return same;
 }
 
+using Body = std::shared_ptr<const model::Graph>;
+
+// The graphs inside a node.
+std::vector<Body> bodies_of(const model::Node& node) {
+  std::vector<Body> bodies;
+  for (const auto& [name, attribute] : node.attributes)
+    if (const Body* body = std::get_if<Body>(&attribute); body != nullptr && *body) bodies.push_back(*body);
+  return bodies;
+}
+
+// Weights of loops and branches lie beside the others; what a body only uses of the graph around it is listed there.
+void list_body_weights(const model::Graph& graph, std::unordered_set<std::string_view> around, Draft& draft,
+                       EngineWeights& weights) {
+  for (const model::TensorInfo& tensor : graph.tensors) around.insert(tensor.name);
+  for (const model::Node& node : graph.nodes)
+    for (const Body& body : bodies_of(node)) {
+      for (const model::TensorInfo& tensor : body->tensors) {
+        const int64_t bytes = bytes_of(tensor);
+        if (tensor.role != model::TensorRole::kWeight || bytes == 0 || around.contains(tensor.name)) continue;
+        weights.stored.push_back({draft.add_tensor(0, -1), bytes, bytes});
+      }
+      list_body_weights(*body, around, draft, weights);
+    }
+}
+
+// What is alive while a body runs: the largest of several, of which one runs at a time.
+int64_t bodies_bytes(const model::Node& node) {
+  double most = 0;
+  for (const Body& body : bodies_of(node)) most = std::max(most, cost::count(*body).peak_activation_bytes);
+  return static_cast<int64_t>(most);
+}
+
 // Each convolution gets weights of its own, even if it shared them before.
 void list_folded(Draft& draft, EngineWeights& weights) {
   for (DraftNode& node : draft.nodes) {
@@ -105,8 +139,9 @@ void list_packed(const Draft& draft, const std::vector<DraftNode>& steps, Engine
   }
 }
 
-// im2col: the windows of one image and group, for a convolution in plain layout; none for a kernel of one.
+// The activations of a body. im2col: the windows of one image and group, for a convolution in plain layout; none for a kernel of one.
 int64_t workspace_of(const Draft& draft, const DraftNode& step) {
+  if (step.source != nullptr && cost::has_body(*step.source)) return bodies_bytes(*step.source);
   if (step.blocked || (step.op != "Conv" && step.op != "ConvTranspose") || step.source == nullptr ||
       step.inputs.size() < 2)
     return 0;
@@ -156,6 +191,7 @@ EngineGraph engine_graph(const model::Graph& graph, const LayoutTraits& traits) 
   for (DraftNode& node : draft.nodes)
     for (int& t : node.inputs)
       if (t >= 0) t = same[static_cast<size_t>(t)];
+  list_body_weights(graph, {}, draft, result.weights);
   fuse(draft);
   list_folded(draft, result.weights);
   std::vector<DraftNode> steps = block_layouts(draft, traits.block, result.weights);

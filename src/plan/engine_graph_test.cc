@@ -84,5 +84,20 @@ TEST(EngineGraph, PlainConvolutionsNeedRoomForTheirWindows) {
   EXPECT_EQ(engine_graph(g.finish({y}), {0}).steps[0].workspace_bytes, 3 * 9 * 64 * 4);
 }
 
+// A branch of which each side holds a weight of 64 × 64 and makes 64 numbers twice over.
+TEST(EngineGraph, BodiesBringTheirWeightsAndWhatLivesWhileTheyRun) {
+  GraphBuilder inside;
+  const int x = inside.input("y", {1, 64}), w = inside.weight("inner", {64, 64});
+  const int y = inside.node("Relu", {inside.node("MatMul", {x, w}, {1, 64})}, {1, 64});
+  auto body = std::make_shared<model::Graph>(inside.finish({y}));
+  GraphBuilder g;
+  const int condition = g.input("condition", {}, DataType::kBool);
+  EngineGraph engine = engine_graph(
+      g.finish({g.node("If", {condition}, {1, 64}, {{"then_branch", body}, {"else_branch", body}})}), kAvx512);
+  ASSERT_EQ(engine.weights.stored.size(), 2U);
+  EXPECT_EQ(engine.weights.stored[0].bytes, 64 * 64 * 4);
+  EXPECT_EQ(engine.steps[0].workspace_bytes, 2 * 64 * 4);
+}
+
 }  // namespace
 }  // namespace ridge::plan

@@ -9,7 +9,8 @@
 #include <set>
 
 #include "cost/costs.h"
-#include "plan/fusion.h"
+#include "plan/executed_kernels.h"
+#include "plan/kernel_steps.h"
 #include "plan/kernel_work.h"
 #include "plan/predictor.h"
 
@@ -20,6 +21,8 @@ namespace {
 constexpr double kOtherThreadsError = 0.07;
 constexpr double kInstancesError = 0.08;
 constexpr double kModelError = 0.06;  // where no held-out error was kept
+
+constexpr double kStepsError = 0.2;  // of a kernel that is timed by its steps
 
 // What one number of threads says, on a device as one of several instances sees it.
 struct Source {
@@ -79,33 +82,103 @@ double at_threads(const std::vector<Source>& sources, const std::vector<double>&
   return std::max(straight, std::min(us[0], us[1]) * std::min(1.0, sources[us[0] < us[1] ? 0 : 1].threads / t));
 }
 
+bool is_stepped(const ExecutedKernel& executed) {
+  return !executed.inside.empty() && !executed.inside[0].empty() && !executed.inside[0][0].dispatched;
+}
+
 struct Sum {
   double us = 0;
   double squares = 0;  // of the kernels' own errors [µs²]
   double unknown_us = 0;
-  std::set<std::string> unknown;
+  double stepped_us = 0;  // of kernels that were taken apart
+  std::set<std::string> unknown, stepped;
 };
 
-Sum add_layers(const std::vector<Kernel>& kernels, const std::vector<Source>& sources, const EstimateOptions& options,
-               double turns, Estimate& estimate) {
-  const double footprint = footprint_of(kernels);
-  Sum sum;
-  for (const Kernel& kernel : kernels) {
-    std::vector<double> us;
+// How long one kernel takes, with all that happens inside it.
+struct Timed {
+  std::vector<double> us;  // per source
+  double squares = 0;      // of the errors [µs²] of the last source
+  double unknown_us = 0;   // likewise
+  double dispatched = 0;   // kernels that the engine starts
+  bool known = true;
+};
+
+class Stopwatch {
+ public:
+  Stopwatch(const std::vector<Source>& sources, double footprint) : sources_(sources), footprint_(footprint) {}
+
+  Timed time_of(const ExecutedKernel& executed, Sum& sum) const {
+    if (executed.inside.empty()) return leaf(executed, sum);
+    Timed slowest = list(executed.inside[0], sum);
+    for (size_t i = 1; i < executed.inside.size(); ++i)
+      if (Timed side = list(executed.inside[i], sum); side.us[0] > slowest.us[0]) slowest = std::move(side);
+    return scaled(std::move(slowest), executed);
+  }
+
+ private:
+  Timed leaf(const ExecutedKernel& executed, Sum& sum) const {
+    Timed timed;
     KernelTime time;
-    for (const Source& source : sources) {
-      time = source.predictor->time_of(kernel, footprint, source.device);
-      us.push_back(time.us);
+    for (const Source& source : sources_) {
+      time = source.predictor->time_of(executed.kernel, footprint_, source.device);
+      timed.us.push_back(time.us);
     }
-    const bool exact = sources.size() == 1 && sources[0].threads == options.threads;
-    const double value = (exact ? us[0] : at_threads(sources, us, options.threads)) * turns;
-    estimate.layers.push_back({kernel.name, kernel.op, value / 1e3, 100 * time.error, time.known});
-    sum.us += value;
-    sum.squares += value * time.error * value * time.error;
+    timed.squares = std::pow(time.us * time.error, 2);
+    timed.known = time.known;
     if (!time.known) {
-      sum.unknown_us += value;
-      sum.unknown.insert(kernel.op);
+      timed.unknown_us = time.us;
+      sum.unknown.insert(executed.kernel.op);
     }
+    timed.dispatched = executed.dispatched ? 1 : 0;
+    return scaled(std::move(timed), executed);
+  }
+
+  Timed list(const std::vector<ExecutedKernel>& kernels, Sum& sum) const {
+    Timed all;
+    all.us.resize(sources_.size());
+    for (const ExecutedKernel& kernel : kernels) {
+      const Timed one = time_of(kernel, sum);
+      for (size_t i = 0; i < all.us.size(); ++i)
+        all.us[i] += one.us[i] + one.dispatched * sources_[i].predictor->dispatch_us();
+      all.squares += one.squares;
+      all.unknown_us += one.unknown_us;
+      all.known = all.known && one.known;
+    }
+    return all;
+  }
+
+  static Timed scaled(Timed timed, const ExecutedKernel& executed) {
+    for (double& us : timed.us) us *= executed.times;
+    timed.squares *= executed.times * executed.times;
+    timed.unknown_us *= executed.times;
+    timed.dispatched *= executed.times;
+    return timed;
+  }
+
+  const std::vector<Source>& sources_;
+  double footprint_;
+};
+
+Sum add_layers(const std::vector<ExecutedKernel>& kernels, const std::vector<Source>& sources,
+               const EstimateOptions& options, double turns, Estimate& estimate) {
+  const Stopwatch stopwatch(sources, footprint_of(flattened(kernels)));
+  Sum sum;
+  for (const ExecutedKernel& executed : kernels) {
+    Timed timed = stopwatch.time_of(executed, sum);
+    const bool exact = sources.size() == 1 && sources[0].threads == options.threads;
+    const double value = (exact ? timed.us[0] : at_threads(sources, timed.us, options.threads)) * turns;
+    const double scale = timed.us.back() > 0 ? value / timed.us.back() : 0;
+    if (is_stepped(executed)) {
+      sum.stepped_us += value;
+      sum.stepped.insert(executed.kernel.op);
+      timed.squares += std::pow(kStepsError * timed.us.back(), 2);
+    }
+    const double error = std::sqrt(timed.squares) * scale;
+    estimate.layers.push_back(
+        {executed.kernel.name, executed.kernel.op, value / 1e3, value > 0 ? 100 * error / value : 0, timed.known});
+    sum.us += value;
+    sum.squares += error * error;
+    sum.unknown_us += timed.unknown_us * scale;
   }
   return sum;
 }
@@ -130,6 +203,10 @@ void add_notes(const std::vector<Source>& sources, const EstimateOptions& option
   if (sum.unknown_us > 0.01 * sum.us)
     estimate.notes.push_back(fmt::format("{} of the estimate is a guess: {} took no part in the calibration",
                                          format_percent(100 * sum.unknown_us / sum.us), joined(sum.unknown)));
+  if (sum.stepped_us > 0.01 * sum.us)
+    estimate.notes.push_back(
+        fmt::format("{} of the estimate is {}, put together from products and functions that were timed",
+                    format_percent(100 * sum.stepped_us / sum.us), joined(sum.stepped)));
 }
 
 }  // namespace
@@ -143,7 +220,10 @@ Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficienc
   }
   if (sources.empty())
     return Error{Code::kNotFound, "the calibration of " + efficiency.machine + " holds no measurement"};
-  const std::vector<Kernel> kernels = kernels_of(executed_graph(graph, {.block = efficiency.block}));
+  RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(machine, sources[0].threads));
+  const double integer_share = integer_share_of(cost::rate_of(limits, Precision::kFp32).flops_per_s,
+                                                cost::rate_of(limits, Precision::kInt8).flops_per_s);
+  const ExecutedModel executed = executed_model(graph, {.block = efficiency.block, .integer_share = integer_share});
   const double turns = std::max(1.0, static_cast<double>(options.instances * options.threads) /
                                          std::max(hw::usable_threads(machine), options.threads));
   Estimate estimate;
@@ -151,8 +231,8 @@ Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficienc
   estimate.instances = options.instances;
   estimate.engine = efficiency.engine + " " + efficiency.engine_version;
   estimate.measured_at = efficiency.measured_at;
-  const Sum sum = add_layers(kernels, sources, options, turns, estimate);
-  const double between_us = sources[0].predictor->dispatch_us() * static_cast<double>(kernels.size()) * turns;
+  const Sum sum = add_layers(executed.kernels, sources, options, turns, estimate);
+  const double between_us = sources[0].predictor->dispatch_us() * static_cast<double>(executed.kernels.size()) * turns;
   estimate.between_ms = between_us / 1e3;
   estimate.ms = (sum.us + between_us) / 1e3;
   if (estimate.ms > 0)
@@ -162,6 +242,7 @@ Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficienc
   if (sources.size() > 1 || sources[0].threads != options.threads) variance += kOtherThreadsError * kOtherThreadsError;
   if (options.instances > 1) variance += kInstancesError * kInstancesError;
   estimate.error_percent = 100 * std::sqrt(variance);
+  estimate.notes = executed.notes;
   add_notes(sources, options, sum, turns, estimate);
   return estimate;
 }

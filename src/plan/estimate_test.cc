@@ -120,6 +120,24 @@ TEST(Estimate, SaysWhichPartIsAGuess) {
   EXPECT_GE(result->error_percent, 40);
 }
 
+TEST(Estimate, ALoopTakesItsBodyOncePerTurn) {
+  GraphBuilder b;
+  const int limit = b.weight("trips", {}, DataType::kInt64), x = b.input("x", {64, 512});
+  GraphBuilder inside;
+  const int state = inside.input("state", {64, 512});
+  inside.weight("other", {1});  // so that no name inside is one of those outside
+  auto body = std::make_shared<model::Graph>(
+      inside.finish({inside.node("MatMul", {state, inside.weight("w", {512, 512})}, {64, 512})}));
+  model::Graph graph = b.finish({b.node("Loop", {limit, -1, x}, {64, 512}, {{"body", body}})});
+  graph.tensors[static_cast<size_t>(limit)].constant = {5};
+  Result<Estimate> result = estimate(graph, efficiency(), machine(), {.threads = 1});
+  ASSERT_TRUE(result.ok());
+  EXPECT_NEAR(result->ms, 5 * 2, 0.5);  // a product takes 2 ms
+  ASSERT_EQ(result->layers.size(), 1U);
+  EXPECT_EQ(result->layers[0].op, "Loop");
+  EXPECT_TRUE(result->notes.empty());
+}
+
 TEST(Estimate, WithoutAMeasurementThereIsNone) {
   Result<Estimate> result = estimate(two_products(), Efficiency(), machine(), {});
   ASSERT_FALSE(result.ok());

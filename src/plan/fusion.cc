@@ -44,11 +44,13 @@ model::Graph executed_graph(const model::Graph& graph, const EngineTraits& trait
   model::Graph visible = graph;
   show_captured(visible);
   Rewriter rewriter(std::move(visible));
+  spell_out_functions(rewriter);
   if (traits.level == GraphLevel::kOff) return rewriter.finish();
   drop_what_does_not_run(rewriter);
   fold_into_convolutions(rewriter);
   fuse_matmul_and_add(rewriter);
   if (traits.level == GraphLevel::kBasic) return rewriter.finish();
+  fuse_quantised(rewriter);
   fuse_activations(rewriter);
   fuse_gelu(rewriter);
   fuse_layer_normalisation(rewriter);

@@ -16,6 +16,8 @@ struct EngineTraits {
   // Channels per block of the engine's own layout: 16 with AVX-512, 8 with AVX and AVX2; ≤ 1: it has none.
   int64_t block = 16;
   GraphLevel level = GraphLevel::kAll;
+  // Time of a product of 8-bit integers over that of the same product in FP32 (kernel_steps.h).
+  double integer_share = 0.35;
 };
 
 // `graph`: as read, all shapes known.

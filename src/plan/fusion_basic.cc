@@ -73,9 +73,9 @@ bool passes_on(const Rewriter& graph, const model::Node& node) {
          std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](int t) { return t < 0 || graph.constant(t); });
 }
 
-// Known before the model runs.
+// Known before the model runs. Weights stay quantised, for the kernels that take them so.
 bool is_constant(const Rewriter& graph, const model::Node& node) {
-  if (has_body(node) || is_random(node)) return false;
+  if (has_body(node) || is_random(node) || node.op == "DequantizeLinear") return false;
   if ((node.op == "Shape" || node.op == "Size") && !node.inputs.empty())
     return graph.shape(node.inputs[0]) != nullptr && !graph.open_shape(node.inputs[0]);
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](int t) { return t < 0 || graph.constant(t); });
@@ -199,6 +199,17 @@ void become_gemm(Rewriter& graph, int product, int addition, int bias) {
 }
 
 }  // namespace
+
+void spell_out_functions(Rewriter& graph) {
+  for (int n = 0, count = graph.node_count(); n < count; ++n) {
+    if (!graph.is(n, "HardSwish")) continue;
+    const model::Node node = graph.node(n);
+    const int gate = graph.add_tensor(graph.tensor(node.outputs[0]), false);
+    graph.remove(n);
+    graph.add_node({node.name + "/gate", "HardSigmoid", "", {node.inputs[0]}, {gate}, {}});
+    graph.add_node({node.name, "Mul", "", {node.inputs[0], gate}, node.outputs, {}});
+  }
+}
 
 void drop_what_does_not_run(Rewriter& graph) {
   std::map<std::string, int> seen, constants;

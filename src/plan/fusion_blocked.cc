@@ -45,6 +45,8 @@ class Blocking {
     if (node.op == "Mul") return binary(n, false);
     if (node.op == "Concat") return concatenation(n);
     if (node.op == "Relu" || node.op == "Sigmoid" || node.op == "Tanh" || node.op == "QuickGelu") return activation(n);
+    if (node.op == "HardSigmoid" && hard_swish(n)) return;
+    if (node.op == "HardSigmoid" || node.op == "HardSwish") return activation(n);
     if (node.op == "BatchNormalization") return normalisation(n);
     if (node.op == "Transpose") return transposition(n);
     if (node.op == "Upsample" || node.op == "Resize") return resize(n);
@@ -239,6 +241,23 @@ class Blocking {
     } else {
       make_form(n, form.channels);
     }
+  }
+
+  // x · hardsigmoid(x) after a convolution that nothing else uses is its activation.
+  bool hard_swish(int n) {
+    const int input = graph_.node(n).inputs[0];
+    Form& form = forms_.at(input);
+    const int product = graph_.only_user(graph_.node(n).outputs[0]);
+    const model::Node& maker = graph_.node(form.maker);
+    if (!graph_.is(product, "Mul") || maker.op != "Conv" || form.first_uses != 2) return false;
+    const std::vector<int>& sides = graph_.node(product).inputs;
+    if (std::find(sides.begin(), sides.end(), input) == sides.end() || maker.attributes.contains("activation"))
+      return false;
+    graph_.edit(form.maker).attributes["activation"] = std::string("HardSwish");
+    form.uses_left = 0;
+    graph_.remove(n);
+    melt(product, input);
+    return true;
   }
 
   // A constant with one value per channel, which broadcasts over the image.

@@ -59,7 +59,8 @@ void take_activation(Rewriter& graph, int n, std::string op, std::initializer_li
 
 // -------------------------------------------------------------------------------------------------------- Gelu
 
-// x/√2 → Erf → +1 → times x and ½ in any order. `erf` is the node of Erf.
+// x/√2 → Erf → +1 → times x, times ½, or times ½x; not times ½ first, which the engine leaves as it is (GeluFusion). `erf` is the
+// node of Erf.
 void match_gelu(Rewriter& graph, int erf) {
   const int scaled = graph.maker(graph.node(erf).inputs[0]);
   if (!graph.is(scaled, "Div") && !graph.is(scaled, "Mul")) return;
@@ -76,7 +77,7 @@ void match_gelu(Rewriter& graph, int erf) {
     const int before = factor < 0 ? -1 : graph.maker(factor);
     if (factor == x) {
       times_x = true;
-    } else if (scalar(graph, factor)) {
+    } else if (times_x && scalar(graph, factor)) {
       times_half = true;
     } else if (graph.is(before, "Mul") && beside_scalar(graph, before) == x && graph.only_user(factor) == next) {
       times_x = times_half = true;

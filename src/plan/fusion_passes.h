@@ -7,12 +7,16 @@
 
 namespace ridge::plan {
 
+// Before all levels: functions of ONNX that the engine has no kernel for (HardSwish)
+void spell_out_functions(Rewriter& graph);
+
 // Level "basic"
 void drop_what_does_not_run(Rewriter& graph);
 void fold_into_convolutions(Rewriter& graph);  // BatchNormalization, Mul and Add by constants per channel, Pad
 void fuse_matmul_and_add(Rewriter& graph);     // → Gemm
 
 // Level "extended"
+void fuse_quantised(Rewriter& graph);    // QDQ → kernels on integers
 void fuse_activations(Rewriter& graph);  // into Conv and Gemm
 void fuse_gelu(Rewriter& graph);         // Gelu, BiasGelu, QuickGelu, FastGelu
 void fuse_layer_normalisation(Rewriter& graph);

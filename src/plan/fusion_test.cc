@@ -116,6 +116,18 @@ TEST(Fusion, SigmoidTimesItsInputIsOneKernelThatFollowsTheLayout) {
   EXPECT_EQ(kinds(b.finish({convolution(b, silu, 16, 16)})), "b.Conv QuickGelu b.Conv b.ReorderOutput");
 }
 
+TEST(Fusion, HardSwishInEitherSpellingIsTheActivationOfTheConvolutionBefore) {
+  for (bool whole : {false, true}) {
+    GraphBuilder b;
+    const Shape s = {1, 16, 8, 8};
+    const int c = convolution(b, b.input("x", {1, 3, 8, 8}), 3, 16);
+    const int y = whole ? b.node("HardSwish", {c}, s) : b.node("Mul", {c, b.node("HardSigmoid", {c}, s)}, s);
+    const model::Graph executed = executed_graph(b.finish({convolution(b, y, 16, 16)}), {});
+    ASSERT_EQ(executed.nodes.size(), 3U);
+    EXPECT_EQ(std::get<std::string>(executed.nodes[0].attributes.at("activation")), "HardSwish");
+  }
+}
+
 int gelu(GraphBuilder& b, int x, const Shape& shape) {
   const int e = b.node("Erf", {b.node("Div", {x, b.weight("root2", {})}, shape)}, shape);
   const int product = b.node("Mul", {x, b.node("Add", {e, b.weight("one", {})}, shape)}, shape);
@@ -129,6 +141,15 @@ TEST(Fusion, GeluSpelledOutIsOneKernelAndTakesABias) {
   GraphBuilder with;
   const int sum = with.node("Add", {with.weight("bias", {32}), with.input("x", {2, 8, 32})}, {2, 8, 32});
   EXPECT_EQ(kinds(with.finish({gelu(with, sum, {2, 8, 32})})), "BiasGelu");
+}
+
+TEST(Fusion, GeluThatHalvesBeforeItMultipliesIsLeftAsItIs) {
+  GraphBuilder b;
+  const Shape s = {2, 8, 32};
+  const int x = b.input("x", s);
+  const int e = b.node("Erf", {b.node("Div", {x, b.weight("root2", {})}, s)}, s);
+  const int halved = b.node("Mul", {b.weight("half", {}), b.node("Add", {e, b.weight("one", {})}, s)}, s);
+  EXPECT_EQ(kinds(b.finish({b.node("Mul", {x, halved}, s)})), "Div Erf Add Mul Mul");
 }
 
 TEST(Fusion, LayerNormalisationSpelledOutIsOneKernel) {
@@ -197,6 +218,33 @@ TEST(Fusion, ShapesAreComputedWhileRunningOnlyWhereTheFileLeavesThemOpen) {
     graph.input_specs = {{{"x", DataType::kFp32, {2, 32}}, {open ? "batch" : "", ""}}};
     EXPECT_EQ(kinds(graph), open ? "Shape Relu Reshape" : "Relu Reshape");
   }
+}
+
+// x → DQ → Conv(DQ(w), DQ(b)) → Relu → Q, as quantisers write it.
+TEST(Fusion, AnOperatorBetweenDequantisationAndQuantisationIsOneKernelOnIntegers) {
+  GraphBuilder b;
+  const int scale = b.weight("scale", {});
+  auto dequantised = [&](int t, Shape shape) { return b.node("DequantizeLinear", {t, scale}, std::move(shape)); };
+  const int x = dequantised(b.input("x", {1, 16, 8, 8}, DataType::kUint8), {1, 16, 8, 8});
+  const int w = dequantised(b.weight("w", {16, 16, 3, 3}, DataType::kInt8), {16, 16, 3, 3});
+  const int bias = dequantised(b.weight("b", {16}, DataType::kInt32), {16});
+  const int y = b.node("Relu", {b.node("Conv", {x, w, bias}, {1, 16, 8, 8}, window(3, 1))}, {1, 16, 8, 8});
+  const int q = b.node("QuantizeLinear", {y, scale}, {1, 16, 8, 8}, {}, DataType::kUint8);
+  const int pooled = b.node("MaxPool", {dequantised(q, {1, 16, 8, 8})}, {1, 16, 8, 8}, window(3, 1));
+  const model::Graph executed =
+      executed_graph(b.finish({b.node("QuantizeLinear", {pooled, scale}, {1, 16, 8, 8}, {}, DataType::kUint8)}), {});
+  ASSERT_EQ(executed.nodes.size(), 2U);
+  EXPECT_EQ(executed.nodes[0].op, "QLinearConv");
+  EXPECT_EQ(executed.tensors[static_cast<size_t>(executed.nodes[0].inputs[1])].type, DataType::kInt8);
+  EXPECT_EQ(executed.nodes[1].op, "MaxPool");
+}
+
+TEST(Fusion, AProductOfIntegersTakesItsScaleAndBias) {
+  GraphBuilder b;
+  const int x = b.input("x", {8, 32}, DataType::kUint8), w = b.weight("w", {32, 64}, DataType::kInt8);
+  const int product = b.node("Cast", {b.node("MatMulInteger", {x, w}, {8, 64}, {}, DataType::kInt32)}, {8, 64});
+  const int scaled = b.node("Mul", {product, b.input("scale", {})}, {8, 64});
+  EXPECT_EQ(kinds(b.finish({b.node("Add", {scaled, b.weight("bias", {64})}, {8, 64})})), "MatMulIntegerToFloat");
 }
 
 }  // namespace

@@ -14,11 +14,49 @@ bool is_product(const Kernel& kernel) {
   return kernel.op == "Gemm" || kernel.op == "FusedGemm" || kernel.op == "MatMul" || kernel.op == "FusedMatMul";
 }
 
-// Of two or four spatial dimensions nothing was learnt: those count as other kernels.
+const std::vector<int64_t>* list(const Kernel& kernel, const char* name) {
+  auto found = kernel.attributes.find(name);
+  return found == kernel.attributes.end() ? nullptr : std::get_if<std::vector<int64_t>>(&found->second);
+}
+
+// One value per dimension → one per row and column: a line is an image of one row, a volume one whose planes lie below each
+// other (their values multiplied, which is exact for windows and near enough for strides).
+Shape two_of(const Shape& values, int64_t line) {
+  if (values.size() == 1) return {line, values[0]};
+  return {values[0] * values[1], values[2]};
+}
+
+Shape image_shape(const Shape& shape) {
+  const Shape image = two_of(Shape(shape.begin() + 2, shape.end()), 1);
+  return {shape[0], shape[1], image[0], image[1]};
+}
+
+// A convolution over one or three dimensions as one over images: the engine computes them as products of the same sizes
+// (mlas/lib/convolve.cpp, MlasConvPrepare).
+Kernel as_image(Kernel kernel) {
+  const size_t dimensions = kernel.inputs[0].shape->size() - 2;
+  if (dimensions == 2) return kernel;
+  for (cost::Operand* operand : {&kernel.inputs[0], &kernel.inputs[1], &kernel.outputs[0]})
+    operand->shape = image_shape(*operand->shape);
+  for (const char* name : {"strides", "dilations", "kernel_shape"})
+    if (const auto* values = list(kernel, name); values != nullptr && values->size() == dimensions)
+      kernel.attributes[name] = std::vector<int64_t>(two_of(*values, 1));
+  if (const auto* pads = list(kernel, "pads"); pads != nullptr && pads->size() == 2 * dimensions) {
+    const int64_t first = dimensions == 1 ? 0 : (*pads)[0] + (*pads)[1], last = (*pads)[dimensions - 1];
+    kernel.attributes["pads"] = std::vector<int64_t>{first, last, first, last};
+  }
+  return kernel;
+}
+
+// Of one to three spatial dimensions, all sizes known.
 bool is_image_convolution(const Kernel& kernel) {
   if (!is_convolution(kernel) || kernel.inputs.size() < 2 || kernel.outputs.empty()) return false;
-  for (const cost::Operand* operand : {&kernel.inputs[0], &kernel.inputs[1], &kernel.outputs[0]})
-    if (!operand->shape || operand->shape->size() != 4) return false;
+  const std::optional<Shape>& x = kernel.inputs[0].shape;
+  for (const cost::Operand* operand : {&kernel.inputs[0], &kernel.inputs[1], &kernel.outputs[0]}) {
+    if (!operand->shape || operand->shape->size() != x->size() || x->size() < 3 || x->size() > 5) return false;
+    if (std::any_of(operand->shape->begin(), operand->shape->end(), [](int64_t size) { return size < 0; }))
+      return false;
+  }
   return true;
 }
 
@@ -82,7 +120,7 @@ double footprint_of(const std::vector<Kernel>& kernels) {
 }
 
 KernelWork work_of(const Kernel& kernel, const KernelDevice& device, double footprint_bytes) {
-  if (is_image_convolution(kernel)) return convolution_work(kernel, device, footprint_bytes);
+  if (is_image_convolution(kernel)) return convolution_work(as_image(kernel), device, footprint_bytes);
   if (is_product(kernel) && kernel.inputs.size() >= 2 && kernel.inputs[0].shape && !kernel.outputs.empty() &&
       kernel.outputs[0].shape && !kernel.outputs[0].shape->empty())
     return product_work(kernel, device, footprint_bytes);

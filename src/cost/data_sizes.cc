@@ -1,0 +1,51 @@
+#include "cost/data_sizes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace ridge::cost {
+namespace {
+
+bool decides(const model::Node& node) {
+  return node.domain.empty() &&
+         (node.op == "NonZero" || node.op == "NonMaxSuppression" || node.op == "Unique" || node.op == "Compress");
+}
+
+// The output has the size of the first input, whatever is written into it.
+bool keeps_first_size(const model::Node& node) { return node.domain.empty() && node.op.starts_with("Scatter"); }
+
+}  // namespace
+
+DataSizes data_sizes_of(const model::Graph& graph, const Residency& residency) {
+  DataSizes sizes{std::vector<bool>(graph.tensors.size()), std::vector<bool>(graph.nodes.size()), {}};
+  std::map<std::string, int> times;
+  auto decided = [&](int t) { return t >= 0 && sizes.tensors[static_cast<size_t>(t)]; };
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!residency.runs[n]) continue;
+    const model::Node& node = graph.nodes[n];
+    const bool inside = std::any_of(residency.captured[n].begin(), residency.captured[n].end(), decided);
+    sizes.nodes[n] = inside || std::any_of(node.inputs.begin(), node.inputs.end(), decided);
+    if (decides(node)) ++times[node.op];
+    const bool passes_on = keeps_first_size(node) ? !node.inputs.empty() && decided(node.inputs[0]) : sizes.nodes[n];
+    if (!passes_on && !decides(node)) continue;
+    for (int t : node.outputs)
+      if (t >= 0) sizes.tensors[static_cast<size_t>(t)] = true;
+  }
+  for (const auto& [op, count] : times) sizes.sources.push_back(op + " × " + std::to_string(count));
+  return sizes;
+}
+
+std::string note_on_data_sizes(const model::Graph& graph) {
+  const DataSizes sizes = data_sizes_of(graph, residency_of(graph));
+  const auto nodes = std::count(sizes.nodes.begin(), sizes.nodes.end(), true);
+  if (nodes == 0) return "";
+  return fmt::format(
+      "only the data decide how much {} return; the {} nodes that work on it are counted at their most where "
+      "that is known, and not in the bound",
+      fmt::join(sizes.sources, ", "), nodes);
+}
+
+}  // namespace ridge::cost
