@@ -5,7 +5,7 @@
 //   precision_pass static MODEL OUT [OPTION]... < RANGES   RANGES: lines "minimum maximum name"
 //   precision_pass dynamic MODEL OUT
 //   precision_pass weights MODEL OUT BITS BLOCK [OPTION]...
-//   precision_pass convert MODEL OUT fp16|bf16
+//   precision_pass convert MODEL OUT fp16|bf16 [--weights-only]
 //
 // Options: --symmetric --per-tensor --reduce-range --products --dequantize --keep=NODE
 #include <cstdio>
@@ -92,7 +92,9 @@ int main(int count, char** arguments) {
         ridge::model::quantise_weights(model, std::atoi(words[3].c_str()), std::atoi(words[4].c_str()), options, out));
   } else if (verb == "convert" && words.size() > 3) {
     const auto precision = words[3] == "fp16" ? ridge::Precision::kFp16 : ridge::Precision::kBf16;
-    print(ridge::model::convert(model, precision, {}, out));
+    ridge::model::ConvertOptions conversion;
+    conversion.weights_only = words.back() == "--weights-only";
+    print(ridge::model::convert(model, precision, conversion, out));
   } else {
     stop("there is no '" + verb + "' with these arguments");
   }

@@ -5,11 +5,13 @@ same calibration data (min-max ranges of N seeded samples): error against FP32 o
 and of FP32 in stock ONNX Runtime, interleaved. RIDGE names the program (default build/release/ridge).
 
 The reference quantiser runs as its documentation asks: shape inference and optimisation first (quant_pre_process), then
-quantize_static in QDQ form, per channel, uint8 activations and int8 weights.
+quantize_static in QDQ form, per channel, uint8 activations and int8 weights. For transformers and perceptrons both also quantise
+dynamically. The weights of the reference models are seeded random numbers: trained ones have other distributions, and other errors.
 """
 
 import argparse
 import collections
+import logging
 import os
 import pathlib
 import platform
@@ -20,10 +22,11 @@ import time
 
 import numpy as np
 import onnxruntime
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quant_pre_process, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quant_pre_process, quantize_dynamic, quantize_static
 
 RIDGE = os.environ.get("RIDGE", "build/release/ridge")
 PASS = os.environ.get("PRECISION_PASS", "build/release/benchmarks/precision_pass")
+LABELS = ["ridge static", "ort static", "ridge dynamic", "ort dynamic"]
 SYMBOLS = {"batch": 1, "sequence": 128}
 
 
@@ -123,40 +126,53 @@ def kernels(path, threads, folder):
     return ", ".join(f"{count} {op}" for op, count in counts.most_common())
 
 
+def quantised_files(model, options, folder, calibration):
+    """Label to file; files that are there already (--keep) are taken as they are."""
+    files = {label: folder / f"{model.stem}-{label.replace(' ', '-')}.onnx" for label in LABELS}
+    if model.stem == "resnet50":  # no matrix products worth it
+        files = {label: path for label, path in files.items() if "dynamic" not in label}
+    makers = {
+        "ridge static": lambda path: quantise_ours(model, path, calibration, options.threads, folder),
+        "ort static": lambda path: quantise_theirs(model, path, calibration, folder),
+        "ridge dynamic": lambda path: print("    " + run(PASS, "dynamic", model, path).split("\n")[0].replace(str(folder) + "/", "")),
+        "ort dynamic": lambda path: quantize_dynamic(str(model), str(path), per_channel=True, weight_type=QuantType.QInt8),
+    }
+    for label, path in files.items():
+        if not path.exists():
+            makers[label](path)
+    return files
+
+
 def compare(name, options, folder):
     model = folder / f"{name}.onnx" if not name.endswith(".onnx") else pathlib.Path(name)
     if model != pathlib.Path(name):
         run(RIDGE, "make", name, "-o", model)
-    name = model.stem
     fp32 = session(model, options.threads)
     inputs = fp32.get_inputs()
-    calibration = list(samples(inputs, options.samples, 1))
-    print(f"{name}: {options.samples} calibration samples")
-    ours, theirs = folder / f"{name}-ridge.onnx", folder / f"{name}-ort.onnx"
-    quantise_ours(model, ours, calibration, options.threads, folder)
-    quantise_theirs(model, theirs, calibration, folder)
-    runners = {"fp32": fp32, "ridge int8": session(ours, options.threads), "ort int8": session(theirs, options.threads)}
+    print(f"{model.stem}: {options.samples} calibration samples")
+    files = quantised_files(model, options, folder, list(samples(inputs, options.samples, 1)))
+    runners = {"fp32": fp32} | {label: session(path, options.threads) for label, path in files.items()}
     held_out = list(samples(inputs, options.samples, 2))
+    measured = times(runners, held_out[0], options.rounds, options.seconds) if not options.no_times else {}
     reference = [np.concatenate(parts) for parts in zip(*(fp32.run(None, feed) for feed in held_out))]
-    if not options.no_times:
-        measured = times(runners, held_out[0], options.rounds, options.seconds)
     for label, runner in runners.items():
         answers = [np.concatenate(parts) for parts in zip(*(runner.run(None, feed) for feed in held_out))]
         l2, cosine, agree = errors(reference, answers)
-        line = f"  {label:12} relative L2 {l2:.4f}  cosine {cosine:.5f}  top-1 agreement {100 * agree:5.1f} %"
-        if not options.no_times:
-            own = measured[label]
-            ratios = [a / b for a, b in zip(measured["fp32"], own)]
-            line += f"  {statistics.median(own):8.3f} ms  {statistics.median(ratios):.2f} x fp32 [{min(ratios):.2f} - {max(ratios):.2f}]"
+        line = f"  {label:14} relative L2 {l2:.4f}  cosine {cosine:.5f}  top-1 agreement {100 * agree:5.1f} %"
+        if measured:
+            ratios = [a / b for a, b in zip(measured["fp32"], measured[label])]
+            line += (f"  {statistics.median(measured[label]):8.3f} ms  {statistics.median(ratios):.2f} x fp32 "
+                     f"[{min(ratios):.2f} - {max(ratios):.2f}]")
         print(line)
-    print(f"  kernels, ridge: {kernels(ours, options.threads, folder)}")
-    print(f"  kernels, ort:   {kernels(theirs, options.threads, folder)}", flush=True)
+    for label, path in files.items():
+        print(f"  kernels, {label}: {kernels(path, options.threads, folder)}", flush=True)
     if not options.keep:
-        for path in folder.glob(f"{name}*.onnx"):
+        for path in folder.glob(f"{model.stem}*.onnx"):
             path.unlink()
 
 
 def main():
+    logging.disable(logging.WARNING)  # of the reference quantiser, one line a tensor
     parser = argparse.ArgumentParser()
     parser.add_argument("--models", default="resnet50,bert-base,mlp")
     parser.add_argument("--samples", type=int, default=8)

@@ -19,6 +19,10 @@ Precision arithmetic_of(const engine::NodeTime& time) {
   }
 }
 
+bool multiplies(const std::string& layer) {
+  return layer == "Convolution" || layer == "Deconvolution" || layer == "FullyConnected" || layer == "MatMul";
+}
+
 // OpenVINO's ONNX reader splits a convolution from its bias and calls it so.
 std::string without_suffix(const std::string& name) {
   constexpr std::string_view kSuffix = "/WithoutBiases";
@@ -33,6 +37,8 @@ SourceNodes::SourceNodes(const model::Graph& graph)
     const model::Node& node = graph.nodes[i];
     by_name_.emplace(node.name, i);
     for (int tensor : node.outputs)
+      if (tensor >= 0) makers_.emplace(tensor, i);
+    for (int tensor : node.outputs)
       if (tensor >= 0) by_name_.emplace(graph.tensors[static_cast<size_t>(tensor)].name, i);
     for (int tensor : node.inputs) readers_[tensor].insert(i);
   }
@@ -44,7 +50,27 @@ std::set<size_t> SourceNodes::nodes_of(const engine::NodeTime& time) {
     const auto found = by_name_.find(without_suffix(source));
     if (found != by_name_.end() && taken_.insert(found->second).second) nodes.insert(found->second);
   }
-  return nodes;
+  if (!multiplies(time.op)) return nodes;
+  auto product = [&](size_t node) { return is_product(node); };
+  if (std::none_of(nodes.begin(), nodes.end(), product)) add_folded_product(nodes);
+  return std::any_of(nodes.begin(), nodes.end(), product) ? nodes : std::set<size_t>();
+}
+
+bool SourceNodes::is_product(size_t index) const {
+  const model::Node& node = graph_.nodes[index];
+  return cost::count_node(node, operands(graph_, node.inputs, {}), operands(graph_, node.outputs, {})).macs > 0;
+}
+
+void SourceNodes::add_folded_product(std::set<size_t>& nodes) {
+  for (size_t index : std::set<size_t>(nodes)) {
+    for (int tensor : graph_.nodes[index].inputs) {
+      const auto maker = makers_.find(tensor);
+      if (maker == makers_.end() || taken_.contains(maker->second) || !is_product(maker->second)) continue;
+      taken_.insert(maker->second);
+      nodes.insert(maker->second);
+      return;
+    }
+  }
 }
 
 std::optional<cost::NodeCost> SourceNodes::take(const engine::NodeTime& time) {

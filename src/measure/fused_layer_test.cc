@@ -53,6 +53,17 @@ TEST(FusedLayer, FindsANodeByWhatItGivesAndByTheReadersNameForAConvolution) {
   EXPECT_TRUE(nodes.take(layer({"product/WithoutBiases"})).has_value());
 }
 
+TEST(FusedLayer, FindsTheProductWhoseNormalisationWasFoldedIntoItsWeights) {
+  const model::Graph graph = product_and_relu();
+  engine::NodeTime time = layer({"Multiply_7680", "clip"});
+  time.op = "Convolution";
+  std::optional<cost::NodeCost> cost = SourceNodes(graph).take(time);
+  ASSERT_TRUE(cost.has_value());
+  EXPECT_DOUBLE_EQ(cost->macs, 4 * 8 * 16);
+  time.sources = {"squash"};
+  EXPECT_FALSE(SourceNodes(graph).take(time).has_value()) << "a product without its product has no cost to show";
+}
+
 TEST(FusedLayer, ChargesANodeOnceAndNothingForNamesThatTheModelLacks) {
   const model::Graph graph = product_and_relu();
   SourceNodes nodes(graph);

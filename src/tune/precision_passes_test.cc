@@ -200,6 +200,10 @@ TEST_F(PrecisionPasses, HalfPrecisionLoadsAndIsNear) {
   make(small_cnn());
   ASSERT_TRUE(model::convert(path("fp32"), Precision::kFp16, {}, path("fp16")).ok());
   EXPECT_GT(cosine(path("fp16")), 0.9999);
+  model::ConvertOptions stored;
+  stored.weights_only = true;
+  ASSERT_TRUE(model::convert(path("fp32"), Precision::kBf16, stored, path("bf16")).ok());
+  EXPECT_GT(cosine(path("bf16")), 0.999);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace ridge::tune {
 namespace {
 
 // Standard deviations of the effects, in ln units: how far each is expected to move a figure before anything is known.
-// Chosen on made-up machines (search_landscape_test, other seeds than the test's), from 2 processors and one variant to 64
+// Chosen on made-up machines (search_landscape_test, with other seeds than its own), from 2 processors and one variant to 64
 // and ten: halving or doubling any of them changes what is found by a per cent or two.
 constexpr double kLevel = 0.7;            // of the whole landscape: how far engines stay below limits
 constexpr double kEngine = 0.2;           // one engine beside another

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import models
 import numpy as np
@@ -64,6 +65,7 @@ def infer_until(server, model):
     for _ in range(200):
         if server.get(f"/v2/models/{model}/ready").status == 200:
             return
+        time.sleep(0.05)
     raise AssertionError(f"{model} is not ready:\n{server.read_log()}")
 
 
@@ -87,7 +89,3 @@ def test_without_its_plugin_or_its_library_the_program_works_and_says_what_it_tr
     without_library = engines(alone, RIDGE_OPENVINO="/nowhere")
     assert without_library["engines.openvino"][0] == "not_applicable"
     assert "RIDGE_OPENVINO=/nowhere" in without_library["engines.openvino"][1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(pytest.main([__file__]))

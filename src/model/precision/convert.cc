@@ -19,8 +19,9 @@
 namespace ridge::model {
 namespace {
 
-constexpr int64_t kBf16Opset = 22;  // the first in which Conv and pooling take BF16
-constexpr double kMostLost = 0.01;  // share of a weight's values that may become 0
+constexpr int64_t kBf16Opset = 22;      // the first in which Conv and pooling take BF16
+constexpr int64_t kBf16CastOpset = 13;  // the first in which Cast takes BF16
+constexpr double kMostLost = 0.01;      // share of a weight's values that may become 0
 
 class Conversion {
  public:
@@ -252,6 +253,38 @@ class Conversion {
   std::set<std::string> halved_;      // tensors whose name stands for 16 bits now
 };
 
+// Weights of this many values and more are stored in 16 bits by store_weights(); the others weigh nothing.
+constexpr int64_t kLeastStored = 1024;
+
+// Every large FP32 initialiser in 16 bits, and a Cast that gives it back under its own name.
+Result<PassReport> store_weights(PassModel& model, Precision precision) {
+  PassReport report;
+  std::set<std::string> replaced;
+  const int count = model.graph().initializer_size();
+  for (int i = 0; i < count; ++i) {
+    const std::string name = model.graph().initializer(i).name();
+    const onnx::TensorProto& tensor = *model.constant(name);
+    const Shape shape(tensor.dims().begin(), tensor.dims().end());
+    if (tensor.data_type() != onnx::TensorProto::FLOAT || element_count(shape).value_or(0) < kLeastStored) continue;
+    RIDGE_ASSIGN(const std::vector<float> values, model.values(tensor));
+    const HalfFit fit = fit_of(values, precision);
+    if (fit.too_large > 0 || static_cast<double>(fit.lost) > kMostLost * static_cast<double>(fit.nonzero)) {
+      report.notes.push_back(fmt::format("'{}' stays in FP32: {} values are too large, {} would become 0.", name,
+                                         fit.too_large, fit.lost));
+      continue;
+    }
+    const int32_t type = precision == Precision::kFp16 ? onnx::TensorProto::FLOAT16 : onnx::TensorProto::BFLOAT16;
+    const std::string half = model.add_constant(name + "_" + std::string(precision_name(precision)), type, shape,
+                                                half_bytes(values, precision));
+    set_integer(model.add_node("Cast", name + "_Cast", {half}, name), "to", onnx::TensorProto::FLOAT);
+    replaced.insert(name);
+  }
+  if (replaced.empty()) return Error{Code::kUnsupported, "it has no FP32 weights that could be stored in 16 bits"};
+  model.remove_constants(replaced);
+  report.notes.push_back(fmt::format("{} weights are stored in 16 bits; the arithmetic is FP32.", replaced.size()));
+  return report;
+}
+
 // BF16 came late to many operators, so the model is brought to an opset that has it, where that can be done.
 Result<PassModel> opened(const std::string& file, Precision precision, std::vector<std::string>& notes) {
   if (precision == Precision::kFp16) return PassModel::open(file);
@@ -266,9 +299,11 @@ Result<PassReport> converted(const std::string& model_file, Precision precision,
   if (precision != Precision::kFp16 && precision != Precision::kBf16)
     return Error{Code::kInvalid, "fp16 and bf16 are known, not " + std::string(precision_name(precision))};
   std::vector<std::string> notes;
-  RIDGE_ASSIGN(PassModel model, opened(model_file, precision, notes));
+  RIDGE_ASSIGN(PassModel model, options.weights_only ? PassModel::open(model_file, kBf16CastOpset)
+                                                     : opened(model_file, precision, notes));
   RIDGE_ASSIGN([[maybe_unused]] const int folded, fold_batch_norms(model));
-  RIDGE_ASSIGN(PassReport report, Conversion(model, precision, options).run());
+  RIDGE_ASSIGN(PassReport report,
+               options.weights_only ? store_weights(model, precision) : Conversion(model, precision, options).run());
   report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   RIDGE_ASSIGN(report.bytes, model.write(out_file));
   report.file = out_file;

@@ -20,6 +20,9 @@ struct ConvertOptions {
   std::set<std::string> keep_nodes;      // by name: stay in FP32
   std::set<std::string> keep_operators;  // by type, besides those of default_keep_operators()
   bool keep_io_types = true;             // inputs and outputs of the model stay FP32
+  // Only weights are stored in 16 bits, with a Cast to FP32 behind each, and the arithmetic stays FP32: half the file, for every
+  // engine. ONNX Runtime's CPU provider has no BF16 kernels, so a model that computes in BF16 is for other providers and engines.
+  bool weights_only = false;
 };
 
 // Operators whose 16-bit form costs accuracy or is undefined (sums of squares, exponentials of sums, rounding of positions).

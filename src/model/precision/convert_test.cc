@@ -98,6 +98,21 @@ TEST(Convert, Bf16BringsConvolutionsToAnOpsetThatHasIt) {
   EXPECT_EQ(files.result_model().opset_import(0).version(), 22);
 }
 
+TEST(Convert, WeightsAloneAreStoredInHalfAndGivenBack) {
+  std::string values = "0.1";
+  for (int i = 1; i < 1024; ++i) values += ", 1";
+  PassFiles files("(float[N, 32] x) => (float[N, 32] y) <float[32, 32] w = {" + values +
+                  "}, float[2] small = {1, 2}> { y = MatMul (x, w) }");
+  ConvertOptions options;
+  options.weights_only = true;
+  Result<PassReport> report = convert(files.in(), Precision::kBf16, options, files.out());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->changed_nodes, 0);
+  EXPECT_EQ(files.constant("w_bf16").data_type(), Proto::BFLOAT16);
+  EXPECT_EQ(files.producer("w").op_type(), "Cast");
+  EXPECT_EQ(files.producer("y").input(1), "w");
+}
+
 TEST(Convert, OtherPrecisionsAndModelsWithoutFloatsAreRefused) {
   PassFiles files(kTwoProducts);
   EXPECT_THAT(convert(files.in(), Precision::kInt8, {}, files.out()).error().message, HasSubstr("not int8"));

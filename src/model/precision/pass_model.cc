@@ -191,6 +191,10 @@ void PassModel::remove_nodes(const std::set<int>& indices) {
   remove_if(*graph().mutable_node(), [&](const onnx::NodeProto&) { return indices.count(at++) > 0; });
 }
 
+void PassModel::remove_constants(const std::set<std::string>& names) {
+  remove_if(*graph().mutable_initializer(), [&](const auto& tensor) { return names.count(tensor.name()) > 0; });
+}
+
 Result<std::vector<float>> PassModel::values(const onnx::TensorProto& tensor) const {
   return float_values(tensor, folder_);
 }

@@ -76,6 +76,7 @@ class PassModel {
   onnx::NodeProto& add_node(const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
                             const std::string& output);
   void remove_nodes(const std::set<int>& indices);
+  void remove_constants(const std::set<std::string>& names);
 
   // [elements] FP32 values of an initialiser, from the file beside the model if they are there. Error: not FP32, or unreadable.
   Result<std::vector<float>> values(const onnx::TensorProto& tensor) const;

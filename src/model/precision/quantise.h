@@ -6,9 +6,9 @@
 // "<op>_<index>", as in model::Graph.
 //
 // Static form (QDQ): QuantizeLinear and DequantizeLinear pairs around the operators that ONNX Runtime and OpenVINO run in
-// integers: Conv, ConvTranspose, MatMul, Gemm, and what stands between them (Add, Mul, Concat, pooling, LeakyRelu, Sigmoid,
-// and operators that only move values). BatchNormalization is folded into the convolution before it. Softmax, normalisations
-// and Gelu stay in floating point.
+// integers: Conv, MatMul, Gemm, ConvTranspose if it is named, and what stands between them (Add, Mul, Concat, pooling, LeakyRelu,
+// Sigmoid, and operators that only move values). BatchNormalization is folded into the convolution before it, the bias of a
+// MatMul into a Gemm. Softmax, normalisations and Gelu stay in floating point. docs/decisions/0006 says why.
 // Sources: ONNX operators QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, MatMulInteger; ONNX Runtime
 // docs, "Quantize ONNX models"; Jacob et al., Quantization and training of neural networks, 2018, sections 2.1 and 2.2.
 #pragma once

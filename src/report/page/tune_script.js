@@ -207,13 +207,15 @@ function drift() {
   const rows = outputs.length > 0 ? outputs
     : tuning.drift ? [{...tuning.drift, of: tuning.candidate.variant || '', name: '', holds: true, member: 'drift'}] : [];
   if (rows.length === 0) return null;
+  const one = new Set(rows.map(row => row.name)).size === 1;  // all of one output: its name says nothing
+  const label = row => one ? row.of || row.name : `${row.of} ${row.name}`.trim();
   const least = 1e-9;
   const differ = rows.some(row => row.relative_l2 > least || 1 - row.cosine > least);
   const [element, box] = canvas('drift-chart', true);
   element.dataset.bars = rows.length;
   if (differ) draw(element, c => ({
     type: 'bar',
-    data: {labels: rows.map(row => `${row.of} ${row.name}`.trim()), datasets: [
+    data: {labels: rows.map(label), datasets: [
       {label: say('relative L2'), data: rows.map(row => Math.max(row.relative_l2, least)), backgroundColor: rows.map(row => faded(row.holds ? c.accent : c.warn))},
       {label: `1 − ${say('cosine')}`, data: rows.map(row => Math.max(1 - row.cosine, least)), backgroundColor: faded(c.memory)}]},
     options: {...plain(c, {
