@@ -212,7 +212,8 @@ TEST(Predictor, LoopsThatGoValueByValueTakeTheirOperations) {
   const Predictor predictor(synthetic(device), device);
   const KernelTime time = predictor.time_of(regions, kFootprint);
   EXPECT_FALSE(time.known);
-  EXPECT_NEAR(time.us / 50e3, 1, 0.2);
+  EXPECT_GT(time.us, 50e3);
+  EXPECT_LT(time.us, 80e3);  // and what going over the elements takes by itself
 }
 
 }  // namespace
