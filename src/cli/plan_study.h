@@ -34,10 +34,10 @@ struct Study {
   cost::DeviceLimits limits;
   plan::Plan plan;
   plan::Forecast forecast;
-  std::optional<plan::Efficiency> efficiency;  // of this machine, if it was calibrated
-  std::optional<plan::Estimate> estimate;      // where the machine is calibrated
+  std::optional<plan::Efficiency> efficiency;   // of this machine, if it was calibrated
+  std::optional<plan::Estimate> estimate;       // where the machine is calibrated
   std::optional<plan::DeviceEstimate> carried;  // of a device of the catalogue with a rate for the precision
-  std::vector<plan::CurvePoint> curve;         // empty unless a range of batches was asked for
+  std::vector<plan::CurvePoint> curve;          // empty unless a range of batches was asked for
 };
 // `graph` has no open symbols.
 Result<Study> study_of(const PlanRequest& request, model::Graph graph);
