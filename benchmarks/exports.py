@@ -6,9 +6,9 @@ branches as TensorFlow's are, and a quantised one. Then each file is planned, me
 
   FLOPs      multiply-adds that ridge counts, twice, beside an independent counter: torch's FlopCounterMode on the module that was
              exported ("torch"), or a count written down by hand for what is no torch module ("hand"); goal: within 1 %
-  estimate   `ridge plan` beside the median of `ridge bench` (the lowest of the rounds)
+  estimate   `ridge plan` beside the median of `ridge bench` (the lowest of the rounds), or with --busy beside CPU time
   memory     `ridge plan --memory` beside the peak (VmHWM) of benchmarks/memory_process, median of 3
-  question   a file with open dimensions, planned without them, must ask for them and exit 2
+  question   a file with open dimensions beside the batch, planned without them, must ask for them and exit 2
 
 DIR keeps the files, and counts.json. `--make` needs the packages of `pypi_exports` in ./versions, in a virtual environment of its
 own:
@@ -22,11 +22,10 @@ import inspect
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
-
-VISION = ["resnet18", "mobilenet_v3_small", "efficientnet_b0", "convnext_tiny", "vit_b_16", "swin_t", "inception_v3"]
 
 
 # ------------------------------------------------------------------------------------------------------------- make
@@ -345,7 +344,7 @@ def arguments_of(path, made):
         if value.name not in made.inputs:
             continue
         shape = list(made.inputs[value.name].shape)
-        question = question or any(not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim)
+        question = question or any(not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim[1:])
         if shape:
             words += ["--shape", f"{value.name}={'x'.join(map(str, shape))}"]
     return words, question
@@ -401,7 +400,7 @@ def keras_cnn(path):
     graph = helper.make_graph(nodes, "tf2onnx", [helper.make_tensor_value_info("input_1:0", TensorProto.FLOAT, ["unk__1", 128, 128, 3])],
                               [helper.make_tensor_value_info("predictions", TensorProto.FLOAT, ["unk__2", 1000])], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], producer_name="tf2onnx", ir_version=8), path)
-    return {"flops": flops, "counter": "hand", "arguments": ["--batch", "1"], "question": True}
+    return {"flops": flops, "counter": "hand", "arguments": ["--batch", "1"], "question": False}
 
 
 def loop_body(units):
@@ -432,7 +431,7 @@ def tf_loop(path, steps=50, units=256):
         return numpy_helper.from_array(np.asarray(value), name)
 
     def branch(name, factor):
-        return helper.make_graph([helper.make_node("MatMul", ["last", "head" if factor else "kernel_half"], [name], name + "_matmul")], name, [],
+        return helper.make_graph([helper.make_node("MatMul", ["last", "head" if factor else "other_head"], [name], name + "_matmul")], name, [],
                                  [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)])
 
     scan = helper.make_graph([helper.make_node("Add", ["sum", "x"], ["sum_out"], "add"),
@@ -448,13 +447,13 @@ def tf_loop(path, steps=50, units=256):
                array("start", np.zeros((1, units), np.float32)),
                array("kernel", (random.standard_normal((2 * units, units)) * 0.05).astype(np.float32)),
                array("head", random.standard_normal((units, 1000)).astype(np.float32)),
-               array("kernel_half", random.standard_normal((units, units)).astype(np.float32))]
+               array("other_head", random.standard_normal((units, 1000)).astype(np.float32))]
     graph = helper.make_graph(nodes, "tf2onnx", [helper.make_tensor_value_info("sequence", TensorProto.FLOAT, ["steps", 1, units])],
                               [helper.make_tensor_value_info("answer", TensorProto.FLOAT, [1, 1000]),
                                helper.make_tensor_value_info("sums", TensorProto.FLOAT, ["rows", 1, units])], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], producer_name="tf2onnx", ir_version=8), path)
-    return {"flops": steps * 2 * 2 * units * units + 2 * units * 1000, "counter": "hand", "arguments": ["--shape", f"steps={steps}"],
-            "question": True}
+    return {"flops": steps * 2 * 2 * units * units + 2 * units * 1000, "counter": "hand", "arguments": ["--shape", f"sequence={steps}x1x{units}"],
+            "question": False}
 
 
 def quantised(source, path, flops):
@@ -470,14 +469,23 @@ def quantised(source, path, flops):
             self.left -= 1
             return {"input": np.random.default_rng(self.left).random((1, 3, 224, 224), np.float32)} if self.left >= 0 else None
 
-    quantization.quantize_static(source, path, Samples(), quant_format=quantization.QuantFormat.QDQ, per_channel=True)
-    return {"flops": flops, "counter": "torch", "arguments": ["--batch", "1"], "question": True}
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+    ready = path.with_suffix(".ready.onnx")
+    quant_pre_process(source, ready, skip_symbolic_shape=True)
+    quantization.quantize_static(ready, path, Samples(), activation_type=quantization.QuantType.QUInt8, quant_format=quantization.QuantFormat.QDQ, per_channel=True)
+    ready.unlink()
+    return {"flops": flops, "counter": "torch", "arguments": ["--batch", "1"], "question": False}
 
 
 def dynamic_quantised(source, path, like):
     from onnxruntime import quantization
     quantization.quantize_dynamic(source, path)
     return {**like, "file": path.name}
+
+
+def first_line(error):
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()  # torch colours what it says
+    return plain.splitlines()[0][:200] if plain else ""
 
 
 def opset_of(path):
@@ -501,7 +509,7 @@ def make(folder, wanted):
         try:
             keep(name, work(path), path)
         except Exception as error:  # an exporter that cannot do it is a row of the table
-            counts[name] = {"failed": f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}"}
+            counts[name] = {"failed": f"{type(error).__name__}: {first_line(error)}"}
             known.write_text(json.dumps(counts, indent=1))
             print(f"{name}: {counts[name]['failed']}", file=sys.stderr, flush=True)
 
@@ -559,7 +567,7 @@ def plan_row(ridge, row, path, threads):
     if abs(ratio - 1) > 0.01:
         row.faults.append(f"FLOPs {100 * (ratio - 1):+.1f} %")
     for form in ([], ["--memory"], ["--batch", "1..4"]):
-        tried = run(ridge, "plan", path, *words, *form)
+        tried = run(ridge, "plan", path, *(words if form[:1] != ["--batch"] or words[:1] != ["--batch"] else []), *form)
         fixed = "the batch cannot be" in tried.stderr or "cannot be" in tried.stderr
         if tried.returncode not in (0, 1) and not (form[:1] == ["--batch"] and fixed):
             row.faults.append(f"plan {' '.join(form)} exits {tried.returncode}: {tried.stderr.strip().splitlines()[-1]}")
@@ -567,6 +575,40 @@ def plan_row(ridge, row, path, threads):
         asked = run(ridge, "plan", path)
         if asked.returncode != 2 or "leaves open" not in asked.stderr:
             row.faults.append(f"without shapes: exit {asked.returncode}, no question")
+
+
+# One thread's work in the engine as CPU time [ms], which other programs on the machine stretch far less than latency: the lowest
+# of many runs.
+BUSY = """
+import sys, time, numpy, onnxruntime
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads, options.log_severity_level = 1, 4
+session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+shapes = dict(word.split("=") for word in sys.argv[3:])
+kinds = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(bool)": numpy.bool_}
+feed = {}
+for value in session.get_inputs():
+    sizes = [int(size) for size in shapes[value.name].split("x")] if value.name in shapes else [
+        size if isinstance(size, int) else 1 for size in value.shape]
+    real = value.type == "tensor(float)"
+    feed[value.name] = numpy.random.default_rng(1).random(sizes, numpy.float32) if real else numpy.ones(sizes, kinds[value.type])
+session.run(None, feed)
+times, end = [], time.monotonic() + float(sys.argv[2])
+while len(times) < 5 or time.monotonic() < end:
+    start = time.process_time()
+    session.run(None, feed)
+    times.append(1e3 * (time.process_time() - start))
+print(min(times))
+"""
+
+
+def busy_row(row, path, options, deps):
+    words = shapes_of(None, path, row.entry["arguments"])
+    done = run(deps / "python/bin/python", "-c", BUSY, path, options.seconds, *words)
+    if done.returncode != 0:
+        row.faults.append(f"the engine: {done.stderr.strip().splitlines()[-1]}")
+        return
+    row.measured = float(done.stdout)
 
 
 def measure_row(ridge, row, path, options):
@@ -641,7 +683,7 @@ def compare(folder, wanted, options):
         row, path = Row(name, entry), folder / entry["file"]
         plan_row(ridge, row, path, options.threads)
         if row.plan is not None and options.seconds > 0:
-            measure_row(ridge, row, path, options)
+            busy_row(row, path, options, deps) if options.busy else measure_row(ridge, row, path, options)
             memory_row(ridge, row, path, process, library)
         print_row(row)
         rows.append(row)
@@ -662,6 +704,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="of measuring per file and round; 0: only plan")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--busy", action="store_true", help="measured is CPU time of one thread, for a machine that others use")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
 

@@ -186,7 +186,8 @@ void match_layer_normalisation(Rewriter& graph, int mean) {
         {x, gamma, beta}, graph.node(result).outputs[0], {{"axis", int64_t{-1}}});
 }
 
-// x² → its mean → + ε → √ → x over it, or x times 1 over it → · γ. `square` is the first node.
+// x² → its mean → + ε → √ → x over it, or x times 1 over it → · γ; not with Reciprocal, which the engine does not look for
+// (SimplifiedLayerNormFusion). `square` is the first node.
 void match_root_mean_square(Rewriter& graph, int square) {
   const int x = beside_scalar(graph, square);
   const int mean = graph.only_user(graph.node(square).outputs[0]);
@@ -195,7 +196,7 @@ void match_root_mean_square(Rewriter& graph, int square) {
   if (x < 0 || !graph.is(root, "Sqrt")) return;
   std::vector<int> nodes = {square, mean, shifted, root};
   int last = graph.only_user(graph.node(root).outputs[0]);
-  if (graph.is(last, "Reciprocal") || (graph.is(last, "Div") && beside_scalar(graph, last) >= 0)) {
+  if (graph.is(last, "Div") && beside_scalar(graph, last) >= 0) {
     nodes.push_back(last);
     last = graph.only_user(graph.node(last).outputs[0]);
     if (!graph.is(last, "Mul")) return;

@@ -41,11 +41,9 @@ std::string_view quantised_kernel(const model::Node& node) {
   return found == kKernels.end() ? std::string_view() : found->second;
 }
 
-// Input 0 is data; the others are data too, shapes and indices, or the bias of a product.
+// Data, the bias of a product among them, must be quantised; shapes and indices are as they are.
 bool is_data(const Rewriter& graph, const model::Node& node, size_t i) {
-  if (node.inputs[i] < 0 || graph.tensor(node.inputs[i]).type != DataType::kFp32) return false;
-  const bool product = node.op == "Conv" || node.op == "Gemm";
-  return !(product && i == 2);
+  return node.inputs[i] >= 0 && graph.tensor(node.inputs[i]).type == DataType::kFp32;
 }
 
 // Relu and Clip before a quantisation are its limits (ReluQuantFusion, ClipQuantFusion).
