@@ -287,7 +287,8 @@ def test_real_engine_with_external_data(environment, tmp_path):
 
 def test_written_repository_is_served_with_its_parameters(environment, tmp_path):
     models.scaled(tmp_path / "net.onnx", 2.0)
-    tuned(environment, tmp_path / "net.onnx", "--seconds", "3", "-o", tmp_path / "repo", "--engine-option", "session.set_denormal_as_zero=1")
+    tuned(environment, tmp_path / "net.onnx", "--seconds", "3", "-o", tmp_path / "repo", "--engine", "onnxruntime",
+          "--engine-option", "session.set_denormal_as_zero=1")
     with Server(tmp_path / "repo") as server:
         request = json.dumps({"inputs": [fp32("x", [2, 4], [1.0] * 8)]})
         answer = server.post("/v2/models/net/infer", request)
