@@ -262,7 +262,7 @@ def rows_that_mix(path):
                                           (rows_that_mix, "differ from rows run alone")])
 def test_batch_that_is_open_in_name_only_is_found_out(environment, tmp_path, make, reason):
     make(tmp_path / "odd.onnx")
-    result = tuned(environment, tmp_path / "odd.onnx", "--seconds", "4", "-o", tmp_path / "repo")
+    result = tuned(environment, tmp_path / "odd.onnx", "--seconds", "4", "-o", tmp_path / "repo", "--engine", "onnxruntime", "--precision", "fp32")
     assert reason in result["batching"], result["batching"]
     assert result["best"]["batch"] == 1
     config = (tmp_path / "repo" / "odd" / "config.pbtxt").read_text()
@@ -276,7 +276,7 @@ def test_real_engine_with_external_data(environment, tmp_path):
     model = onnx.load(str(path))
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(numpy_helper.to_array(model.graph.initializer[0]), "factor"))
     onnx.save(model, str(path), save_as_external_data=True, location="weights.bin", size_threshold=0)
-    result = tuned(environment, path, "--seconds", "4", "-o", tmp_path / "repo")
+    result = tuned(environment, path, "--seconds", "4", "-o", tmp_path / "repo", "--engine", "onnxruntime", "--precision", "fp32")
     assert result["best"]["engine"] == "onnxruntime"
     assert result["drift"]["relative_l2"] < 1e-6
     assert result["best"]["throughput_per_s"] >= 0.9 * result["baseline"]["throughput_per_s"]
@@ -287,7 +287,8 @@ def test_real_engine_with_external_data(environment, tmp_path):
 
 def test_written_repository_is_served_with_its_parameters(environment, tmp_path):
     models.scaled(tmp_path / "net.onnx", 2.0)
-    tuned(environment, tmp_path / "net.onnx", "--seconds", "3", "-o", tmp_path / "repo", "--engine-option", "session.set_denormal_as_zero=1")
+    tuned(environment, tmp_path / "net.onnx", "--seconds", "3", "-o", tmp_path / "repo", "--engine", "onnxruntime",
+          "--engine-option", "session.set_denormal_as_zero=1")
     with Server(tmp_path / "repo") as server:
         request = json.dumps({"inputs": [fp32("x", [2, 4], [1.0] * 8)]})
         answer = server.post("/v2/models/net/infer", request)
