@@ -175,7 +175,8 @@ EXPORT uint32_t amdsmi_get_gpu_memory_reserved_pages(Handle processor, uint32_t*
   uint32_t status = number(processor, "amdsmi_get_gpu_memory_reserved_pages", "rows_remapped", count);
   if (status != kSuccess || pages == nullptr) return status;
   std::fill_n(pages, *count,
-              RetiredPage{0x1000, 4096, number_of(part, "row_remap_pending") != 0 ? kPagePending : kPageReserved});
+              RetiredPage{0x1000, 4096,
+                          number_of(part, "row_remap_pending") != 0 ? RetiredPage::kPending : RetiredPage::kReserved});
   return kSuccess;
 }
 EXPORT uint32_t amdsmi_get_gpu_metrics_info(Handle processor, void* buffer) {

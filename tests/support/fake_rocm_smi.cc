@@ -186,7 +186,7 @@ EXPORT uint32_t rsmi_dev_memory_reserved_pages_get(uint32_t index, uint32_t* cou
   if (uint32_t status = outcome(part, "rsmi_dev_memory_reserved_pages_get"); status != kSuccess) return status;
   if (!says(part, "rows_remapped")) return kNotSupported;
   *count = static_cast<uint32_t>(number_of(part, "rows_remapped"));
-  uint32_t status = number_of(part, "row_remap_pending") != 0 ? kPagePending : kPageReserved;
+  uint32_t status = number_of(part, "row_remap_pending") != 0 ? RetiredPage::kPending : RetiredPage::kReserved;
   if (pages != nullptr) std::fill_n(pages, *count, RetiredPage{0x1000, 4096, status});
   return kSuccess;
 }
