@@ -144,8 +144,7 @@ tune::ServingFacts facts_of(const TuneRequest& request, const Untuned& untuned, 
   facts.name = request.options.name;
   facts.signature = signature;
   facts.best = tuning.candidate;
-  const std::string& engine = tuning.candidate.engine.empty() ? request.engine : tuning.candidate.engine;
-  if (engine == "openvino") facts.engine = engine;
+  if (tune::engine_of(tuning.candidate, request.engine) == "openvino") facts.engine = "openvino";
   facts.precision = tuning.best.precision;
   facts.batches = untuned.batching.possible;
   facts.verified_batch = verified_batch;

@@ -28,7 +28,7 @@ std::vector<T> doublings(T most) {
 // themselves.
 std::vector<Candidate> with_options(const Candidate& layout, int processors, bool overlap) {
   std::vector<Candidate> result{layout};
-  if (!layout.engine.empty() && layout.engine != "onnxruntime") return result;
+  if (engine_of(layout, "onnxruntime") != "onnxruntime") return result;
   if (layout.threads > 1) {  // one thread has no pool that could spin or share blocks
     Candidate quiet = layout;
     quiet.spin = plan::Spin::kOff;
