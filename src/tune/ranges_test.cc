@@ -86,9 +86,9 @@ TEST(Ranges, EntropyClipsALongThinTail) {
 
 TEST(Ranges, EntropyKeepsAnEvenSpreadWhole) { EXPECT_EQ(entropy_threshold(std::vector<double>(2048, 10)), 2048u); }
 
-TEST(Ranges, MethodsHaveNames) {
-  EXPECT_EQ(range_method_from_name("entropy").value(), RangeMethod::kEntropy);
-  EXPECT_FALSE(range_method_from_name("guess"));
+TEST(Ranges, MethodsAreDescribed) {
+  EXPECT_EQ(describe(RangeOptions{RangeMethod::kEntropy, 0}), "entropy");
+  EXPECT_EQ(describe(RangeOptions{RangeMethod::kPercentile, 99.999}), "percentile 99.999");
 }
 
 TEST(Ranges, ActivationsOfARealModelAreObserved) {
