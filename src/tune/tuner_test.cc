@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "base/temporary_folder.h"
 #include "tune/space.h"
 
 namespace ridge::tune {
@@ -42,13 +43,9 @@ Space small_space() {
 class TunerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "ridge_tuner_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     options_.seconds = 30;
     options_.interrupted = [this] { return stop_.load(); };
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   std::unique_ptr<Contest> contest(const plan::Plan& plan) {
     ContestOptions how;
@@ -61,7 +58,8 @@ class TunerTest : public ::testing::Test {
   std::string store_file() const { return (folder_ / "tune.sqlite").string(); }
 
   StoreKey key_{"machine", "fake", "model", "x"};
-  fs::path folder_;
+  TemporaryFolder temporary_ = *TemporaryFolder::make();
+  fs::path folder_ = temporary_.path();
   TuneOptions options_;
   std::atomic<bool> stop_ = false;
 };
