@@ -6,16 +6,10 @@
 #include <cstring>
 
 #include "serve/classification.h"
+#include "serve/padded.h"
 #include "serve/reshape.h"
 
 namespace ridge::serve {
-namespace {
-
-constexpr size_t kAlignment = 64;
-
-size_t padded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
-
-}  // namespace
 
 void BatchOutputs::choose_wanted(std::span<const JobPtr> jobs) {
   bool all = std::any_of(jobs.begin(), jobs.end(), [](const JobPtr& job) { return job->wanted.empty(); });

@@ -18,6 +18,8 @@
 
 namespace ridge::serve {
 
+Error shutting_down();  // what is asked of a server that stops is refused with this
+
 class LifeCycle {
  public:
   // `options` outlives it.

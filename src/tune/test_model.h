@@ -6,7 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "engine/test_model.h"
 #include "plan/plan.h"
+#include "tune/element.h"
 
 namespace ridge::tune {
 
@@ -52,9 +53,7 @@ inline plan::Plan two_layer_plan(const std::string& folder) {
 
 template <typename T>
 Tensor tensor_of(DataType type, const Shape& shape, const std::vector<T>& values) {
-  Tensor tensor{type, shape, Buffer(values.size() * sizeof(T))};
-  if (!values.empty()) std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
-  return tensor;
+  return copy_of({type, shape, std::as_bytes(std::span(values))});
 }
 
 }  // namespace ridge::tune
