@@ -9,7 +9,7 @@
 namespace ridge::plan {
 namespace {
 
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+int64_t whole_blocks(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 // Walks the nodes in order; per tensor it knows a plain and a blocked form, where there are any.
 class Layout {
@@ -36,7 +36,7 @@ class Layout {
   int64_t blocked_bytes(int tensor) const {
     int64_t count = channels(tensor);
     int64_t bytes = draft_.bytes[static_cast<size_t>(tensor)];
-    return count > 0 ? bytes / count * round_up(count, block_) : bytes;
+    return count > 0 ? bytes / count * whole_blocks(count, block_) : bytes;
   }
   bool is_blocked(int tensor) const { return blocked_.contains(tensor); }
 
@@ -92,8 +92,8 @@ class Layout {
     if (!reordered_.insert(node.inputs[1]).second) return;  // another convolution has the same weights
     int64_t rest = w[2] * w[3] * 4;
     int64_t before = w[0] * w[1] * rest;
-    int64_t inputs = inputs_as_they_are ? w[1] : round_up(w[1], block_);
-    weights_.blocked.push_back({node.inputs[1], before, round_up(w[0], block_) * inputs * rest});
+    int64_t inputs = inputs_as_they_are ? w[1] : whole_blocks(w[1], block_);
+    weights_.blocked.push_back({node.inputs[1], before, whole_blocks(w[0], block_) * inputs * rest});
   }
 
   bool pool(DraftNode& node) {

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "serve/padded.h"
+#include "serve/alignment.h"
 #include "serve/reshape.h"
 
 namespace ridge::serve {
 namespace {
 
 // What tensors without elements point at: engines refuse null.
-alignas(kTensorAlignment) constexpr std::byte kNothing[kTensorAlignment] = {};
+alignas(kAlignment) constexpr std::byte kNothing[kAlignment] = {};
 
 bool usable_in_place(const RequestInput& input) {
   size_t element = std::max<size_t>(1, data_type_size(input.type));

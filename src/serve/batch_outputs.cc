@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "serve/alignment.h"
 #include "serve/classification.h"
-#include "serve/padded.h"
 #include "serve/reshape.h"
 
 namespace ridge::serve {
-
 void BatchOutputs::choose_wanted(std::span<const JobPtr> jobs) {
   bool all = std::any_of(jobs.begin(), jobs.end(), [](const JobPtr& job) { return job->wanted.empty(); });
   std::fill(slot_of_.begin(), slot_of_.end(), all ? 0 : -1);

@@ -21,8 +21,6 @@ VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprin
 
 }  // namespace
 
-Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
-
 LifeCycle::LifeCycle(const ServerOptions& options)
     : options_(options), reaper_([this](const ServedVersion& version) { table_.end_unload(version); }) {}
 

@@ -18,7 +18,8 @@
 
 namespace ridge::serve {
 
-Error shutting_down();  // what is asked of a server that stops is refused with this
+// The answer to whatever comes after the end has begun.
+inline Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
 
 class LifeCycle {
  public:
