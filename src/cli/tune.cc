@@ -51,7 +51,7 @@ Result<model::Graph> read(const TuneRequest& request, int64_t batch) {
   for (auto& [name, shape] : binding.shapes)
     if (!shape.empty()) shape[0] *= batch;
   RIDGE_ASSIGN(model::Graph graph, model::read(request.options.model, binding));
-  RIDGE_TRY(check_symbols(request.options.model, graph));
+  RIDGE_TRY(check_open_dimensions(request.options.model, graph));
   return graph;
 }
 
