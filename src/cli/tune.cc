@@ -44,10 +44,11 @@ Result<hw::Machine> probe(const TuneRequest& request, Progress& progress) {
   return hw::know(how);
 }
 
-// The graph at `batch`, everything bound.
+// The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is what is tuned.
 Result<model::Graph> read(const TuneRequest& request, int64_t batch) {
   model::Binding binding = request.binding;
   if (!gives_rows(binding)) binding.batch = batch;
+  binding.insist_on_batch = batch > 1;
   for (auto& [name, shape] : binding.shapes)
     if (!shape.empty()) shape[0] *= batch;
   RIDGE_ASSIGN(model::Graph graph, model::read(request.options.model, binding));
@@ -168,7 +169,7 @@ struct Subject {
 tune::SpaceOptions limits_of(const Subject& subject) {
   const TuneOptions& options = subject.request.options;
   return {subject.request.goal, subject.untuned.batching.possible ? options.max_batch : 1, options.threads,
-          options.search == "full" ? 0 : 1e3 * options.seconds / 20};
+          options.search == "full" ? 0 : 1e3 * options.seconds / 20, subject.plan.batch};
 }
 
 // The guard judged rows that ran alone. Where ranges are found at run time, those of one batch share them.

@@ -108,9 +108,9 @@ InferenceMemory simulate(const EngineGraph& engine, const MemoryOptions& options
 
 }  // namespace
 
-LayoutTraits traits_of(const std::vector<std::string>& isa) {
+EngineTraits traits_of(const std::vector<std::string>& isa) {
   auto has = [&](const char* name) { return std::find(isa.begin(), isa.end(), name) != isa.end(); };
-  return {has("avx512f") ? 16 : has("avx") || has("avx2") ? 8 : 0};
+  return {.block = has("avx512f") ? 16 : has("avx") || has("avx2") ? 8 : 0};
 }
 
 InferenceMemory inference_memory(const model::Graph& graph, const MemoryOptions& options) {
