@@ -1,8 +1,8 @@
-# ridge_folder(NAME LINK target... [EXCEPT subfolder...])
+# ridge_folder(NAME LINK target... [EXCEPT subfolder...] [APART])
 #   src/NAME/**.cc               -> static library ridge_NAME (src/cli/main.cc stays out: it is the program)
 #   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
 #   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
-# Subfolders after EXCEPT are something else's sources.
+# Subfolders after EXCEPT are something else's sources. APART compiles every source by itself.
 # Does nothing for a folder without sources. The libraries made so far are in RIDGE_FOLDERS.
 include(GoogleTest)
 
@@ -14,8 +14,19 @@ else()
   set(RIDGE_FUZZ OFF)
 endif()
 
+# Sources of a target are compiled RIDGE_UNITY at a time: most of a file's time goes into the headers that its neighbours read too.
+# Names in anonymous namespaces are therefore unique in their folder, and a macro ends with its file. A source that cannot keep
+# company says so below. 0 compiles each by itself. The fuzz preset always does: its targets take single objects from archives.
+set(RIDGE_UNITY 6 CACHE STRING "How many sources of a folder are compiled together; 0: none")
+function(ridge_several_at_a_time target)
+  if(RIDGE_UNITY GREATER 1 AND NOT RIDGE_FUZZ)
+    set_target_properties(
+      ${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE "${RIDGE_UNITY}" UNITY_BUILD_RELOCATABLE ON)
+  endif()
+endfunction()
+
 function(ridge_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;EXCEPT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "" "LINK;EXCEPT")
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
@@ -46,6 +57,9 @@ function(ridge_folder name)
 
   if(sources)
     add_library(ridge_${name} STATIC ${sources})
+    if(NOT arg_APART)
+      ridge_several_at_a_time(ridge_${name})
+    endif()
     target_link_libraries(ridge_${name} PRIVATE ${libraries})
   elseif(headers)
     add_library(ridge_${name} INTERFACE)
@@ -69,6 +83,9 @@ function(ridge_folder name)
 
   if(tests AND NOT RIDGE_FUZZ)
     add_executable(${name}_test ${tests})
+    if(NOT arg_APART)
+      ridge_several_at_a_time(${name}_test)
+    endif()
     target_link_libraries(${name}_test PRIVATE ridge_${name} ${libraries} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE RIDGE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # What a test checks is in the library; of its own code only the time to compile it counts (-40 %).
@@ -114,4 +131,5 @@ function(ridge_embed target header function)
     DEPENDS ${files} "${script}" "${PROJECT_SOURCE_DIR}/CMakeLists.txt"
     VERBATIM)
   target_sources(${target} PRIVATE "${output}")
+  set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -13,26 +13,26 @@ namespace ridge {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kAlignment = 64;  // of the data in a file that is written; NumPy's own since 1.14
+constexpr size_t kDataAlignment = 64;  // of the data in a file that is written; NumPy's own since 1.14
 constexpr size_t kMostDimensions = 64;
 
-struct TypeRow {
+struct NumpyType {
   std::string_view descr;  // without the byte order
   DataType type;
 };
-constexpr std::array<TypeRow, 13> kTypes = {{{"b1", DataType::kBool},
-                                             {"u1", DataType::kUint8},
-                                             {"u2", DataType::kUint16},
-                                             {"u4", DataType::kUint32},
-                                             {"u8", DataType::kUint64},
-                                             {"i1", DataType::kInt8},
-                                             {"i2", DataType::kInt16},
-                                             {"i4", DataType::kInt32},
-                                             {"i8", DataType::kInt64},
-                                             {"f2", DataType::kFp16},
-                                             {"f4", DataType::kFp32},
-                                             {"f8", DataType::kFp64},
-                                             {"V2", DataType::kBf16}}};
+constexpr std::array<NumpyType, 13> kNumpyTypes = {{{"b1", DataType::kBool},
+                                                    {"u1", DataType::kUint8},
+                                                    {"u2", DataType::kUint16},
+                                                    {"u4", DataType::kUint32},
+                                                    {"u8", DataType::kUint64},
+                                                    {"i1", DataType::kInt8},
+                                                    {"i2", DataType::kInt16},
+                                                    {"i4", DataType::kInt32},
+                                                    {"i8", DataType::kInt64},
+                                                    {"f2", DataType::kFp16},
+                                                    {"f4", DataType::kFp32},
+                                                    {"f8", DataType::kFp64},
+                                                    {"V2", DataType::kBf16}}};
 
 struct Header {
   std::string descr;
@@ -143,7 +143,7 @@ Result<Layout> layout_of(const std::string& descr, std::string_view what) {
   Layout layout;
   layout.big_endian = descr[0] == '>';
   const std::string_view kind = std::string_view(descr).substr(1);
-  for (const TypeRow& row : kTypes)
+  for (const NumpyType& row : kNumpyTypes)
     if (row.descr == kind) layout.type = row.type;
   if (layout.type != DataType::kInvalid) {
     layout.item = data_type_size(layout.type);
@@ -274,7 +274,7 @@ std::string header_text(const std::string& descr, const Shape& shape) {
   if (shape.size() > 1) dimensions.resize(dimensions.size() - 2);
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, dimensions);
   const size_t unpadded = 10 + text.size() + 1;
-  text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  text.append((kDataAlignment - unpadded % kDataAlignment) % kDataAlignment, ' ');
   text += '\n';
   std::string head(kMagic);
   head += '\x01';
@@ -337,8 +337,9 @@ Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what)
 
 Result<std::string> write_npy(const TensorView& tensor) {
   if (tensor.type == DataType::kBytes) return write_strings(tensor);
-  const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& r) { return r.type == tensor.type; });
-  if (row == kTypes.end() || byte_size(tensor.type, tensor.shape) != tensor.data.size())
+  const auto row =
+      std::find_if(kNumpyTypes.begin(), kNumpyTypes.end(), [&](const NumpyType& r) { return r.type == tensor.type; });
+  if (row == kNumpyTypes.end() || byte_size(tensor.type, tensor.shape) != tensor.data.size())
     return Error{Code::kInvalid, fmt::format("write an array: {} {} is not {} bytes", data_type_name(tensor.type),
                                              shape_text(tensor.shape), tensor.data.size())};
   const bool ordered = data_type_size(tensor.type) > 1 && row->descr[0] != 'V';

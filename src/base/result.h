@@ -32,6 +32,8 @@ struct Error {
   std::string message;
 };
 
+inline Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
 // "message" prefixed by what was being done: wrap(error, "read model a.onnx") → "read model a.onnx: …".
 Error wrap(Error error, const std::string& doing);
 

@@ -21,7 +21,7 @@
 namespace ridge::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string model;
   std::optional<int64_t> batch;
   std::vector<std::string> shapes;
@@ -42,7 +42,7 @@ struct Options {
   bool json = false;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("MODEL", options.model)->required();
   app.add_option("--batch,-b", options.batch)->check(CLI::PositiveNumber);
   app.add_option("--shape", options.shapes);
@@ -70,7 +70,7 @@ struct Request {
   std::map<std::string, std::string> engine_options;
 };
 
-Result<Request> request_of(const Options& options) {
+Result<Request> request_of(const BenchOptions& options) {
   Request request;
   request.binding.batch = options.batch.value_or(1);
   request.binding.insist_on_batch = options.batch.has_value();
@@ -81,7 +81,7 @@ Result<Request> request_of(const Options& options) {
 }
 
 // What is still missing to measure the model: nothing if ok. Wrong usage too, but only the file can tell.
-Status check_bound(const Options& options, const model::Graph& graph) {
+Status check_bound(const BenchOptions& options, const model::Graph& graph) {
   RIDGE_TRY(check_symbols(options.model, graph));
   for (const model::GraphInput& input : graph.input_specs) {
     const Shape& shape = input.spec.shape;
@@ -101,7 +101,7 @@ Status check_bound(const Options& options, const model::Graph& graph) {
   return {};
 }
 
-measure::BenchOptions bench_options(const Options& options, Progress& progress) {
+measure::BenchOptions bench_options(const BenchOptions& options, Progress& progress) {
   measure::BenchOptions bench;
   bench.concurrency = options.concurrency;
   bench.rate_per_s = options.rate;
@@ -116,9 +116,11 @@ measure::BenchOptions bench_options(const Options& options, Progress& progress) 
 }
 
 // The fake engine's scripts have no graph, so there is neither cost nor limit.
-bool is_script(const Options& options) { return options.engine == "fake" && options.model.ends_with(".fake.json"); }
+bool is_script(const BenchOptions& options) {
+  return options.engine == "fake" && options.model.ends_with(".fake.json");
+}
 
-Result<measure::Measurement> measure_script(const Options& options, const Request& request) {
+Result<measure::Measurement> measure_script(const BenchOptions& options, const Request& request) {
   plan::Plan plan;
   plan.model = options.model;
   plan.engine = options.engine;
@@ -131,7 +133,8 @@ Result<measure::Measurement> measure_script(const Options& options, const Reques
 }
 
 // count → probe → plan → measure
-Result<measure::Measurement> measure_model(const Options& options, const Request& request, const model::Graph& graph) {
+Result<measure::Measurement> measure_model(const BenchOptions& options, const Request& request,
+                                           const model::Graph& graph) {
   Progress progress("bench");
   hw::LimitOptions how;
   how.fresh = options.fresh;
@@ -231,7 +234,7 @@ int usage(const Error& error) {
 
 int bench(std::span<const std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "device") return bench_device(arguments.subspan(1));
-  Options options;
+  BenchOptions options;
   CLI::App app;
   declare(app, options);
   if (Parsed parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;

@@ -15,14 +15,14 @@
 namespace ridge::cli {
 namespace {
 
-constexpr const char* kVerb = "bench device";
+constexpr const char* kDeviceVerb = "bench device";
 
-struct Options {
+struct DeviceOptions {
   bool json = false;
   hw::LimitOptions limits;
 };
 
-void bind(CLI::App& app, Options& options) {
+void bind(CLI::App& app, DeviceOptions& options) {
   app.add_flag("--fresh", options.limits.fresh);
   app.add_option("--cache", options.limits.cache_file);
   app.add_flag("--json", options.json);
@@ -129,15 +129,15 @@ bool asks_for_help(std::span<const std::string> arguments) {
 
 int bench_device(std::span<const std::string> arguments) {
   if (asks_for_help(arguments)) return print(cli_help("bench-device")), kDone;
-  Options options;
+  DeviceOptions options;
   CLI::App app;
   bind(app, options);
-  if (Parsed parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (Parsed parsed = parse(app, kDeviceVerb, arguments); !parsed.go_on) return parsed.exit;
   Progress progress("measure this machine");
   options.limits.progress = [&](const std::string& step, double share) { progress.update(step, share); };
   Result<hw::Machine> machine = hw::know(options.limits);
   progress.finish();
-  if (!machine) return fail(kVerb, machine.error());
+  if (!machine) return fail(kDeviceVerb, machine.error());
   if (options.json)
     print_json(report_json(*machine));
   else

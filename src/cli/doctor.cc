@@ -19,9 +19,9 @@
 namespace ridge::cli {
 namespace {
 
-constexpr const char* kVerb = "doctor";
+constexpr const char* kDoctorVerb = "doctor";
 
-struct Options {
+struct DoctorOptions {
   std::vector<std::string> areas;
   std::string path;
   std::string size = "256MiB";
@@ -38,7 +38,7 @@ struct Options {
   bool json = false;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, DoctorOptions& options) {
   app.add_option("--area,-a", options.areas)->delimiter(',');
   app.add_option("--path", options.path);
   app.add_option("--size", options.size);
@@ -59,7 +59,7 @@ void declare(CLI::App& app, Options& options) {
 }
 
 // What is wrong with the options as they stand together.
-Result<int64_t> check(const Options& options) {
+Result<int64_t> check(const DoctorOptions& options) {
   RIDGE_TRY(hw::doctor::check_areas(options.areas));
   if (!options.root.empty() && (!options.path.empty() || !options.peer.empty() || !options.record.empty()))
     return Error{Code::kInvalid, "--root judges a recorded machine: nothing can be measured or recorded on it"};
@@ -73,14 +73,14 @@ Result<int64_t> check(const Options& options) {
 }
 
 // A test that was asked for is in its area, whatever other areas were named.
-void add_tested_areas(Options& options) {
+void add_tested_areas(DoctorOptions& options) {
   if (options.areas.empty()) return;
   if (!options.path.empty()) options.areas.emplace_back("storage");
   if (!options.peer.empty()) options.areas.emplace_back("network");
   if (!options.providers.empty()) options.areas.emplace_back("engines");
 }
 
-bool wants(const Options& options, std::string_view area) {
+bool wants(const DoctorOptions& options, std::string_view area) {
   return options.areas.empty() || std::find(options.areas.begin(), options.areas.end(), area) != options.areas.end();
 }
 
@@ -93,7 +93,7 @@ std::vector<std::string> package_folders(const std::vector<hw::doctor::EngineFac
   return folders;
 }
 
-hw::doctor::Facts gather(const Options& options, int64_t file_bytes) {
+hw::doctor::Facts gather(const DoctorOptions& options, int64_t file_bytes) {
   Progress progress("look at this machine");
   hw::doctor::GatherOptions how;
   how.areas = options.areas;
@@ -168,18 +168,18 @@ int listen(int port) {
                           ready, ready));
       },
       interrupted);
-  return served ? kDone : fail(kVerb, served.error());
+  return served ? kDone : fail(kDoctorVerb, served.error());
 }
 
 // gather or recall → judge → record → render
-int examine(const Options& options, int64_t file_bytes) {
+int examine(const DoctorOptions& options, int64_t file_bytes) {
   Result<hw::doctor::Facts> facts =
       options.root.empty() ? Result<hw::doctor::Facts>(gather(options, file_bytes)) : hw::doctor::recall(options.root);
-  if (!facts) return fail(kVerb, facts.error());
+  if (!facts) return fail(kDoctorVerb, facts.error());
   hw::doctor::Diagnosis diagnosis = hw::doctor::judge(*facts, options.areas);
   if (!options.record.empty()) {
     Status written = write_file_atomically(options.record, hw::doctor::format_tree(facts->tree));
-    if (!written) return fail(kVerb, written.error());
+    if (!written) return fail(kDoctorVerb, written.error());
     say("recorded in " + options.record + "; look through it before you send it");
   }
   if (options.json)
@@ -192,13 +192,13 @@ int examine(const Options& options, int64_t file_bytes) {
 }  // namespace
 
 int doctor(std::span<const std::string> arguments) {
-  Options options;
+  DoctorOptions options;
   CLI::App app;
   declare(app, options);
-  if (Parsed parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (Parsed parsed = parse(app, kDoctorVerb, arguments); !parsed.go_on) return parsed.exit;
   Result<int64_t> file_bytes = check(options);
   if (!file_bytes) {
-    fail(kVerb, file_bytes.error());
+    fail(kDoctorVerb, file_bytes.error());
     return kUsage;
   }
   if (options.listen >= 0) return listen(options.listen);

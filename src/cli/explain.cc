@@ -22,17 +22,17 @@ namespace {
 using explain::Answer;
 using explain::Language;
 
-constexpr const char* kVerb = "explain";
+constexpr const char* kExplainVerb = "explain";
 constexpr size_t kWidth = 100;  // [columns]
 
-struct Options {
+struct ExplainOptions {
   std::vector<std::string> query;
   std::string language;
   std::optional<std::string> list;
   bool json = false;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, ExplainOptions& options) {
   app.add_option("TERM-OR-ERROR", options.query);
   app.add_option("--lang", options.language)->check(CLI::IsMember({"en", "zh"}));
   app.add_option("--list", options.list)->expected(0, 1);
@@ -65,7 +65,7 @@ std::vector<std::string> arranged(std::span<const std::string> arguments) {
 }
 
 // --lang, or what the system is set to: the first of LC_ALL, LC_MESSAGES and LANG that is not empty decides (POSIX).
-Language language_of(const Options& options) {
+Language language_of(const ExplainOptions& options) {
   std::string name = options.language;
   for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
     if (!name.empty()) break;
@@ -85,7 +85,7 @@ std::string read_input() {
   return text;
 }
 
-std::string query_of(const Options& options) {
+std::string query_of(const ExplainOptions& options) {
   if (options.query.size() == 1 && options.query.front() == "-") return read_input();
   return fmt::format("{}", fmt::join(options.query, " "));
 }
@@ -117,25 +117,25 @@ void show_answer(const Answer& answer, const std::string& query, Language langua
   constexpr size_t kIndent = 13;
   const Labels& names = labels(language);
   print(answer.title);
-  auto show = [&](std::string_view label, const std::string& text) {
+  auto show_answers = [&](std::string_view label, const std::string& text) {
     if (!text.empty()) print(paragraph("  " + std::string(label), text, kIndent, kWidth));
   };
   if (!answer.matched.empty() && answer.matched != query && answer.matched.size() < 200)
-    show(language == Language::kChinese ? "依据" : "read", "\"" + answer.matched + "\"");
-  show(names.where, answer.where);
-  show(names.what, answer.what);
-  show(names.why, answer.why);
-  show(names.first, answer.first);
-  show(names.deeper, answer.deeper);
-  show(names.hurts, answer.hurts);
-  show(names.wrong, answer.wrong);
-  show(names.ridge, answer.ridge);
-  show(names.see, fmt::format("{}", fmt::join(answer.see, ", ")));
-  show(names.source, answer.source);
+    show_answers(language == Language::kChinese ? "依据" : "read", "\"" + answer.matched + "\"");
+  show_answers(names.where, answer.where);
+  show_answers(names.what, answer.what);
+  show_answers(names.why, answer.why);
+  show_answers(names.first, answer.first);
+  show_answers(names.deeper, answer.deeper);
+  show_answers(names.hurts, answer.hurts);
+  show_answers(names.wrong, answer.wrong);
+  show_answers(names.ridge, answer.ridge);
+  show_answers(names.see, fmt::format("{}", fmt::join(answer.see, ", ")));
+  show_answers(names.source, answer.source);
 }
 
-void show(const std::vector<Answer>& answers, const explain::Found& found, const std::string& query,
-          Language language) {
+void show_answers(const std::vector<Answer>& answers, const explain::Found& found, const std::string& query,
+                  Language language) {
   const bool chinese = language == Language::kChinese;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (i > 0) print("");
@@ -165,7 +165,7 @@ int not_found(const std::string& query, const explain::Found& found, Language la
   return kNo;
 }
 
-int show_list(const explain::Book& book, const Options& options, Language language) {
+int show_list(const explain::Book& book, const ExplainOptions& options, Language language) {
   const std::vector<std::string> subjects = explain::list_subjects();
   const std::string& subject = *options.list;
   if (!subject.empty() && std::find(subjects.begin(), subjects.end(), subject) == subjects.end()) {
@@ -188,14 +188,14 @@ int show_list(const explain::Book& book, const Options& options, Language langua
 }  // namespace
 
 int explain(std::span<const std::string> arguments) {
-  Options options;
+  ExplainOptions options;
   CLI::App app;
   declare(app, options);
   const std::vector<std::string> in_order = arranged(arguments);
-  if (Parsed parsed = parse(app, kVerb, in_order); !parsed.go_on) return parsed.exit;
+  if (Parsed parsed = parse(app, kExplainVerb, in_order); !parsed.go_on) return parsed.exit;
   const Language language = language_of(options);
   Result<explain::Book> book = explain::open_book(all_flags());
-  if (!book) return fail(kVerb, book.error());
+  if (!book) return fail(kExplainVerb, book.error());
   if (options.list) return show_list(*book, options, language);
   const std::string query = query_of(options);
   if (query.find_first_not_of(" \t\r\n") == std::string::npos) {
@@ -209,7 +209,7 @@ int explain(std::span<const std::string> arguments) {
     return answers.empty() ? kNo : kDone;
   }
   if (answers.empty()) return not_found(query, found, language);
-  show(answers, found, query, language);
+  show_answers(answers, found, query, language);
   return kDone;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-struct Options {
+struct GpusOptions {
   std::vector<std::string> name;
   std::vector<std::string> compare;
   hw::DeviceFilter filter;
@@ -30,7 +30,7 @@ struct Options {
   size_t top = 10;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, GpusOptions& options) {
   app.add_option("NAME", options.name);
   app.add_option("--compare", options.compare)->expected(1, 8);
   app.add_option("--vendor", options.filter.vendor);
@@ -56,13 +56,13 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--csv", options.csv);
 }
 
-int questions_of(const Options& options) {
+int questions_of(const GpusOptions& options) {
   return (options.name.empty() ? 0 : 1) + (options.compare.empty() ? 0 : 1) + (options.families ? 1 : 0) +
          (options.capabilities ? 1 : 0) + (options.recommend.empty() ? 0 : 1);
 }
 
 // The parts that only their meaning can judge; an error here is wrong usage.
-Result<model::Binding> complete(Options& options) {
+Result<model::Binding> complete(GpusOptions& options) {
   if (options.memory_gib) options.filter.memory_bytes = *options.memory_gib * kGib;
   if (options.json && options.csv) return Error{Code::kInvalid, "--json and --csv exclude each other"};
   if (options.families && options.csv) return Error{Code::kInvalid, "--families has no --csv form; --json has one"};
@@ -88,7 +88,7 @@ Result<Catalogue> read_tables() {
   return catalogue;
 }
 
-std::vector<hw::CatalogueDevice> accepted(const Catalogue& catalogue, const Options& options) {
+std::vector<hw::CatalogueDevice> accepted(const Catalogue& catalogue, const GpusOptions& options) {
   std::vector<hw::CatalogueDevice> devices;
   for (const hw::CatalogueDevice& device : catalogue.devices)
     if (hw::accepts(options.filter, device)) devices.push_back(device);
@@ -100,7 +100,7 @@ int wrong_usage(const Error& error) {
   return kUsage;
 }
 
-int show_list(const Catalogue& catalogue, const Options& options, std::span<const hw::CatalogueDevice> devices) {
+int show_devices(const Catalogue& catalogue, const GpusOptions& options, std::span<const hw::CatalogueDevice> devices) {
   if (options.json) {
     Json list = Json::array();
     for (const hw::CatalogueDevice& device : devices) list.push_back(hw::to_json(device));
@@ -115,7 +115,7 @@ int show_list(const Catalogue& catalogue, const Options& options, std::span<cons
   return devices.empty() ? kNo : kDone;
 }
 
-int show_capabilities(const Catalogue& catalogue, const Options& options) {
+int show_capabilities(const Catalogue& catalogue, const GpusOptions& options) {
   std::vector<hw::Capability> shown = catalogue.capabilities;
   if (!options.filter.compute_capability.empty()) {
     auto one = hw::find_capability(catalogue.capabilities, options.filter.compute_capability);
@@ -132,28 +132,28 @@ int show_capabilities(const Catalogue& catalogue, const Options& options) {
   return kDone;
 }
 
-int show_comparison(const Catalogue& catalogue, const Options& options) {
+int show_comparison(const Catalogue& catalogue, const GpusOptions& options) {
   std::vector<hw::CatalogueDevice> devices;
   for (const std::string& name : options.compare) {
     auto device = hw::find_device(catalogue.devices, name);
     if (!device) return wrong_usage(device.error());
     devices.push_back(*device);
   }
-  if (options.json || options.csv) return show_list(catalogue, options, devices);
+  if (options.json || options.csv) return show_devices(catalogue, options, devices);
   print(compare_text(catalogue, devices));
   return kDone;
 }
 
-int show_named(const Catalogue& catalogue, const Options& options) {
+int show_named(const Catalogue& catalogue, const GpusOptions& options) {
   std::vector<hw::CatalogueDevice> devices;
   std::string name = fmt::format("{}", fmt::join(options.name, " "));
   for (const hw::CatalogueDevice* device : hw::match_devices(catalogue.devices, name))
     if (hw::accepts(options.filter, *device)) devices.push_back(*device);
   if (devices.empty()) {
     auto none = hw::find_device(catalogue.devices, name);
-    return none ? show_list(catalogue, options, {}) : wrong_usage(none.error());
+    return none ? show_devices(catalogue, options, {}) : wrong_usage(none.error());
   }
-  if (devices.size() > 1 || options.csv) return show_list(catalogue, options, devices);
+  if (devices.size() > 1 || options.csv) return show_devices(catalogue, options, devices);
   if (options.json)
     print_json(sheet_json(catalogue, devices.front()));
   else
@@ -162,7 +162,7 @@ int show_named(const Catalogue& catalogue, const Options& options) {
 }
 
 // read → estimate → rank
-int show_recommendation(const Catalogue& catalogue, const Options& options, const model::Binding& binding) {
+int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, const model::Binding& binding) {
   auto graph = model::read(options.recommend, binding);
   if (!graph) return fail("gpus", graph.error());
   if (Status open = check_symbols(options.recommend, *graph); !open) return wrong_usage(open.error());
@@ -185,7 +185,7 @@ int show_recommendation(const Catalogue& catalogue, const Options& options, cons
 }  // namespace
 
 int gpus(std::span<const std::string> arguments) {
-  Options options;
+  GpusOptions options;
   CLI::App app;
   declare(app, options);
   if (Parsed parsed = parse(app, "gpus", arguments); !parsed.go_on) return parsed.exit;
@@ -198,7 +198,7 @@ int gpus(std::span<const std::string> arguments) {
   if (!options.compare.empty()) return show_comparison(*catalogue, options);
   if (!options.name.empty()) return show_named(*catalogue, options);
   std::vector<hw::CatalogueDevice> devices = accepted(*catalogue, options);
-  if (!options.families) return show_list(*catalogue, options, devices);
+  if (!options.families) return show_devices(*catalogue, options, devices);
   if (options.json)
     print_json(families_json(devices));
   else

@@ -40,7 +40,7 @@ std::string price_text(const Catalogue& catalogue, const hw::CatalogueDevice& de
   return price ? fmt::format("{:.2f}", price->usd_per_gpu_hour) : std::string(kAbsent);
 }
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
 template <typename T>
 std::string raw(const std::optional<T>& value) {
@@ -113,7 +113,7 @@ std::string list_text(const Catalogue& catalogue, std::span<const hw::CatalogueD
   Rows rows;
   for (const hw::CatalogueDevice& device : devices)
     rows.push_back({device.name, scaled(device.year, 1, "{:.0f}"), or_absent(device.compute_capability),
-                    scaled(device.memory_bytes, kGib, "{:g}"), scaled(device.bytes_per_s, 1e9, "{:.0f}"),
+                    scaled(device.memory_bytes, kGibibyte, "{:g}"), scaled(device.bytes_per_s, 1e9, "{:.0f}"),
                     tera(device, Arithmetic::kFp32), tera(device, Arithmetic::kFp16Fp32),
                     tera(device, Arithmetic::kInt8), scaled(device.power_w, 1, "{:.0f}"),
                     price_text(catalogue, device)});
@@ -200,7 +200,7 @@ std::string families_text(std::span<const hw::CatalogueDevice> devices) {
   for (const Family& family : families_of(devices))
     rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
                     span_text(family.first_year, family.last_year), std::to_string(family.devices),
-                    span_text(family.least_memory / kGib, family.most_memory / kGib)});
+                    span_text(family.least_memory / kGibibyte, family.most_memory / kGibibyte)});
   return table({"family", "maker", "architectures", "years", "devices", "GiB"}, rows, "llllrr");
 }
 

@@ -12,7 +12,7 @@ namespace ridge::cli {
 namespace {
 
 using hw::Arithmetic;
-using Rows = std::vector<std::vector<std::string>>;
+using TableRows = std::vector<std::vector<std::string>>;
 
 std::string signed_percent(const std::optional<double>& percent) {
   if (!percent) return "-";
@@ -27,7 +27,7 @@ std::string rate_or_absent(const std::optional<double>& flops_per_s) {
   return flops_per_s ? exact_rate(*flops_per_s) : "-";
 }
 
-void add(Rows& rows, std::string title, std::string value, std::string remark = "") {
+void add(TableRows& rows, std::string title, std::string value, std::string remark = "") {
   if (!value.empty()) rows.push_back({std::move(title), std::move(value), std::move(remark)});
 }
 
@@ -66,7 +66,7 @@ std::string links_of(const hw::CatalogueDevice& device) {
 }
 
 std::string facts_table(const Catalogue& catalogue, const hw::CatalogueDevice& device) {
-  Rows rows;
+  TableRows rows;
   add(rows, "compute capability", device.compute_capability, toolkits(catalogue, device));
   add(rows, "released", device.year ? std::to_string(*device.year) : "");
   add(rows, "units", units_of(device));
@@ -94,7 +94,7 @@ std::optional<double> farthest(const hw::PeakRow& row) {
 }
 
 std::string peaks_table(const hw::CatalogueDevice& device, const std::vector<hw::PeakRow>& peaks) {
-  Rows rows;
+  TableRows rows;
   for (const hw::PeakRow& row : peaks) {
     auto ridge = hw::ridge_point(device, row.arithmetic);
     rows.push_back({std::string(hw::arithmetic_name(row.arithmetic)),
@@ -132,7 +132,7 @@ std::string corrections_text(const std::vector<hw::Correction>& corrections) {
 }
 
 std::string prices_table(const std::vector<hw::CloudPrice>& prices) {
-  Rows rows;
+  TableRows rows;
   for (const hw::CloudPrice& price : prices)
     rows.push_back({fmt::format("{:.2f}", price.usd_per_gpu_hour), price.provider, price.instance,
                     fmt::format("{} × {}", price.gpus, price.gpu), price.region, price.date});
@@ -208,7 +208,7 @@ Json sheet_json(const Catalogue& catalogue, const hw::CatalogueDevice& device) {
 }
 
 std::string recommendation_text(const plan::Recommendation& recommendation, size_t most) {
-  Rows rows;
+  TableRows rows;
   size_t shown = most == 0 ? recommendation.ranked.size() : std::min(most, recommendation.ranked.size());
   for (size_t i = 0; i < shown; ++i) {
     const plan::Candidate& each = recommendation.ranked[i];

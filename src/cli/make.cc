@@ -10,9 +10,9 @@
 namespace ridge::cli {
 namespace {
 
-constexpr const char* kVerb = "make";
+constexpr const char* kMakeVerb = "make";
 
-struct Options {
+struct MakeOptions {
   std::string name;
   std::string file;
   std::string batch = "dynamic";
@@ -22,7 +22,7 @@ struct Options {
   model::ZooOptions zoo;
 };
 
-void bind(CLI::App& app, Options& options) {
+void bind(CLI::App& app, MakeOptions& options) {
   app.add_option("NAME", options.name)->required();
   app.add_option("-o,--output", options.file);
   app.add_option("--seed", options.zoo.seed);
@@ -36,7 +36,7 @@ void bind(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json);
 }
 
-Status complete(Options& options) {
+Status complete(MakeOptions& options) {
   if (options.file.empty() && !options.describe)
     return Error{Code::kInvalid, "where to? Name a file with -o FILE (or --describe to write nothing)"};
   if (options.batch != "dynamic") {
@@ -71,7 +71,7 @@ Json ports_json(const std::vector<model::ZooPort>& ports) {
   return list;
 }
 
-void show(const Options& options, const model::ZooDescription& made) {
+void show_made(const MakeOptions& options, const model::ZooDescription& made) {
   if (options.json) {
     Json json = {{"model", made.name},
                  {"file", options.describe ? Json() : Json(options.file)},
@@ -101,20 +101,20 @@ void show(const Options& options, const model::ZooDescription& made) {
 }  // namespace
 
 int make(std::span<const std::string> arguments) {
-  Options options;
+  MakeOptions options;
   CLI::App app;
   bind(app, options);
-  if (Parsed parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (Parsed parsed = parse(app, kMakeVerb, arguments); !parsed.go_on) return parsed.exit;
   Status complete_options = complete(options);
-  if (!complete_options) return fail(kVerb, complete_options.error()), kUsage;
+  if (!complete_options) return fail(kMakeVerb, complete_options.error()), kUsage;
   // A wrong name or option is found before anything is written.
   Result<model::ZooDescription> described = model::describe(options.name, options.zoo);
-  if (!described) return fail(kVerb, described.error()), kUsage;
+  if (!described) return fail(kMakeVerb, described.error()), kUsage;
   if (!options.describe) {
     Result<model::ZooDescription> made = model::make(options.name, options.zoo, options.file);
-    if (!made) return fail(kVerb, made.error());
+    if (!made) return fail(kMakeVerb, made.error());
   }
-  show(options, *described);
+  show_made(options, *described);
   return kDone;
 }
 

@@ -19,7 +19,7 @@ namespace ridge::cli {
 namespace {
 
 // Wrong usage, or a question back: what is missing can be given as an option.
-int ask(const Error& error) {
+int ask_back(const Error& error) {
   fail("plan", error);
   return kUsage;
 }
@@ -69,7 +69,7 @@ Status write_page(const Study& study, const std::vector<Section>& sections) {
   return ok_status();
 }
 
-int show(const Study& study, const std::vector<Section>& sections) {
+int show_study(const Study& study, const std::vector<Section>& sections) {
   const PlanOptions& options = study.request.options;
   if (options.json) {
     print_json(json_of(study, sections));
@@ -89,13 +89,13 @@ int show(const Study& study, const std::vector<Section>& sections) {
 int plan_model(const PlanRequest& request) {
   Result<model::Graph> graph = model::read(request.options.model, request.binding);
   if (!graph) return fail("plan", graph.error());
-  if (Status known = check_symbols(request.options.model, *graph); !known) return ask(known.error());
+  if (Status known = check_symbols(request.options.model, *graph); !known) return ask_back(known.error());
   Result<Study> study = study_of(request, std::move(*graph));
   if (!study) return fail("plan", study.error());
   Result<std::vector<Section>> sections = sections_of(*study);
   if (!sections) return fail("plan", sections.error());
   if (Status written = write_page(*study, *sections); !written) return fail("plan", written.error());
-  return show(*study, *sections);
+  return show_study(*study, *sections);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ int plan(std::span<const std::string> arguments) {
   declare(app, options);
   if (Parsed parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
   Result<PlanRequest> request = request_of(options);
-  if (!request) return ask(request.error());
+  if (!request) return ask_back(request.error());
   if (options.calibrate && options.model.empty()) {
     Status calibrated = calibrate_this_machine(*request);
     return calibrated ? kDone : fail("plan", calibrated.error());

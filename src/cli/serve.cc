@@ -28,11 +28,11 @@ namespace {
 
 namespace http = front::http;
 
-constexpr const char* kVerb = "serve";
+constexpr const char* kServeVerb = "serve";
 constexpr std::chrono::hours kLongest{24 * 365};  // that anything is waited for
 
 // Names and defaults as Triton's; where they differ, docs/cli/serve.md says so.
-struct Options {
+struct ServeOptions {
   std::string directory;
   std::vector<std::string> repositories, repositories_kserve, load_models;
   std::string control_mode = "none";
@@ -56,7 +56,7 @@ struct Options {
 };
 
 // Flags that take =true or =false (or 1, 0); alone they mean true.
-std::vector<std::pair<std::string, bool*>> switches(Options& options) {
+std::vector<std::pair<std::string, bool*>> switches(ServeOptions& options) {
   return {{"--strict-readiness", &options.strict_readiness},
           {"--exit-on-error", &options.exit_on_error},
           {"--strict-model-config", &options.strict_model_config},
@@ -69,7 +69,7 @@ std::vector<std::pair<std::string, bool*>> switches(Options& options) {
           {"--log-error", &options.log_error}};
 }
 
-void bind(CLI::App& app, Options& options) {
+void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("DIR", options.directory);
   app.add_option("--model-repository", options.repositories);
   app.add_option("--model-store", options.repositories_kserve);
@@ -95,7 +95,7 @@ void bind(CLI::App& app, Options& options) {
 
 // "--allow-http true" is as good as "--allow-http=true".
 std::vector<std::string> with_joined_switches(std::span<const std::string> arguments) {
-  Options unused;
+  ServeOptions unused;
   auto names = switches(unused);
   constexpr std::array<std::string_view, 4> kValues = {"true", "false", "1", "0"};
   std::vector<std::string> result;
@@ -110,7 +110,7 @@ std::vector<std::string> with_joined_switches(std::span<const std::string> argum
   return result;
 }
 
-Result<serve::ServerOptions> server_options(const Options& options) {
+Result<serve::ServerOptions> server_options(const ServeOptions& options) {
   serve::ServerOptions server;
   if (!options.directory.empty()) server.repositories.push_back(options.directory);
   for (const auto* more : {&options.repositories, &options.repositories_kserve})
@@ -137,7 +137,7 @@ Result<std::unique_ptr<serve::Recorder>> start_recorder(const std::string& optio
   return serve::Recorder::start(std::move(record));
 }
 
-void set_log_level(const Options& options) {
+void set_log_level(const ServeOptions& options) {
   if (options.log_verbose > 0)
     log::set_level(log::Level::kDebug);
   else if (!options.log_error)
@@ -164,11 +164,12 @@ int usable_cores() {
 }
 
 // One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
-int http_threads(const Options& options, int cores) {
+int http_threads(const ServeOptions& options, int cores) {
   return options.http_threads > 0 ? options.http_threads : std::clamp(cores / 4, 1, 8);
 }
 
-Result<Front> open_ports(const Options& options, int threads, serve::Server& server, telemetry::HostSampler& host) {
+Result<Front> open_ports(const ServeOptions& options, int threads, serve::Server& server,
+                         telemetry::HostSampler& host) {
   auto metrics = [&server, &host] {
     Result<std::vector<serve::ModelStatistics>> statistics = server.statistics("", 0);
     return telemetry::prometheus_text(
@@ -199,7 +200,7 @@ Result<Front> open_ports(const Options& options, int threads, serve::Server& ser
   return front;
 }
 
-Status write_port_file(const Options& options, const Front& front) {
+Status write_port_file(const ServeOptions& options, const Front& front) {
   if (options.port_file.empty()) return {};
   Json ports = Json::object();
   if (front.http) ports["http"] = front.http->port();
@@ -265,7 +266,7 @@ class Loading {
     std::string reasons = failed_models(server);
     if (reasons.empty()) return log::info("all models are loaded");
     if (!exit_on_error) return log::error("not all models could be loaded: {}", reasons);
-    fail(kVerb, {Code::kFailed, "--exit-on-error: not all models could be loaded: " + reasons});
+    fail(kServeVerb, {Code::kFailed, "--exit-on-error: not all models could be loaded: " + reasons});
     failed_ = true;
   }
 
@@ -306,7 +307,7 @@ void wait_for_end(const sigset_t& signals, const Stopping& state, std::chrono::s
 }
 
 // Loads, serves, stops. Both the loading and the shutting down leave this thread free to hear a signal.
-int serve_until_signal(const Options& options, serve::Server& server, Front& front, const sigset_t& signals) {
+int serve_until_signal(const ServeOptions& options, serve::Server& server, Front& front, const sigset_t& signals) {
   Loading loading(server, options.exit_on_error);
   if (int signal = wait_for_signal(signals, loading.failed()); signal != 0)
     log::info("{}: finishing the requests in progress; a second signal exits at once", strsignal(signal));
@@ -320,15 +321,15 @@ int serve_until_signal(const Options& options, serve::Server& server, Front& fro
 }  // namespace
 
 int serve(std::span<const std::string> arguments) {
-  Options options;
+  ServeOptions options;
   CLI::App app;
   bind(app, options);
-  Parsed parsed = parse(app, kVerb, with_joined_switches(arguments));
+  Parsed parsed = parse(app, kServeVerb, with_joined_switches(arguments));
   if (!parsed.go_on) return parsed.exit;
   set_log_level(options);
   Result<serve::ServerOptions> wanted = server_options(options);
   if (!wanted) {
-    fail(kVerb, wanted.error());
+    fail(kServeVerb, wanted.error());
     return kUsage;
   }
   if (options.allow_grpc) log::info("gRPC is not served by this version; --allow-grpc and --grpc-port have no effect");
@@ -337,15 +338,15 @@ int serve(std::span<const std::string> arguments) {
   sigset_t signals = hold_signals();
   if (!options.record.empty()) {
     Result<std::unique_ptr<serve::Recorder>> recorder = start_recorder(options.record);
-    if (!recorder) return fail(kVerb, recorder.error());
+    if (!recorder) return fail(kServeVerb, recorder.error());
     wanted->recorder = std::move(*recorder);
   }
   telemetry::HostSampler host;
   Result<std::unique_ptr<serve::Server>> server = serve::Server::create(std::move(*wanted));
-  if (!server) return fail(kVerb, server.error());
+  if (!server) return fail(kServeVerb, server.error());
   Result<Front> front = open_ports(options, threads, **server, host);
-  if (!front) return fail(kVerb, front.error());
-  if (Status written = write_port_file(options, *front); !written) return fail(kVerb, written.error());
+  if (!front) return fail(kServeVerb, front.error());
+  if (Status written = write_port_file(options, *front); !written) return fail(kServeVerb, written.error());
   log::info("models in the repository: {}", model_names(**server));
   return serve_until_signal(options, **server, *front, signals);
 }

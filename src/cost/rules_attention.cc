@@ -138,7 +138,7 @@ void linear_attention(Context& context, double) {
   context.add_flops(tokens * state * heads * (gated ? 1 : 0));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kAttentionRules[] = {
     {kOnnx, "Attention", onnx_attention},
     {kOnnx, "LinearAttention", linear_attention},
     {kOnnx, "RotaryEmbedding", per_input_element, 3},  // x·cos − y·sin
@@ -150,6 +150,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> attention_rules() { return kRules; }
+std::span<const Rule> attention_rules() { return kAttentionRules; }
 
 }  // namespace ridge::cost

@@ -75,7 +75,7 @@ void loop(Context& context, double) {
   add(context, count_body(*bodies[0], context.precision), trips.count, trips.certain ? trips.count : 0);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kControlRules[] = {
     {kOnnx, "If", branch},
     {kOnnx, "Loop", loop},
     {kOnnx, "Scan", loop},
@@ -84,6 +84,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> control_rules() { return kRules; }
+std::span<const Rule> control_rules() { return kControlRules; }
 
 }  // namespace ridge::cost

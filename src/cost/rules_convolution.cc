@@ -87,7 +87,7 @@ void causal_conv(Context& context, double) {
   if (!context.text("activation").empty() && context.text("activation") != "none") per_output_element(context, 5);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kConvolutionRules[] = {
     {kOnnx, "Conv", conv},
     {kOnnx, "ConvInteger", conv_integer},
     {kOnnx, "QLinearConv", qlinear_conv},
@@ -101,6 +101,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> convolution_rules() { return kRules; }
+std::span<const Rule> convolution_rules() { return kConvolutionRules; }
 
 }  // namespace ridge::cost

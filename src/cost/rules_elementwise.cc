@@ -53,7 +53,7 @@ void bias_split(Context& context, double flops) {
 
 constexpr double kSigmoid = 4;  // 1 / (1 + exp(−x))
 
-constexpr Rule kRules[] = {
+constexpr Rule kElementwiseRules[] = {
     // Arithmetic
     {kOnnx, "Add", per_output_element, 1},
     {kOnnx, "Sub", per_output_element, 1},
@@ -145,12 +145,12 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> elementwise_rules() { return kRules; }
+std::span<const Rule> elementwise_rules() { return kElementwiseRules; }
 
 double activation_flops(std::string_view name) {
   if (name.empty()) return 0;
   if (name == "Clip") return 2;
-  for (const Rule& rule : kRules)
+  for (const Rule& rule : kElementwiseRules)
     if (rule.op == name) return rule.factor;
   return 1;
 }

@@ -100,7 +100,7 @@ void linear_model(Context& context, double) {
   context.multiply_adds(context.output_elements(last) * static_cast<double>(shape->back()), 0);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kMatmulRules[] = {
     {kOnnx, "MatMul", matmul},
     {kOnnx, "Gemm", gemm},
     {kOnnx, "Einsum", einsum},
@@ -124,6 +124,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> matmul_rules() { return kRules; }
+std::span<const Rule> matmul_rules() { return kMatmulRules; }
 
 }  // namespace ridge::cost

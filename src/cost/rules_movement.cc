@@ -70,7 +70,7 @@ void scatters(Context& context, double) {
 // Its value is part of the model.
 void constant(Context& context, double) { std::fill(context.work.written.begin(), context.work.written.end(), 0.0); }
 
-constexpr Rule kRules[] = {
+constexpr Rule kMovementRules[] = {
     // Views
     {kOnnx, "Reshape", view},
     {kOnnx, "Flatten", view},
@@ -144,6 +144,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> movement_rules() { return kRules; }
+std::span<const Rule> movement_rules() { return kMovementRules; }
 
 }  // namespace ridge::cost

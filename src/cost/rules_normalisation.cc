@@ -36,7 +36,7 @@ void embedding(Context& context, double per_element) {
     if (context.has_input(table)) context.work.read[table] = std::min(context.work.read[table], rows_bytes);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kNormalisationRules[] = {
     {kOnnx, "BatchNormalization", batch_normalisation, 2},
     {kOnnx, "InstanceNormalization", per_output_element, 7},
     {kOnnx, "LayerNormalization", per_output_element, 7},
@@ -62,6 +62,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> normalisation_rules() { return kRules; }
+std::span<const Rule> normalisation_rules() { return kNormalisationRules; }
 
 }  // namespace ridge::cost

@@ -44,7 +44,7 @@ void lp(Context& context, double) {
 // The largest of each of the regions: every element of a region once; the regions are data, so the input is the estimate.
 void max_roi_pool(Context& context, double) { per_output_element(context, 1); }
 
-constexpr Rule kRules[] = {
+constexpr Rule kPoolingRules[] = {
     {kOnnx, "MaxPool", pool, 1},
     {kOnnx, "AveragePool", pool, 1},
     {kOnnx, "LpPool", lp},
@@ -64,6 +64,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> pooling_rules() { return kRules; }
+std::span<const Rule> pooling_rules() { return kPoolingRules; }
 
 }  // namespace ridge::cost

@@ -17,7 +17,7 @@ void quantised_reduce(Context& context, double per_input) {
   per_output_element(context, 4);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kQuantisationRules[] = {
     {kOnnx, "QuantizeLinear", per_output_element, 3},
     {kOnnx, "DequantizeLinear", per_output_element, 2},
     {kOnnx, "DynamicQuantizeLinear", per_input_element, 5},  // minimum, maximum, then quantise
@@ -35,6 +35,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> quantisation_rules() { return kRules; }
+std::span<const Rule> quantisation_rules() { return kQuantisationRules; }
 
 }  // namespace ridge::cost

@@ -29,7 +29,7 @@ void rnn(Context& context, double per_unit) { recurrent(context, 1, per_unit); }
 void gru(Context& context, double per_unit) { recurrent(context, 3, per_unit); }
 void lstm(Context& context, double per_unit) { recurrent(context, 4, per_unit); }
 
-constexpr Rule kRules[] = {
+constexpr Rule kRecurrentRules[] = {
     {kOnnx, "RNN", rnn, 1},
     {kOnnx, "GRU", gru, 14},
     {kOnnx, "LSTM", lstm, 18},
@@ -38,6 +38,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> recurrent_rules() { return kRules; }
+std::span<const Rule> recurrent_rules() { return kRecurrentRules; }
 
 }  // namespace ridge::cost

@@ -64,7 +64,7 @@ void stft(Context& context, double) {
   context.add_flops(frames * (transform_flops(points) + points));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kReductionRules[] = {
     {kOnnx, "ReduceSum", per_input_element, 1},
     {kOnnx, "ReduceMean", reduce_and_finish, 1},
     {kOnnx, "ReduceMax", per_input_element, 1},
@@ -89,6 +89,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> reduction_rules() { return kRules; }
+std::span<const Rule> reduction_rules() { return kReductionRules; }
 
 }  // namespace ridge::cost

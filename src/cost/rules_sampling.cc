@@ -67,7 +67,7 @@ void non_max_suppression(Context& context, double) {
   context.add_flops(classes * (count + kept * count * 14));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kSamplingRules[] = {
     {kOnnx, "Resize", resize},
     {kOnnx, "Upsample", resize},
     {kOnnx, "GridSample", grid_sample},
@@ -81,6 +81,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> sampling_rules() { return kRules; }
+std::span<const Rule> sampling_rules() { return kSamplingRules; }
 
 }  // namespace ridge::cost

@@ -206,7 +206,7 @@ std::vector<std::string> near_names(const Book& book, std::string_view query) {
   return nearest(query, std::vector<std::string>(names.begin(), names.end()), kMost);
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view unquoted(std::string_view text) {
   constexpr std::string_view kOutside = " \t\r\n\"'`";
   const size_t from = text.find_first_not_of(kOutside);
   if (from == std::string_view::npos) return {};
@@ -221,7 +221,7 @@ Found find(const Book& book, std::string_view query) {
     found.unread = query.size() - kMostText;
     query.remove_prefix(found.unread);
   }
-  query = trimmed(query);
+  query = unquoted(query);
   found.hits = look_up(book, query);
   if (found.hits.size() > kMostHits) {
     found.left_out = found.hits.size() - kMostHits;

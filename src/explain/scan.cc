@@ -13,7 +13,7 @@
 namespace ridge::explain {
 namespace {
 
-constexpr std::array<std::string_view, 4> kFamilies = {"cuda", "nvml", "xid", "nccl"};
+constexpr std::array<std::string_view, 4> kCodeFamilies = {"cuda", "nvml", "xid", "nccl"};
 constexpr size_t kLongestIdentifier = 64;  // [bytes] the longest name of the catalogue has 52
 
 struct Word {
@@ -31,7 +31,7 @@ Word next_word(std::string_view text, size_t at) {
   return {at, text.substr(at, end - at)};
 }
 
-std::optional<int> number_of(std::string_view word) {
+std::optional<int> number_in(std::string_view word) {
   int number = 0;
   auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
@@ -48,7 +48,7 @@ bool connects(std::string_view word) {
 
 // A family's word as messages write it: "cuda", "cudaerror_t", "ncclresult".
 std::optional<std::string_view> family_of(std::string_view word) {
-  for (std::string_view family : kFamilies)
+  for (std::string_view family : kCodeFamilies)
     if (word == family) return family;
   if (word == "cudaerror" || word == "cudaerror_t" || word == "curesult") return "cuda";
   if (word == "ncclresult" || word == "ncclresult_t") return "nccl";
@@ -76,7 +76,7 @@ std::optional<Word> number_after(std::string_view text, size_t at, std::string_v
     const Word word = next_word(text, at);
     if (word.text.empty() || word.at > at + 3)
       return std::nullopt;  // ": ", " = ", "(" and the like, not a new sentence
-    if (number_of(word.text)) {
+    if (number_in(word.text)) {
       const size_t end = word.at + word.text.size();
       const bool version =
           end + 1 < text.size() && text[end] == '.' && std::isdigit(static_cast<unsigned char>(text[end + 1]));
@@ -123,7 +123,7 @@ void collect_words(const Book& book, std::string_view text, Collector& collector
     if (auto family = family_of(word.text)) {
       if (auto number = number_after(text, end, *family)) {
         const size_t length = number->at + number->text.size() - word.at;
-        collector.add_number(*family, *number_of(number->text), word.at, text.substr(word.at, length));
+        collector.add_number(*family, *number_in(number->text), word.at, text.substr(word.at, length));
       }
     }
   }
@@ -146,12 +146,12 @@ std::vector<CodeSeen> codes_by_number(const Book& book, std::string_view query) 
   Collector collector(book);
   const size_t digits = name.find_first_of("0123456789");
   if (digits == std::string::npos) return {};
-  const auto number = number_of(std::string_view(name).substr(digits));
+  const auto number = number_in(std::string_view(name).substr(digits));
   if (!number) return {};
   std::string family = name.substr(0, digits);
   for (std::string_view suffix : {"code", "error", "err", "result", "status", "failure"})
     if (family.ends_with(suffix)) family.resize(family.size() - suffix.size());
-  for (std::string_view each : kFamilies)
+  for (std::string_view each : kCodeFamilies)
     if (family.empty() || family == each) collector.add_number(each, *number, 0, query);
   return collector.in_order();
 }

@@ -3,34 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
-#include <type_traits>
 
-#include "base/dynlib.h"
-#include "gpu/amd_metrics.h"
+#include "gpu/amd_card.h"
 #include "gpu/amd_smi_abi.h"
-#include "gpu/open_library.h"
+#include "gpu/card_reader.h"
+#include "gpu/library_function.h"
 #include "gpu/pcie.h"
 #include "gpu/rocm_smi.h"
 
-namespace ridge::gpu {
+namespace ridge::gpu::amd_smi {
 
-using namespace amd_smi;
-
-// What was found in the library (nullptr = it lacks it), and the cards.
-struct AmdSmiLibrary {
-  explicit AmdSmiLibrary(DynamicLibrary opened) : file(std::move(opened)) {}
+struct Library {
+  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
   DynamicLibrary file;
+  Status complete;
   std::vector<Handle> cards;
   ProcessLayout process = kProcessSince25;
-#define RIDGE_MEMBER(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
+#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name, complete};
   RIDGE_AMD_SMI_REQUIRED(RIDGE_MEMBER)
+#undef RIDGE_MEMBER
+#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name};
   RIDGE_AMD_SMI_OPTIONAL(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
 
+  using CardHandle = Handle;
+  using StatusCode = uint32_t;
+  static constexpr uint32_t kOk = kSuccess, kAbsent = kFunctionNotFound;
+  static bool broken(uint32_t status) {
+    return status == kFileError || status == kInputOutput || status == kApiFailed || status == kNotFound;
+  }
   Error error(const char* function, uint32_t status) const {
     if (status == kFunctionNotFound)
       return {Code::kUnsupported, fmt::format("{}: this AMD SMI library is too old for this question", function)};
@@ -45,7 +49,8 @@ struct AmdSmiLibrary {
 
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks(100);
+using Reader = CardReader<Library>;
+
 constexpr uint32_t kUntold = ~uint32_t{0};
 constexpr uint16_t kUntoldShort = 0xFFFF;
 
@@ -53,93 +58,38 @@ constexpr uint16_t kUntoldShort = 0xFFFF;
 const std::vector<std::string> kFiles = {"libamd_smi.so.26", "libamd_smi.so.25", "libamd_smi.so.24", "libamd_smi.so",
                                          "/opt/rocm/lib/libamd_smi.so"};
 
-Status find_functions(AmdSmiLibrary& library) {
-#define RIDGE_FIND(name, ...)                                                                            \
-  {                                                                                                      \
-    auto found = library.file.symbol<__VA_ARGS__>(#name);                                                \
-    if (!found) return Error{Code::kUnsupported, found.error().message + "; ROCm is too old for ridge"}; \
-    library.name = *found;                                                                               \
-  }
-  RIDGE_AMD_SMI_REQUIRED(RIDGE_FIND)
-#undef RIDGE_FIND
-#define RIDGE_FIND(name, ...) \
-  if (auto found = library.file.symbol<__VA_ARGS__>(#name)) library.name = *found;
-  RIDGE_AMD_SMI_OPTIONAL(RIDGE_FIND)
-#undef RIDGE_FIND
-  return {};
-}
-
-// Asks one card and remembers an answer that speaks of a broken card, not of a thing that it does not have.
-class CardReader {
- public:
-  CardReader(const AmdSmiLibrary& library, Handle card) : library_(library), card_(card) {}
-
-  // Fills in what the last arguments point to and says whether that went well; `error` is set otherwise.
-  template <typename Function, typename... Arguments>
-  bool ask(Error& error, const char* name, Function* function, Arguments... arguments) {
-    uint32_t status = kFunctionNotFound;
-    if (function != nullptr) status = function(card_, arguments...);
-    if (status == kSuccess) return true;
-    error = library_.error(name, status);
-    bool broken = status == kFileError || status == kInputOutput || status == kApiFailed || status == kNotFound;
-    if (broken && broken_.empty()) broken_ = error.message;
-    return false;
-  }
-  template <typename Raw, typename Function, typename... Arguments>
-  Reading<int64_t> number(const char* name, Function* function, Arguments... arguments) {
-    Raw raw{};
-    Error error;
-    if (!ask(error, name, function, arguments..., &raw)) return error;
-    return static_cast<int64_t>(raw);
-  }
-  // Of structures that begin with a text of at most kNameBytes.
-  template <typename Function>
-  Reading<std::string> first_text(const char* name, Function* function) {
-    std::vector<char> buffer(kBufferBytes, '\0');
-    Error error;
-    if (!ask(error, name, function, static_cast<void*>(buffer.data()))) return error;
-    return std::string(buffer.data(), strnlen(buffer.data(), kNameBytes));
-  }
-  const std::string& broken() const { return broken_; }
-
- private:
-  const AmdSmiLibrary& library_;
-  Handle card_;
-  std::string broken_;
-};
-
-// The name of a function beside its pointer.
-#define RIDGE_AMDSMI(function) #function, library.function
-
-AmdMetrics look_at_metrics(const AmdSmiLibrary& library, CardReader& reader, Error& error) {
-  std::vector<unsigned char> buffer(kAmdMetricsBytes, 0xFF);
-  reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_metrics_info), static_cast<void*>(buffer.data()));
-  return metrics_from(buffer);
-}
-
-void read_identity(const AmdSmiLibrary& library, CardReader& reader, Card& card) {
+// Of structures that begin with a text of at most kNameBytes.
+template <typename Signature>
+Reading<std::string> first_text(Reader& reader, const LibraryFunction<Signature>& function) {
+  std::vector<char> buffer(kBufferBytes, '\0');
   Error error;
-  card.name = reader.first_text(RIDGE_AMDSMI(amdsmi_get_gpu_asic_info));
+  if (!reader.ask(error, function, static_cast<void*>(buffer.data()))) return error;
+  return std::string(buffer.data(), strnlen(buffer.data(), kNameBytes));
+}
+
+void read_identity(const Library& library, Reader& reader, Card& card) {
+  Error error;
+  card.name = first_text(reader, library.amdsmi_get_gpu_asic_info);
   char uuid[kNameBytes] = "";
   unsigned size = sizeof uuid;
-  if (reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_device_uuid), &size, static_cast<char*>(uuid)))
+  if (reader.ask(error, library.amdsmi_get_gpu_device_uuid, &size, static_cast<char*>(uuid)))
     card.uuid = std::string(uuid, strnlen(uuid, sizeof uuid));
   else
     card.uuid = error;
   // amdsmi_bdf_t: function, device, bus and domain in bits 2–0, 7–3, 15–8 and 63–16.
   uint64_t id = 0;
-  if (reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_device_bdf), &id))
+  if (reader.ask(error, library.amdsmi_get_gpu_device_bdf, &id))
     card.pci_address = pci_address(id >> 16, id >> 8 & 0xFF, id >> 3 & 0x1F, id & 7);
   else
     card.pci_address = error;
 }
 
-void read_memory(const AmdSmiLibrary& library, CardReader& reader, Card& card) {
+void read_memory(const Library& library, Reader& reader, Card& card) {
   Error error;
-  card.memory_total_bytes = reader.number<uint64_t>(RIDGE_AMDSMI(amdsmi_get_gpu_memory_total), uint32_t{kVideoMemory});
-  card.memory_used_bytes = reader.number<uint64_t>(RIDGE_AMDSMI(amdsmi_get_gpu_memory_usage), uint32_t{kVideoMemory});
+  card.memory_total_bytes = reader.number<uint64_t>(library.amdsmi_get_gpu_memory_total, uint32_t{kVideoMemory});
+  card.memory_used_bytes = reader.number<uint64_t>(library.amdsmi_get_gpu_memory_usage, uint32_t{kVideoMemory});
   EngineUsage usage{};
-  if (!reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_activity), &usage))
+  if (!reader.ask(error, library.amdsmi_get_gpu_activity, &usage))
     card.utilization_percent = error;
   else if (usage.graphics == kUntold || usage.graphics == kUntoldShort)
     card.utilization_percent = Error{Code::kUnsupported, "amdsmi_get_gpu_activity: this card does not tell its use"};
@@ -147,55 +97,29 @@ void read_memory(const AmdSmiLibrary& library, CardReader& reader, Card& card) {
     card.utilization_percent = int64_t{usage.graphics};
 }
 
-void read_errors(const AmdSmiLibrary& library, CardReader& reader, Card& card) {
+void read_errors(const Library& library, Reader& reader, Card& card) {
   Error error;
-  Reading<int64_t> blocks = reader.number<uint64_t>(RIDGE_AMDSMI(amdsmi_get_gpu_ecc_enabled));
+  Reading<int64_t> blocks = reader.number<uint64_t>(library.amdsmi_get_gpu_ecc_enabled);
   card.ecc = blocks ? Reading<bool>((static_cast<uint64_t>(*blocks) & kMemoryBlock) != 0)
                     : Reading<bool>(Error{Code::kUnavailable, blocks.reason});
   ErrorCount count{};
-  if (reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_total_ecc_count), &count)) {
+  if (reader.ask(error, library.amdsmi_get_gpu_total_ecc_count, &count)) {
     card.ecc_corrected = static_cast<int64_t>(count.correctable);
     card.ecc_uncorrected = static_cast<int64_t>(count.uncorrectable);
   } else {
     card.ecc_corrected = card.ecc_uncorrected = error;
   }
-  card.ecc_corrected_ever = card.ecc_uncorrected_ever =
-      Error{Code::kUnsupported, "AMD SMI counts since the start only"};
-  uint32_t number = 0;
-  std::vector<RetiredPage> pages;
-  auto* none = static_cast<RetiredPage*>(nullptr);
-  bool told = reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_memory_reserved_pages), &number, none);
-  pages.resize(number);
-  if (told && number > 0)
-    told = reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_memory_reserved_pages), &number, pages.data());
-  auto any = [&](PageStatus status) {
-    return std::any_of(pages.begin(), pages.end(), [&](const RetiredPage& page) { return page.status == status; });
-  };
-  card.rows_remapped = told ? Reading<int64_t>(static_cast<int64_t>(pages.size())) : Reading<int64_t>(error);
-  card.row_remap_pending = told ? Reading<bool>(any(kPagePending)) : Reading<bool>(error);
-  card.row_remap_failed = told ? Reading<bool>(any(kPageUnreservable)) : Reading<bool>(error);
 }
 
-void read_mode(const AmdSmiLibrary& library, CardReader& reader, Card& card) {
-  const Error foreign{Code::kUnsupported, "a notion of NVIDIA's"};
-  card.compute_capability = foreign;
-  card.persistence = card.mig = foreign;
-  card.compute_mode = card.performance_state = card.mig_instances = card.peer_links = foreign;
-  card.memory_health = Error{Code::kUnsupported, "AMD SMI counts errors instead"};
-  card.performance_level = performance_level_of(reader.number<uint32_t>(RIDGE_AMDSMI(amdsmi_get_gpu_perf_level)));
-  Error error;
-  char partition[kNameBytes] = "";
-  auto size = static_cast<uint32_t>(sizeof partition);
-  if (reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_compute_partition), static_cast<char*>(partition), size))
-    card.partition = std::string(partition, strnlen(partition, sizeof partition));
-  else
-    card.partition = error;
+void read_mode(const Library& library, Reader& reader, Card& card) {
+  card.performance_level = performance_level_of(reader.number<uint32_t>(library.amdsmi_get_gpu_perf_level));
+  card.partition = reader.text(library.amdsmi_get_gpu_compute_partition);
 }
 
-void read_link(const AmdSmiLibrary& library, CardReader& reader, Card& card) {
+void read_link(const Library& library, Reader& reader, Card& card) {
   Error error;
   PcieInfo info{};
-  if (!reader.ask(error, RIDGE_AMDSMI(amdsmi_get_pcie_info), &info)) {
+  if (!reader.ask(error, library.amdsmi_get_pcie_info, &info)) {
     card.pcie_generation = card.pcie_generation_max = card.pcie_width = card.pcie_width_max = card.pcie_replays = error;
     return;
   }
@@ -217,12 +141,12 @@ void read_link(const AmdSmiLibrary& library, CardReader& reader, Card& card) {
 // watt or more than a hundred kilowatt.
 int64_t milliwatts(uint64_t limit) { return static_cast<int64_t>(limit < 100000 ? limit * 1000 : limit / 1000); }
 
-void read_heat_and_power(const AmdSmiLibrary& library, CardReader& reader, const AmdMetrics& metrics, Card& card) {
+void read_heat_and_power(const Library& library, Reader& reader, const AmdMetrics& metrics, Card& card) {
   auto temperature = [&](TemperatureMetric metric) {
     Reading<int64_t> hottest;
     for (TemperatureSensor sensor : {kHotspot, kEdge})
       if (!hottest)
-        hottest = reader.number<int64_t>(RIDGE_AMDSMI(amdsmi_get_temp_metric), uint32_t{sensor}, uint32_t{metric});
+        hottest = reader.number<int64_t>(library.amdsmi_get_temp_metric, uint32_t{sensor}, uint32_t{metric});
     return hottest;
   };
   card.temperature_c = temperature(kTemperatureNow);
@@ -232,7 +156,7 @@ void read_heat_and_power(const AmdSmiLibrary& library, CardReader& reader, const
                                           : Error{Code::kUnsupported, "the metrics of this card tell no power"};
   Error error;
   PowerCaps caps{};
-  bool capped = reader.ask(error, RIDGE_AMDSMI(amdsmi_get_power_cap_info), 0U, &caps);
+  bool capped = reader.ask(error, library.amdsmi_get_power_cap_info, 0U, &caps);
   if (capped && caps.now == 0) error = {Code::kUnsupported, "amdsmi_get_power_cap_info: this card tells no limit"};
   if (capped && caps.now > 0) {
     card.power_limit_mw = milliwatts(caps.now);
@@ -242,19 +166,14 @@ void read_heat_and_power(const AmdSmiLibrary& library, CardReader& reader, const
   } else {
     card.power_limit_mw = card.power_limit_default_mw = card.power_limit_min_mw = card.power_limit_max_mw = error;
   }
-  uint64_t energy = 0, time = 0;
-  float resolution_uj = 0;
-  if (reader.ask(error, RIDGE_AMDSMI(amdsmi_get_energy_count), &energy, &resolution_uj, &time))
-    card.energy_mj = static_cast<int64_t>(static_cast<double>(energy) * static_cast<double>(resolution_uj) / 1000);
-  else
-    card.energy_mj = error;
+  card.energy_mj = energy_mj(reader, library.amdsmi_get_energy_count);
 }
 
-void read_clock(const AmdSmiLibrary& library, CardReader& reader, ClockType clock, Reading<int64_t>& now,
+void read_clock(const Library& library, Reader& reader, ClockType clock, Reading<int64_t>& now,
                 Reading<int64_t>& most) {
   Error error;
   ClockInfo info{};
-  if (!reader.ask(error, RIDGE_AMDSMI(amdsmi_get_clock_info), uint32_t{clock}, &info)) {
+  if (!reader.ask(error, library.amdsmi_get_clock_info, uint32_t{clock}, &info)) {
     now = most = error;
     return;
   }
@@ -264,15 +183,15 @@ void read_clock(const AmdSmiLibrary& library, CardReader& reader, ClockType cloc
   most = info.most != kUntold ? Reading<int64_t>(int64_t{info.most}) : Reading<int64_t>(untold);
 }
 
-void read_processes(const AmdSmiLibrary& library, CardReader& reader, Card& card) {
+void read_processes(const Library& library, Reader& reader, Card& card) {
   Error error;
   uint32_t count = 0;
   auto* none = static_cast<void*>(nullptr);
-  if (!reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_process_list), &count, none) || count == 0) return;
+  if (!reader.ask(error, library.amdsmi_get_gpu_process_list, &count, none) || count == 0) return;
   count += 16;  // room for those that start meanwhile
   std::vector<unsigned char> buffer(count * library.process.size);
   const uint32_t room = count;
-  if (!reader.ask(error, RIDGE_AMDSMI(amdsmi_get_gpu_process_list), &count, static_cast<void*>(buffer.data()))) return;
+  if (!reader.ask(error, library.amdsmi_get_gpu_process_list, &count, static_cast<void*>(buffer.data()))) return;
   for (uint32_t i = 0; i < std::min(count, room); ++i) {
     const unsigned char* entry = buffer.data() + i * library.process.size;
     uint32_t pid = 0;
@@ -283,21 +202,17 @@ void read_processes(const AmdSmiLibrary& library, CardReader& reader, Card& card
   }
 }
 
-// A lost card still has its name and address: it is gone when nothing that changes with time is told.
-std::string failure_of(const Card& card, const CardReader& reader) {
-  bool alive = card.temperature_c || card.power_mw || card.memory_used_bytes || card.utilization_percent;
-  return alive ? "" : reader.broken();
-}
-
-Card read_card(const AmdSmiLibrary& library, size_t index, const AmdMetrics& before) {
+Card read_card(const Library& library, size_t index, const AmdMetrics& before) {
   Card card;
   card.index = static_cast<int>(index);
-  CardReader reader(library, library.cards[index]);
+  mark_untold("AMD SMI", card);
+  Reader reader(library, library.cards[index]);
   Error error{Code::kUnavailable, ""};
-  AmdMetrics metrics = look_at_metrics(library, reader, error);
+  AmdMetrics metrics = look_at_metrics(reader, library.amdsmi_get_gpu_metrics_info, error);
   read_identity(library, reader, card);
   read_memory(library, reader, card);
   read_errors(library, reader, card);
+  read_retired_pages(reader, library.amdsmi_get_gpu_memory_reserved_pages, card);
   read_mode(library, reader, card);
   read_link(library, reader, card);
   read_heat_and_power(library, reader, metrics, card);
@@ -310,7 +225,7 @@ Card read_card(const AmdSmiLibrary& library, size_t index, const AmdMetrics& bef
 }
 
 // Sockets hold processors; those that are no GPUs are left out.
-Status find_cards(AmdSmiLibrary& library) {
+Status find_cards(Library& library) {
   uint32_t count = 0;
   uint32_t status = library.amdsmi_get_socket_handles(&count, nullptr);
   std::vector<Handle> sockets(count);
@@ -323,16 +238,44 @@ Status find_cards(AmdSmiLibrary& library) {
     if (library.amdsmi_get_processor_handles(socket, &number, processors.data()) != kSuccess) continue;
     for (Handle processor : processors) {
       uint32_t type = kGpu;
-      auto* ask = library.amdsmi_get_processor_type;
+      const auto& ask = library.amdsmi_get_processor_type;
       if (ask == nullptr || ask(processor, &type) != kSuccess || type == kGpu) library.cards.push_back(processor);
     }
   }
   return {};
 }
 
-}  // namespace
+Status start(Library& library) {
+  if (uint32_t status = library.amdsmi_init(kGpus); status != kSuccess) {
+    Error error = library.error("amdsmi_init", status);
+    if (status == kDriverNotLoaded) error.message += "; load the amdgpu kernel module and look at the kernel log";
+    return Error{Code::kUnavailable, error.message};
+  }
+  alignas(8) unsigned char version[64] = {};
+  uint32_t first = kFirstWithLongTexts;
+  if (library.amdsmi_get_lib_version(version) == kSuccess) std::memcpy(&first, version, sizeof first);
+  library.process = first < kFirstWithLongTexts ? kProcessOf24 : kProcessSince25;
+  return {};
+}
 
-AmdSmi::AmdSmi(std::unique_ptr<AmdSmiLibrary> library) : library_(std::move(library)) {}
+void read_system(const Library& library, CardSystem& system) {
+  std::vector<AmdMetrics> before;
+  Error ignored;
+  for (Handle card : library.cards) {
+    Reader reader(library, card);
+    before.push_back(look_at_metrics(reader, library.amdsmi_get_gpu_metrics_info, ignored));
+    if (!system.driver_version) system.driver_version = first_text(reader, library.amdsmi_get_gpu_driver_info);
+  }
+  if (!before.empty()) std::this_thread::sleep_for(kBetweenLooks);
+  for (size_t i = 0; i < library.cards.size(); ++i) system.cards.push_back(read_card(library, i, before[i]));
+}
+
+}  // namespace
+}  // namespace ridge::gpu::amd_smi
+
+namespace ridge::gpu {
+
+AmdSmi::AmdSmi(std::unique_ptr<amd_smi::Library> library) : library_(std::move(library)) {}
 AmdSmi::AmdSmi(AmdSmi&& other) noexcept = default;
 AmdSmi& AmdSmi::operator=(AmdSmi&& other) noexcept {
   std::swap(library_, other.library_);
@@ -343,40 +286,21 @@ AmdSmi::~AmdSmi() {
 }
 
 Result<AmdSmi> AmdSmi::open(const std::string& library) {
-  RIDGE_ASSIGN(DynamicLibrary file, open_library(library, "RIDGE_AMD_SMI", kFiles));
-  auto table = std::make_unique<AmdSmiLibrary>(std::move(file));
-  RIDGE_TRY(find_functions(*table));
-  if (uint32_t status = table->amdsmi_init(kGpus); status != kSuccess) {
-    Error error = table->error("amdsmi_init", status);
-    if (status == kDriverNotLoaded) error.message += "; load the amdgpu kernel module and look at the kernel log";
-    return Error{Code::kUnavailable, error.message};
-  }
-  alignas(8) unsigned char version[64] = {};
-  uint32_t first = kFirstWithLongTexts;
-  if (table->amdsmi_get_lib_version(version) == kSuccess) std::memcpy(&first, version, sizeof first);
-  table->process = first < kFirstWithLongTexts ? kProcessOf24 : kProcessSince25;
+  RIDGE_ASSIGN(auto table, open_table<amd_smi::Library>(library, "RIDGE_AMD_SMI", amd_smi::kFiles, "ROCm"));
+  RIDGE_TRY(amd_smi::start(*table));
   AmdSmi opened(std::move(table));
-  RIDGE_TRY(find_cards(*opened.library_));
+  RIDGE_TRY(amd_smi::find_cards(*opened.library_));
   return opened;
 }
 
 int AmdSmi::count() const { return static_cast<int>(library_->cards.size()); }
 
 CardSystem AmdSmi::system() const {
-  const AmdSmiLibrary& library = *library_;
   CardSystem system;
-  system.library = library.file.path();
+  system.library = library_->file.path();
   system.cuda_version = Error{Code::kUnsupported, "a notion of NVIDIA's"};
   system.driver_version = Error{Code::kNotFound, "there is no card to ask for its driver"};
-  std::vector<AmdMetrics> before;
-  Error ignored;
-  for (Handle card : library.cards) {
-    CardReader reader(library, card);
-    before.push_back(look_at_metrics(library, reader, ignored));
-    if (!system.driver_version) system.driver_version = reader.first_text(RIDGE_AMDSMI(amdsmi_get_gpu_driver_info));
-  }
-  if (!before.empty()) std::this_thread::sleep_for(kBetweenLooks);
-  for (size_t i = 0; i < library.cards.size(); ++i) system.cards.push_back(read_card(library, i, before[i]));
+  amd_smi::read_system(*library_, system);
   return system;
 }
 

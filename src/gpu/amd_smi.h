@@ -10,7 +10,9 @@
 
 namespace ridge::gpu {
 
-struct AmdSmiLibrary;  // the typed table of functions and the cards found, amd_smi.cc
+namespace amd_smi {
+struct Library;  // the typed table of functions and the cards found, amd_smi.cc
+}
 
 // Move-only owner of the open and initialised library.
 class AmdSmi {
@@ -30,8 +32,8 @@ class AmdSmi {
   CardSystem system() const;
 
  private:
-  explicit AmdSmi(std::unique_ptr<AmdSmiLibrary> library);
-  std::unique_ptr<AmdSmiLibrary> library_;
+  explicit AmdSmi(std::unique_ptr<amd_smi::Library> library);
+  std::unique_ptr<amd_smi::Library> library_;
 };
 
 // AMD's cards by whichever of its two libraries is here: ROCm SMI first, unless only RIDGE_AMD_SMI names a file.

@@ -62,10 +62,10 @@ struct ErrorCount {  // amdsmi_error_count_t
 };
 
 struct RetiredPage {  // amdsmi_retired_page_record_t
+  enum : uint32_t { kReserved = 0, kPending = 1, kUnreservable = 2 };
   uint64_t address, size;
   uint32_t status;
 };
-enum PageStatus : uint32_t { kPageReserved = 0, kPagePending = 1, kPageUnreservable = 2 };
 
 // amdsmi_proc_info_t: its size, and where in it process and card memory lie.
 struct ProcessLayout {

@@ -30,21 +30,21 @@ const char* words_of(uint32_t code) {
 }
 
 // The domain that stands for the whole card.
-Handle power_domain(const Library& library, CardReader& reader, Handle device, Error& error) {
-  std::vector<Handle> domains = reader.list(error, RIDGE_ZES(zesDeviceEnumPowerDomains), device);
+Handle power_domain(const Library& library, Reader& reader, Error& error) {
+  std::vector<Handle> domains = list_of(reader, error, library.zesDeviceEnumPowerDomains, reader.card());
   for (Handle domain : domains) {
     PowerProperties properties{};
-    if (reader.ask(error, RIDGE_ZES(zesPowerGetProperties), domain, &properties) && !properties.on_subdevice)
+    if (reader.ask_of(error, library.zesPowerGetProperties, domain, &properties) && !properties.on_subdevice)
       return domain;
   }
   return domains.empty() ? nullptr : domains.front();
 }
 
-Handle engine_group(const Library& library, CardReader& reader, Handle device, Error& error) {
+Handle engine_group(const Library& library, Reader& reader, Error& error) {
   Handle compute = nullptr;
-  for (Handle group : reader.list(error, RIDGE_ZES(zesDeviceEnumEngineGroups), device)) {
+  for (Handle group : list_of(reader, error, library.zesDeviceEnumEngineGroups, reader.card())) {
     EngineProperties properties{};
-    if (!reader.ask(error, RIDGE_ZES(zesEngineGetProperties), group, &properties) || properties.on_subdevice) continue;
+    if (!reader.ask_of(error, library.zesEngineGetProperties, group, &properties) || properties.on_subdevice) continue;
     if (properties.type == kAllEngines) return group;
     if (properties.type == kAllComputeEngines) compute = group;
   }
@@ -76,10 +76,10 @@ std::string uuid_text(const uint8_t (&bytes)[16]) {
   return text;
 }
 
-void read_identity(const Library& library, CardReader& reader, Handle device, Card& card) {
+void read_identity(const Library& library, Reader& reader, Card& card) {
   Error error;
   DeviceProperties properties{};
-  if (reader.ask(error, RIDGE_ZES(zesDeviceGetProperties), device, &properties)) {
+  if (reader.ask(error, library.zesDeviceGetProperties, &properties)) {
     std::string name = text_of(properties.core.name);
     card.name = name.empty() ? text_of(properties.model) : name;
     card.uuid = uuid_text(properties.core.uuid);
@@ -87,26 +87,26 @@ void read_identity(const Library& library, CardReader& reader, Handle device, Ca
     card.name = card.uuid = error;
   }
   PciProperties pci{};
-  if (reader.ask(error, RIDGE_ZES(zesDevicePciGetProperties), device, &pci))
+  if (reader.ask(error, library.zesDevicePciGetProperties, &pci))
     card.pci_address = pci_address(pci.address.domain, pci.address.bus, pci.address.device, pci.address.function);
   else
     card.pci_address = error;
   DeviceState state{};
-  if (!reader.ask(error, RIDGE_ZES(zesDeviceGetState), device, &state)) return;
+  if (!reader.ask(error, library.zesDeviceGetState, &state)) return;
   if ((state.reset_reasons & kWedged) != 0) reader.fail("zesDeviceGetState: the card hangs and needs a reset");
   card.row_remap_pending = (state.reset_reasons & kRepair) != 0;
 }
 
 // Sums over the memories on the card; their health is that of the worst.
-void read_memory(const Library& library, CardReader& reader, Handle device, Card& card) {
+void read_memory(const Library& library, Reader& reader, Card& card) {
   Error error;
   int64_t total = 0, free = 0;
   uint32_t worst = kHealthUnknown;
-  for (Handle memory : reader.list(error, RIDGE_ZES(zesDeviceEnumMemoryModules), device)) {
+  for (Handle memory : list_of(reader, error, library.zesDeviceEnumMemoryModules, reader.card())) {
     MemoryProperties properties{};
     MemoryState state{};
-    bool told = reader.ask(error, RIDGE_ZES(zesMemoryGetProperties), memory, &properties) &&
-                properties.location == kOnDevice && reader.ask(error, RIDGE_ZES(zesMemoryGetState), memory, &state);
+    bool told = reader.ask_of(error, library.zesMemoryGetProperties, memory, &properties) &&
+                properties.location == kOnDevice && reader.ask_of(error, library.zesMemoryGetState, memory, &state);
     if (!told) continue;
     total += static_cast<int64_t>(state.size_bytes);
     free += static_cast<int64_t>(state.free_bytes);
@@ -122,20 +122,20 @@ void read_memory(const Library& library, CardReader& reader, Handle device, Card
     card.memory_health = std::string(kHealth[worst]);
 }
 
-void read_errors(const Library& library, CardReader& reader, Handle device, Card& card) {
+void read_errors(const Library& library, Reader& reader, Card& card) {
   Error error;
   EccProperties ecc{};
-  if (reader.ask(error, RIDGE_ZES(zesDeviceGetEccState), device, &ecc) && ecc.current != kEccUnavailable)
+  if (reader.ask(error, library.zesDeviceGetEccState, &ecc) && ecc.current != kEccUnavailable)
     card.ecc = ecc.current == kEccEnabled;
   else
     card.ecc = error.message.empty() ? Error{Code::kUnsupported, "this card has no ECC"} : error;
   card.ecc_corrected = card.ecc_uncorrected = Error{Code::kUnsupported, "this card counts no errors"};
-  for (Handle errors : reader.list(error, RIDGE_ZES(zesDeviceEnumRasErrorSets), device)) {
+  for (Handle errors : list_of(reader, error, library.zesDeviceEnumRasErrorSets, reader.card())) {
     RasProperties properties{};
     RasState state{};
-    if (!reader.ask(error, RIDGE_ZES(zesRasGetProperties), errors, &properties)) continue;
+    if (!reader.ask_of(error, library.zesRasGetProperties, errors, &properties)) continue;
     Reading<int64_t>& count = properties.type == kCorrectable ? card.ecc_corrected : card.ecc_uncorrected;
-    if (!reader.ask(error, RIDGE_ZES(zesRasGetState), errors, uint8_t{0}, &state)) {
+    if (!reader.ask_of(error, library.zesRasGetState, errors, uint8_t{0}, &state)) {
       if (!count) count = error;
       continue;
     }
@@ -151,23 +151,23 @@ Reading<int64_t> known(int64_t value, const char* what) {
   return Error{Code::kUnsupported, fmt::format("the card does not tell its {}", what)};
 }
 
-void read_link(const Library& library, CardReader& reader, Handle device, Card& card) {
+void read_link(const Library& library, Reader& reader, Card& card) {
   Error error;
   PciProperties pci{};
   card.pcie_generation_max = card.pcie_width_max = Error{Code::kUnavailable, "the card does not tell its link"};
-  if (reader.ask(error, RIDGE_ZES(zesDevicePciGetProperties), device, &pci)) {
+  if (reader.ask(error, library.zesDevicePciGetProperties, &pci)) {
     card.pcie_generation_max = known(pci.most.generation, "highest PCIe generation");
     card.pcie_width_max = known(pci.most.lanes, "highest number of lanes");
   }
   PciState state{};
-  if (reader.ask(error, RIDGE_ZES(zesDevicePciGetState), device, &state)) {
+  if (reader.ask(error, library.zesDevicePciGetState, &state)) {
     card.pcie_generation = known(state.now.generation, "PCIe generation");
     card.pcie_width = known(state.now.lanes, "number of lanes");
   } else {
     card.pcie_generation = card.pcie_width = error;
   }
   PciStatistics statistics{};
-  if (!reader.ask(error, RIDGE_ZES(zesDevicePciGetStats), device, &statistics))
+  if (!reader.ask(error, library.zesDevicePciGetStats, &statistics))
     card.pcie_replays = error;
   else if (pci.has_replays)
     card.pcie_replays = static_cast<int64_t>(statistics.replays);
@@ -175,15 +175,15 @@ void read_link(const Library& library, CardReader& reader, Handle device, Card& 
     card.pcie_replays = Error{Code::kUnsupported, "the card does not count replays"};
 }
 
-void read_temperature(const Library& library, CardReader& reader, Handle device, Card& card) {
+void read_temperature(const Library& library, Reader& reader, Card& card) {
   Error error;
   double hottest = 0, most = 0;
-  for (Handle sensor : reader.list(error, RIDGE_ZES(zesDeviceEnumTemperatureSensors), device)) {
+  for (Handle sensor : list_of(reader, error, library.zesDeviceEnumTemperatureSensors, reader.card())) {
     TemperatureProperties properties{};
     double celsius = 0;
-    if (!reader.ask(error, RIDGE_ZES(zesTemperatureGetProperties), sensor, &properties)) continue;
+    if (!reader.ask_of(error, library.zesTemperatureGetProperties, sensor, &properties)) continue;
     if (properties.type != kWholeCard && properties.type != kChip) continue;
-    if (!reader.ask(error, RIDGE_ZES(zesTemperatureGetState), sensor, &celsius)) continue;
+    if (!reader.ask_of(error, library.zesTemperatureGetState, sensor, &celsius)) continue;
     if (celsius < hottest) continue;
     hottest = celsius;
     most = properties.most_c;
@@ -193,27 +193,27 @@ void read_temperature(const Library& library, CardReader& reader, Handle device,
 }
 
 // The lasting limit: by the list of newer drivers, else by the older function.
-Reading<int64_t> sustained_limit(const Library& library, CardReader& reader, Handle domain) {
+Reading<int64_t> sustained_limit(const Library& library, Reader& reader, Handle domain) {
   Error error;
   uint32_t count = 0;
-  if (reader.ask(error, RIDGE_ZES(zesPowerGetLimitsExt), domain, &count, static_cast<PowerLimit*>(nullptr))) {
+  if (reader.ask_of(error, library.zesPowerGetLimitsExt, domain, &count, static_cast<PowerLimit*>(nullptr))) {
     std::vector<PowerLimit> limits(count);
-    if (reader.ask(error, RIDGE_ZES(zesPowerGetLimitsExt), domain, &count, limits.data()))
+    if (reader.ask_of(error, library.zesPowerGetLimitsExt, domain, &count, limits.data()))
       for (const PowerLimit& limit : limits)
         if (limit.level == kSustained && limit.unit == kMilliwatt && limit.limit > 0) return int64_t{limit.limit};
   }
   SustainedLimit sustained{};
   BurstLimit burst{};
   PeakLimit peak{};
-  if (!reader.ask(error, RIDGE_ZES(zesPowerGetLimits), domain, &sustained, &burst, &peak)) return error;
+  if (!reader.ask_of(error, library.zesPowerGetLimits, domain, &sustained, &burst, &peak)) return error;
   return known(sustained.power_mw, "power limit");
 }
 
-void read_power_limits(const Library& library, CardReader& reader, Handle device, Card& card) {
+void read_power_limits(const Library& library, Reader& reader, Card& card) {
   Error error;
-  Handle domain = power_domain(library, reader, device, error);
+  Handle domain = power_domain(library, reader, error);
   PowerProperties properties{};
-  if (domain == nullptr || !reader.ask(error, RIDGE_ZES(zesPowerGetProperties), domain, &properties)) {
+  if (domain == nullptr || !reader.ask_of(error, library.zesPowerGetProperties, domain, &properties)) {
     card.power_limit_mw = card.power_limit_default_mw = card.power_limit_min_mw = card.power_limit_max_mw = error;
     return;
   }
@@ -224,17 +224,17 @@ void read_power_limits(const Library& library, CardReader& reader, Handle device
 }
 
 // Of several tiles the fastest clock, and every reason.
-void read_clocks(const Library& library, CardReader& reader, Handle device, Card& card) {
+void read_clocks(const Library& library, Reader& reader, Card& card) {
   Error error;
   card.sm_clock_mhz = card.sm_clock_max_mhz = card.memory_clock_mhz = card.memory_clock_max_mhz =
       Error{Code::kUnsupported, "the card does not tell this clock"};
   std::optional<uint32_t> reasons;
-  for (Handle clock : reader.list(error, RIDGE_ZES(zesDeviceEnumFrequencyDomains), device)) {
+  for (Handle clock : list_of(reader, error, library.zesDeviceEnumFrequencyDomains, reader.card())) {
     FrequencyProperties properties{};
     FrequencyState state{};
-    if (!reader.ask(error, RIDGE_ZES(zesFrequencyGetProperties), clock, &properties)) continue;
+    if (!reader.ask_of(error, library.zesFrequencyGetProperties, clock, &properties)) continue;
     if (properties.type != kChipClock && properties.type != kMemoryClock) continue;
-    if (!reader.ask(error, RIDGE_ZES(zesFrequencyGetState), clock, &state)) continue;
+    if (!reader.ask_of(error, library.zesFrequencyGetState, clock, &state)) continue;
     bool chip = properties.type == kChipClock;
     Reading<int64_t>& now = chip ? card.sm_clock_mhz : card.memory_clock_mhz;
     Reading<int64_t>& most = chip ? card.sm_clock_max_mhz : card.memory_clock_max_mhz;
@@ -248,13 +248,13 @@ void read_clocks(const Library& library, CardReader& reader, Handle device, Card
     card.slowdown_bits = error;
 }
 
-void read_processes(const Library& library, CardReader& reader, Handle device, Card& card) {
+void read_processes(const Library& library, Reader& reader, Card& card) {
   Error error;
   uint32_t count = 0;
   auto* none = static_cast<ProcessState*>(nullptr);
-  if (!reader.ask(error, RIDGE_ZES(zesDeviceProcessesGetState), device, &count, none) || count == 0) return;
+  if (!reader.ask(error, library.zesDeviceProcessesGetState, &count, none) || count == 0) return;
   std::vector<ProcessState> processes(count += 16);  // room for those that start meanwhile
-  if (!reader.ask(error, RIDGE_ZES(zesDeviceProcessesGetState), device, &count, processes.data())) return;
+  if (!reader.ask(error, library.zesDeviceProcessesGetState, &count, processes.data())) return;
   processes.resize(std::min<size_t>(count, processes.size()));
   for (const ProcessState& process : processes)
     card.processes.push_back({process.pid, static_cast<int64_t>(process.memory_bytes)});
@@ -262,39 +262,38 @@ void read_processes(const Library& library, CardReader& reader, Handle device, C
 
 }  // namespace
 
-Error error_of(const char* function, uint32_t code) {
+Error Library::error(const char* function, uint32_t code) {
   bool unsupported = code == kUnsupportedFeature || code == kFunctionNotFound;
   return {unsupported ? Code::kUnsupported : Code::kUnavailable,
           fmt::format("{}: {} (Level Zero result {:#x})", function, words_of(code), code)};
 }
 
-Look look(const Library& library, CardReader& reader, Handle device) {
+Look look(const Library& library, Reader& reader) {
   Look result;
-  if (Handle domain = power_domain(library, reader, device, result.power_error))
-    result.power_told = reader.ask(result.power_error, RIDGE_ZES(zesPowerGetEnergyCounter), domain, &result.energy);
-  if (Handle group = engine_group(library, reader, device, result.use_error))
-    result.use_told = reader.ask(result.use_error, RIDGE_ZES(zesEngineGetActivity), group, &result.engines);
+  if (Handle domain = power_domain(library, reader, result.power_error))
+    result.power_told = reader.ask_of(result.power_error, library.zesPowerGetEnergyCounter, domain, &result.energy);
+  if (Handle group = engine_group(library, reader, result.use_error))
+    result.use_told = reader.ask_of(result.use_error, library.zesEngineGetActivity, group, &result.engines);
   return result;
 }
 
 Card read_card(const Library& library, size_t index, const Look& before) {
   Card card;
   card.index = static_cast<int>(index);
-  const Handle device = library.devices[index];
-  CardReader reader;
+  Reader reader(library, library.devices[index]);
   const Error foreign{Code::kUnsupported, "Level Zero has no such notion"};
   card.compute_capability = card.performance_level = card.partition = foreign;
   card.persistence = card.mig = card.row_remap_pending = card.row_remap_failed = foreign;
   card.compute_mode = card.performance_state = card.mig_instances = card.peer_links = card.rows_remapped = foreign;
-  read_identity(library, reader, device, card);
-  read_memory(library, reader, device, card);
-  read_errors(library, reader, device, card);
-  read_link(library, reader, device, card);
-  read_temperature(library, reader, device, card);
-  read_power_limits(library, reader, device, card);
-  read_clocks(library, reader, device, card);
-  read_processes(library, reader, device, card);
-  read_growth(before, look(library, reader, device), card);
+  read_identity(library, reader, card);
+  read_memory(library, reader, card);
+  read_errors(library, reader, card);
+  read_link(library, reader, card);
+  read_temperature(library, reader, card);
+  read_power_limits(library, reader, card);
+  read_clocks(library, reader, card);
+  read_processes(library, reader, card);
+  read_growth(before, look(library, reader), card);
   card.failure = reader.failure();
   return card;
 }

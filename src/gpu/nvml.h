@@ -13,7 +13,9 @@
 
 namespace ridge::gpu {
 
-struct NvmlLibrary;  // the typed table of functions, nvml.cc
+namespace nvml {
+struct Library;  // the typed table of functions, nvml.cc
+}
 
 // Move-only owner of the open and initialised library.
 class Nvml {
@@ -36,8 +38,8 @@ class Nvml {
   CardSystem system() const;
 
  private:
-  explicit Nvml(std::unique_ptr<NvmlLibrary> library);
-  std::unique_ptr<NvmlLibrary> library_;
+  explicit Nvml(std::unique_ptr<nvml::Library> library);
+  std::unique_ptr<nvml::Library> library_;
 };
 
 // Address as the library writes it ("00000000:3B:00.0") in the form of /sys/bus/pci/devices ("0000:3b:00.0").

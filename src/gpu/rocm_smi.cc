@@ -6,27 +6,32 @@
 #include <cstring>
 #include <map>
 #include <thread>
-#include <type_traits>
 
-#include "base/dynlib.h"
-#include "gpu/amd_metrics.h"
-#include "gpu/open_library.h"
+#include "gpu/amd_card.h"
+#include "gpu/card_reader.h"
+#include "gpu/library_function.h"
 #include "gpu/pcie.h"
 #include "gpu/rocm_smi_abi.h"
 
-namespace ridge::gpu {
+namespace ridge::gpu::rocm_smi {
 
-using namespace rocm_smi;
-
-// What was found in the library; nullptr = this library lacks it.
-struct RocmSmiLibrary {
-  explicit RocmSmiLibrary(DynamicLibrary opened) : file(std::move(opened)) {}
+struct Library {
+  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
   DynamicLibrary file;
-#define RIDGE_MEMBER(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
+  Status complete;
+#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name, complete};
   RIDGE_ROCM_SMI_REQUIRED(RIDGE_MEMBER)
+#undef RIDGE_MEMBER
+#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name};
   RIDGE_ROCM_SMI_OPTIONAL(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
 
+  using CardHandle = uint32_t;
+  using StatusCode = uint32_t;
+  static constexpr uint32_t kOk = kSuccess, kAbsent = kFunctionNotFound;
+  static bool broken(uint32_t status) {
+    return status == kFileError || status == kInitError || status == kNotFound || status == kBusy;
+  }
   Error error(const char* function, uint32_t status) const {
     if (status == kFunctionNotFound)
       return {Code::kUnsupported, fmt::format("{}: this ROCm SMI library is too old for this question", function)};
@@ -41,67 +46,11 @@ struct RocmSmiLibrary {
 
 namespace {
 
+using Reader = CardReader<Library>;
+
 constexpr uint32_t kTextSize = 256;
-constexpr std::chrono::milliseconds kBetweenLooks(100);
 
 using ProcessesOfCards = std::map<uint32_t, std::vector<CardProcess>>;
-
-Status find_functions(RocmSmiLibrary& library) {
-#define RIDGE_FIND(name, ...)                                                                            \
-  {                                                                                                      \
-    auto found = library.file.symbol<__VA_ARGS__>(#name);                                                \
-    if (!found) return Error{Code::kUnsupported, found.error().message + "; ROCm is too old for ridge"}; \
-    library.name = *found;                                                                               \
-  }
-  RIDGE_ROCM_SMI_REQUIRED(RIDGE_FIND)
-#undef RIDGE_FIND
-#define RIDGE_FIND(name, ...) \
-  if (auto found = library.file.symbol<__VA_ARGS__>(#name)) library.name = *found;
-  RIDGE_ROCM_SMI_OPTIONAL(RIDGE_FIND)
-#undef RIDGE_FIND
-  return {};
-}
-
-// Asks one card and remembers an answer that speaks of a broken card, not of a thing that it does not have.
-class CardReader {
- public:
-  CardReader(const RocmSmiLibrary& library, uint32_t card) : library_(library), card_(card) {}
-
-  // Fills in what the last arguments point to and says whether that went well; `error` is set otherwise.
-  template <typename Function, typename... Arguments>
-  bool ask(Error& error, const char* name, Function* function, Arguments... arguments) {
-    uint32_t status = kFunctionNotFound;
-    if (function != nullptr) status = function(card_, arguments...);
-    if (status == kSuccess) return true;
-    error = library_.error(name, status);
-    bool broken = status == kFileError || status == kInitError || status == kNotFound || status == kBusy;
-    if (broken && broken_.empty()) broken_ = error.message;
-    return false;
-  }
-  template <typename Raw, typename Function, typename... Arguments>
-  Reading<int64_t> number(const char* name, Function* function, Arguments... arguments) {
-    Raw raw{};
-    Error error;
-    if (!ask(error, name, function, arguments..., &raw)) return error;
-    return static_cast<int64_t>(raw);
-  }
-  template <typename Size, typename Function>
-  Reading<std::string> text(const char* name, Function* function) {
-    char buffer[kTextSize] = "";
-    Error error;
-    if (!ask(error, name, function, buffer, Size{kTextSize})) return error;
-    return std::string(buffer, strnlen(buffer, kTextSize));
-  }
-  const std::string& broken() const { return broken_; }
-
- private:
-  const RocmSmiLibrary& library_;
-  uint32_t card_;
-  std::string broken_;
-};
-
-// The name of a function beside its pointer.
-#define RIDGE_RSMI(function) #function, library.function
 
 template <typename Number>
 Reading<int64_t> scaled(Reading<Number> reading, int64_t divisor) {
@@ -109,33 +58,33 @@ Reading<int64_t> scaled(Reading<Number> reading, int64_t divisor) {
   return reading;
 }
 
-void read_identity(const RocmSmiLibrary& library, CardReader& reader, Card& card) {
+void read_identity(const Library& library, Reader& reader, Card& card) {
   Error error;
-  card.name = reader.text<uint32_t>(RIDGE_RSMI(rsmi_dev_market_name_get));
-  if (!card.name) card.name = reader.text<size_t>(RIDGE_RSMI(rsmi_dev_name_get));
+  card.name = reader.text(library.rsmi_dev_market_name_get);
+  if (!card.name) card.name = reader.text(library.rsmi_dev_name_get);
   uint64_t id = 0;
-  if (reader.ask(error, RIDGE_RSMI(rsmi_dev_unique_id_get), &id))
+  if (reader.ask(error, library.rsmi_dev_unique_id_get, &id))
     card.uuid = fmt::format("{:#018x}", id);
   else
     card.uuid = error;
   // Domain, bus, device and function in bits 63–32, 15–8, 7–3 and 2–0.
-  if (reader.ask(error, RIDGE_RSMI(rsmi_dev_pci_id_get), &id))
+  if (reader.ask(error, library.rsmi_dev_pci_id_get, &id))
     card.pci_address = pci_address(id >> 32, id >> 8 & 0xFF, id >> 3 & 0x1F, id & 7);
   else
     card.pci_address = error;
 }
 
-void read_memory(const RocmSmiLibrary& library, CardReader& reader, Card& card) {
-  card.memory_total_bytes = reader.number<uint64_t>(RIDGE_RSMI(rsmi_dev_memory_total_get), uint32_t{kVideoMemory});
-  card.memory_used_bytes = reader.number<uint64_t>(RIDGE_RSMI(rsmi_dev_memory_usage_get), uint32_t{kVideoMemory});
-  card.utilization_percent = reader.number<uint32_t>(RIDGE_RSMI(rsmi_dev_busy_percent_get));
+void read_memory(const Library& library, Reader& reader, Card& card) {
+  card.memory_total_bytes = reader.number<uint64_t>(library.rsmi_dev_memory_total_get, uint32_t{kVideoMemory});
+  card.memory_used_bytes = reader.number<uint64_t>(library.rsmi_dev_memory_usage_get, uint32_t{kVideoMemory});
+  card.utilization_percent = reader.number<uint32_t>(library.rsmi_dev_busy_percent_get);
 }
 
 // Sums over the blocks of the chip whose errors are counted.
-void read_errors(const RocmSmiLibrary& library, CardReader& reader, Card& card) {
+void read_errors(const Library& library, Reader& reader, Card& card) {
   Error error;
   uint64_t blocks = 0;
-  if (!reader.ask(error, RIDGE_RSMI(rsmi_dev_ecc_enabled_get), &blocks)) {
+  if (!reader.ask(error, library.rsmi_dev_ecc_enabled_get, &blocks)) {
     card.ecc = error;
     card.ecc_corrected = card.ecc_uncorrected = error;
   } else {
@@ -143,7 +92,7 @@ void read_errors(const RocmSmiLibrary& library, CardReader& reader, Card& card) 
     int64_t corrected = 0, uncorrected = 0, counted = 0;
     for (uint64_t block = kMemoryBlock; block <= kLastBlock; block <<= 1) {
       ErrorCount errors{};
-      if ((blocks & block) == 0 || !reader.ask(error, RIDGE_RSMI(rsmi_dev_ecc_count_get), block, &errors)) continue;
+      if ((blocks & block) == 0 || !reader.ask(error, library.rsmi_dev_ecc_count_get, block, &errors)) continue;
       ++counted;
       corrected += static_cast<int64_t>(errors.correctable);
       uncorrected += static_cast<int64_t>(errors.uncorrectable);
@@ -152,74 +101,39 @@ void read_errors(const RocmSmiLibrary& library, CardReader& reader, Card& card) 
     card.ecc_corrected = counted > 0 ? Reading<int64_t>(corrected) : Reading<int64_t>(error);
     card.ecc_uncorrected = counted > 0 ? Reading<int64_t>(uncorrected) : Reading<int64_t>(error);
   }
-  card.ecc_corrected_ever = card.ecc_uncorrected_ever =
-      Error{Code::kUnsupported, "ROCm SMI counts since the start only"};
 }
 
-void read_retired_pages(const RocmSmiLibrary& library, CardReader& reader, Card& card) {
-  Error error;
-  uint32_t count = 0;
-  std::vector<RetiredPage> pages;
-  bool told =
-      reader.ask(error, RIDGE_RSMI(rsmi_dev_memory_reserved_pages_get), &count, static_cast<RetiredPage*>(nullptr));
-  if (told && count > 0) {
-    pages.resize(count);
-    told = reader.ask(error, RIDGE_RSMI(rsmi_dev_memory_reserved_pages_get), &count, pages.data());
-    pages.resize(std::min<size_t>(count, pages.size()));
-  }
-  if (!told) {
-    card.rows_remapped = error;
-    card.row_remap_pending = card.row_remap_failed = error;
-    return;
-  }
-  auto any = [&](PageStatus status) {
-    return std::any_of(pages.begin(), pages.end(), [&](const RetiredPage& page) { return page.status == status; });
-  };
-  card.rows_remapped = static_cast<int64_t>(pages.size());
-  card.row_remap_pending = any(kPagePending);
-  card.row_remap_failed = any(kPageUnreservable);
+void read_mode(const Library& library, Reader& reader, Card& card) {
+  card.partition = reader.text(library.rsmi_dev_compute_partition_get);
+  card.performance_level = performance_level_of(reader.number<uint32_t>(library.rsmi_dev_perf_level_get));
 }
 
-void read_mode(const RocmSmiLibrary& library, CardReader& reader, Card& card) {
-  const Error foreign{Code::kUnsupported, "a notion of NVIDIA's"};
-  card.compute_capability = foreign;
-  card.persistence = card.mig = foreign;
-  card.compute_mode = card.performance_state = card.mig_instances = card.peer_links = foreign;
-  card.memory_health = Error{Code::kUnsupported, "ROCm SMI counts errors instead"};
-  card.partition = reader.text<uint32_t>(RIDGE_RSMI(rsmi_dev_compute_partition_get));
-  card.performance_level = performance_level_of(reader.number<uint32_t>(RIDGE_RSMI(rsmi_dev_perf_level_get)));
-}
-
-void read_heat_and_power(const RocmSmiLibrary& library, CardReader& reader, Card& card) {
+void read_heat_and_power(const Library& library, Reader& reader, Card& card) {
   auto temperature = [&](TemperatureMetric metric) {
     Reading<int64_t> hottest;
     for (TemperatureSensor sensor : {kJunction, kEdge})
       if (!hottest)
-        hottest = reader.number<int64_t>(RIDGE_RSMI(rsmi_dev_temp_metric_get), uint32_t{sensor}, uint32_t{metric});
+        hottest = reader.number<int64_t>(library.rsmi_dev_temp_metric_get, uint32_t{sensor}, uint32_t{metric});
     return scaled(hottest, 1000);
   };
   card.temperature_c = temperature(kTemperatureNow);
   card.slowdown_temperature_c = temperature(kTemperatureCritical);
   Error error;
-  uint64_t power = 0, most = 0, least = 0, energy = 0, time = 0;
+  uint64_t power = 0, most = 0, least = 0;
   uint32_t type = 0;
-  if (reader.ask(error, RIDGE_RSMI(rsmi_dev_power_get), &power, &type))
+  if (reader.ask(error, library.rsmi_dev_power_get, &power, &type))
     card.power_mw = static_cast<int64_t>(power / 1000);
   else
-    card.power_mw = scaled(reader.number<uint64_t>(RIDGE_RSMI(rsmi_dev_power_ave_get), 0U), 1000);
-  card.power_limit_mw = scaled(reader.number<uint64_t>(RIDGE_RSMI(rsmi_dev_power_cap_get), 0U), 1000);
-  card.power_limit_default_mw = scaled(reader.number<uint64_t>(RIDGE_RSMI(rsmi_dev_power_cap_default_get)), 1000);
-  if (reader.ask(error, RIDGE_RSMI(rsmi_dev_power_cap_range_get), 0U, &most, &least)) {
+    card.power_mw = scaled(reader.number<uint64_t>(library.rsmi_dev_power_ave_get, 0U), 1000);
+  card.power_limit_mw = scaled(reader.number<uint64_t>(library.rsmi_dev_power_cap_get, 0U), 1000);
+  card.power_limit_default_mw = scaled(reader.number<uint64_t>(library.rsmi_dev_power_cap_default_get), 1000);
+  if (reader.ask(error, library.rsmi_dev_power_cap_range_get, 0U, &most, &least)) {
     card.power_limit_min_mw = static_cast<int64_t>(least / 1000);
     card.power_limit_max_mw = static_cast<int64_t>(most / 1000);
   } else {
     card.power_limit_min_mw = card.power_limit_max_mw = error;
   }
-  float resolution_uj = 0;
-  if (reader.ask(error, RIDGE_RSMI(rsmi_dev_energy_count_get), &energy, &resolution_uj, &time))
-    card.energy_mj = static_cast<int64_t>(static_cast<double>(energy) * static_cast<double>(resolution_uj) / 1000);
-  else
-    card.energy_mj = error;
+  card.energy_mj = energy_mj(reader, library.rsmi_dev_energy_count_get);
 }
 
 // Both layouts in the newer form.
@@ -233,19 +147,19 @@ PcieBandwidth widened(const PcieBandwidthV5& old) {
   return wide;
 }
 
-bool ask_levels(const RocmSmiLibrary& library, CardReader& reader, Error& error, PcieBandwidth& levels,
+bool ask_levels(const Library& library, Reader& reader, Error& error, PcieBandwidth& levels,
                 std::optional<ClockType> clock) {
   const bool newer = library.rsmi_dev_metrics_header_info_get != nullptr;
   PcieBandwidthV5 old{};
   void* buffer = newer ? static_cast<void*>(&levels) : &old;
-  bool told = clock ? reader.ask(error, RIDGE_RSMI(rsmi_dev_gpu_clk_freq_get), uint32_t{*clock}, buffer)
-                    : reader.ask(error, RIDGE_RSMI(rsmi_dev_pci_bandwidth_get), buffer);
+  bool told = clock ? reader.ask(error, library.rsmi_dev_gpu_clk_freq_get, uint32_t{*clock}, buffer)
+                    : reader.ask(error, library.rsmi_dev_pci_bandwidth_get, buffer);
   if (told && !newer) levels = widened(old);
   levels.transfer_rate.supported = std::min(levels.transfer_rate.supported, kMostFrequencies);
   return told;
 }
 
-void read_clock(const RocmSmiLibrary& library, CardReader& reader, ClockType clock, Reading<int64_t>& now,
+void read_clock(const Library& library, Reader& reader, ClockType clock, Reading<int64_t>& now,
                 Reading<int64_t>& most) {
   Error error;
   PcieBandwidth levels{};
@@ -262,7 +176,7 @@ void read_clock(const RocmSmiLibrary& library, CardReader& reader, ClockType clo
 
 // The levels tell what link there can be and at which of them it is; not every card has them, then the metrics tell
 // what it is now.
-void read_link(const RocmSmiLibrary& library, CardReader& reader, const AmdMetrics& metrics, Card& card) {
+void read_link(const Library& library, Reader& reader, const AmdMetrics& metrics, Card& card) {
   Error error;
   PcieBandwidth levels{};
   const Frequencies& rates = levels.transfer_rate;
@@ -282,21 +196,15 @@ void read_link(const RocmSmiLibrary& library, CardReader& reader, const AmdMetri
     card.pcie_width = lanes;
     card.pcie_generation = generation;
   }
-  card.pcie_replays = reader.number<uint64_t>(RIDGE_RSMI(rsmi_dev_pci_replay_counter_get));
-}
-
-AmdMetrics look_at_metrics(const RocmSmiLibrary& library, CardReader& reader, Error& error) {
-  std::vector<unsigned char> buffer(kAmdMetricsBytes, 0xFF);
-  reader.ask(error, RIDGE_RSMI(rsmi_dev_gpu_metrics_info_get), static_cast<void*>(buffer.data()));
-  return metrics_from(buffer);
+  card.pcie_replays = reader.number<uint64_t>(library.rsmi_dev_pci_replay_counter_get);
 }
 
 // Which process computes on which cards; empty where that is not told.
-ProcessesOfCards processes_of_cards(const RocmSmiLibrary& library) {
+ProcessesOfCards processes_of_cards(const Library& library) {
   ProcessesOfCards result;
   uint32_t count = 0;
-  auto* list = library.rsmi_compute_process_info_get;
-  auto* cards_of = library.rsmi_compute_process_gpus_get;
+  const auto& list = library.rsmi_compute_process_info_get;
+  const auto& cards_of = library.rsmi_compute_process_gpus_get;
   if (!list || !cards_of || list(nullptr, &count) != kSuccess) return result;
   std::vector<ProcessInfo> processes(count += 16);  // room for those that start meanwhile
   if (list(processes.data(), &count) != kSuccess) return result;
@@ -306,7 +214,7 @@ ProcessesOfCards processes_of_cards(const RocmSmiLibrary& library) {
     if (cards_of(process.process_id, cards, &used) != kSuccess) continue;
     for (uint32_t i = 0; i < std::min<uint32_t>(used, std::size(cards)); ++i) {
       ProcessInfo here{};
-      auto* ask = library.rsmi_compute_process_info_by_device_get;
+      const auto& ask = library.rsmi_compute_process_info_by_device_get;
       bool told = ask && ask(process.process_id, cards[i], &here) == kSuccess;
       result[cards[i]].push_back({process.process_id, told ? static_cast<int64_t>(here.memory_bytes) : -1});
     }
@@ -314,22 +222,17 @@ ProcessesOfCards processes_of_cards(const RocmSmiLibrary& library) {
   return result;
 }
 
-// A lost card still has its name and address: it is gone when nothing that changes with time is told.
-std::string failure_of(const Card& card, const CardReader& reader) {
-  bool alive = card.temperature_c || card.power_mw || card.memory_used_bytes || card.utilization_percent;
-  return alive ? "" : reader.broken();
-}
-
-Card read_card(const RocmSmiLibrary& library, uint32_t index, const AmdMetrics& before) {
+Card read_card(const Library& library, uint32_t index, const AmdMetrics& before) {
   Card card;
   card.index = static_cast<int>(index);
-  CardReader reader(library, index);
+  mark_untold("ROCm SMI", card);
+  Reader reader(library, index);
   Error error{Code::kUnavailable, ""};
-  AmdMetrics metrics = look_at_metrics(library, reader, error);
+  AmdMetrics metrics = look_at_metrics(reader, library.rsmi_dev_gpu_metrics_info_get, error);
   read_identity(library, reader, card);
   read_memory(library, reader, card);
   read_errors(library, reader, card);
-  read_retired_pages(library, reader, card);
+  read_retired_pages(reader, library.rsmi_dev_memory_reserved_pages_get, card);
   read_mode(library, reader, card);
   read_link(library, reader, metrics, card);
   read_heat_and_power(library, reader, card);
@@ -346,9 +249,45 @@ const std::vector<std::string> kFiles = {
     "librocm_smi64.so.1", "librocm_smi64.so",   "/opt/rocm/lib/librocm_smi64.so",
 };
 
-}  // namespace
+Status start(const Library& library) {
+  uint32_t status = library.rsmi_init(0);
+  if (status == kSuccess) return {};
+  Error error = library.error("rsmi_init", status);
+  if (status == kInitError) error.message += "; load the amdgpu kernel module and look at the kernel log";
+  return Error{Code::kUnavailable, error.message};
+}
 
-RocmSmi::RocmSmi(std::unique_ptr<RocmSmiLibrary> library) : library_(std::move(library)) {}
+Reading<std::string> driver_version(const Library& library) {
+  char driver[kTextSize] = "";
+  const auto& ask = library.rsmi_version_str_get;
+  uint32_t status = ask ? ask(kDriver, driver, kTextSize) : uint32_t{kFunctionNotFound};
+  if (status != kSuccess) return library.error(ask.name(), status);
+  return std::string(driver, strnlen(driver, kTextSize));
+}
+
+std::vector<Card> read_cards(const Library& library, uint32_t count) {
+  std::vector<AmdMetrics> before;
+  Error ignored;
+  for (uint32_t i = 0; i < count; ++i) {
+    Reader reader(library, i);
+    before.push_back(look_at_metrics(reader, library.rsmi_dev_gpu_metrics_info_get, ignored));
+  }
+  if (count > 0) std::this_thread::sleep_for(kBetweenLooks);
+  ProcessesOfCards processes = processes_of_cards(library);
+  std::vector<Card> cards;
+  for (uint32_t i = 0; i < count; ++i) {
+    cards.push_back(read_card(library, i, before[i]));
+    cards.back().processes = processes[i];
+  }
+  return cards;
+}
+
+}  // namespace
+}  // namespace ridge::gpu::rocm_smi
+
+namespace ridge::gpu {
+
+RocmSmi::RocmSmi(std::unique_ptr<rocm_smi::Library> library) : library_(std::move(library)) {}
 RocmSmi::RocmSmi(RocmSmi&& other) noexcept = default;
 RocmSmi& RocmSmi::operator=(RocmSmi&& other) noexcept {
   std::swap(library_, other.library_);
@@ -359,50 +298,25 @@ RocmSmi::~RocmSmi() {
 }
 
 Result<RocmSmi> RocmSmi::open(const std::string& library) {
-  RIDGE_ASSIGN(DynamicLibrary file, open_library(library, "RIDGE_ROCM_SMI", kFiles));
-  auto table = std::make_unique<RocmSmiLibrary>(std::move(file));
-  RIDGE_TRY(find_functions(*table));
-  if (uint32_t status = table->rsmi_init(0); status != kSuccess) {
-    Error error = table->error("rsmi_init", status);
-    if (status == kInitError) error.message += "; load the amdgpu kernel module and look at the kernel log";
-    return Error{Code::kUnavailable, error.message};
-  }
+  RIDGE_ASSIGN(auto table, open_table<rocm_smi::Library>(library, "RIDGE_ROCM_SMI", rocm_smi::kFiles, "ROCm"));
+  RIDGE_TRY(rocm_smi::start(*table));
   return RocmSmi(std::move(table));
 }
 
 Result<int> RocmSmi::count() const {
   uint32_t count = 0;
   uint32_t status = library_->rsmi_num_monitor_devices(&count);
-  if (status != kSuccess) return library_->error("rsmi_num_monitor_devices", status);
+  if (status != rocm_smi::kSuccess) return library_->error("rsmi_num_monitor_devices", status);
   return static_cast<int>(count);
 }
 
 CardSystem RocmSmi::system() const {
-  const RocmSmiLibrary& library = *library_;
   CardSystem system;
-  system.library = library.file.path();
+  system.library = library_->file.path();
   system.cuda_version = Error{Code::kUnsupported, "a notion of NVIDIA's"};
-  char driver[kTextSize] = "";
-  auto* ask_driver = library.rsmi_version_str_get;
-  uint32_t status = ask_driver ? ask_driver(kDriver, driver, kTextSize) : uint32_t{kFunctionNotFound};
-  if (status == kSuccess)
-    system.driver_version = std::string(driver, strnlen(driver, kTextSize));
-  else
-    system.driver_version = library.error("rsmi_version_str_get", status);
+  system.driver_version = rocm_smi::driver_version(*library_);
   Result<int> cards = count();
-  const uint32_t number = cards ? static_cast<uint32_t>(*cards) : 0;
-  std::vector<AmdMetrics> before;
-  Error ignored;
-  for (uint32_t i = 0; i < number; ++i) {
-    CardReader reader(library, i);
-    before.push_back(look_at_metrics(library, reader, ignored));
-  }
-  if (number > 0) std::this_thread::sleep_for(kBetweenLooks);
-  ProcessesOfCards processes = processes_of_cards(library);
-  for (uint32_t i = 0; i < number; ++i) {
-    system.cards.push_back(read_card(library, i, before[i]));
-    system.cards.back().processes = processes[i];
-  }
+  if (cards) system.cards = rocm_smi::read_cards(*library_, static_cast<uint32_t>(*cards));
   return system;
 }
 

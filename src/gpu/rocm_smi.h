@@ -12,7 +12,9 @@
 
 namespace ridge::gpu {
 
-struct RocmSmiLibrary;  // the typed table of functions, rocm_smi.cc
+namespace rocm_smi {
+struct Library;  // the typed table of functions, rocm_smi.cc
+}
 
 // Move-only owner of the open and initialised library.
 class RocmSmi {
@@ -33,8 +35,8 @@ class RocmSmi {
   CardSystem system() const;
 
  private:
-  explicit RocmSmi(std::unique_ptr<RocmSmiLibrary> library);
-  std::unique_ptr<RocmSmiLibrary> library_;
+  explicit RocmSmi(std::unique_ptr<rocm_smi::Library> library);
+  std::unique_ptr<rocm_smi::Library> library_;
 };
 
 }  // namespace ridge::gpu

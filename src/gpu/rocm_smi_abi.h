@@ -54,10 +54,10 @@ struct ErrorCount {  // rsmi_error_count_t
 };
 
 struct RetiredPage {  // rsmi_retired_page_record_t
+  enum : uint32_t { kReserved = 0, kPending = 1, kUnreservable = 2 };
   uint64_t address, size;
   uint32_t status;
 };
-enum PageStatus : uint32_t { kPageReserved = 0, kPagePending = 1, kPageUnreservable = 2 };
 
 struct ProcessInfo {  // rsmi_process_info_t
   uint32_t process_id, pasid;

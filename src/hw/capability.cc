@@ -13,23 +13,23 @@ namespace ridge::hw {
 namespace {
 
 constexpr double kKib = 1024;
-constexpr std::array<std::string_view, 17> kColumns = {"cc",
-                                                       "architecture",
-                                                       "chips",
-                                                       "min_cuda",
-                                                       "last_cuda",
-                                                       "max_threads_per_sm",
-                                                       "regs_per_sm",
-                                                       "max_blocks_per_sm",
-                                                       "notes",
-                                                       "max_regs_per_thread",
-                                                       "smem_per_sm_kib",
-                                                       "smem_per_block_optin_kib",
-                                                       "source",
-                                                       "max_warps_per_sm",
-                                                       "fp32_lanes_per_sm",
-                                                       "fp64_lanes_per_sm",
-                                                       "tensor_core_precisions"};
+constexpr std::array<std::string_view, 17> kCapabilityColumns = {"cc",
+                                                                 "architecture",
+                                                                 "chips",
+                                                                 "min_cuda",
+                                                                 "last_cuda",
+                                                                 "max_threads_per_sm",
+                                                                 "regs_per_sm",
+                                                                 "max_blocks_per_sm",
+                                                                 "notes",
+                                                                 "max_regs_per_thread",
+                                                                 "smem_per_sm_kib",
+                                                                 "smem_per_block_optin_kib",
+                                                                 "source",
+                                                                 "max_warps_per_sm",
+                                                                 "fp32_lanes_per_sm",
+                                                                 "fp64_lanes_per_sm",
+                                                                 "tensor_core_precisions"};
 
 Capability capability_of(const TableRow& row) {
   Capability capability;
@@ -63,7 +63,7 @@ std::string digits(std::string_view version) {
 }  // namespace
 
 Result<std::vector<Capability>> capabilities() {
-  RIDGE_ASSIGN(Table table, Table::read(data("compute_capability"), "compute_capability", kColumns));
+  RIDGE_ASSIGN(Table table, Table::read(data("compute_capability"), "compute_capability", kCapabilityColumns));
   std::vector<Capability> all;
   for (size_t i = 0; i < table.size(); ++i) {
     TableRow row = table.row(i);

@@ -13,7 +13,7 @@ namespace ridge::hw {
 namespace {
 
 constexpr double kTera = 1e12, kGiga = 1e9, kMega = 1e6;
-constexpr double kGib = 1024.0 * 1024 * 1024, kMib = 1024.0 * 1024;
+constexpr double kGibibyte = 1024.0 * 1024 * 1024, kMebibyte = 1024.0 * 1024;
 
 struct Column {
   Arithmetic arithmetic;
@@ -62,10 +62,10 @@ CatalogueDevice device_of(const TableRow& row) {
   device.flops_per_core_clock = row.number("fp32_flops_per_core_clock");
   device.tensor_cores = row.whole("tensor_cores");
   device.boost_hz = row.number("boost_mhz", kMega);
-  device.memory_bytes = row.number("mem_gib", kGib);
+  device.memory_bytes = row.number("mem_gib", kGibibyte);
   device.memory_type = row.text("mem_type");
   device.bytes_per_s = row.number("mem_bw_gbs", kGiga);
-  device.l2_bytes = row.number("l2_mib", kMib);
+  device.l2_bytes = row.number("l2_mib", kMebibyte);
   device.peaks = peaks_of(row);
   device.power_w = row.number("tdp_w");
   device.gpus_on_board = row.whole("gpus_per_board").value_or(1);

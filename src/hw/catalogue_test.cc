@@ -11,14 +11,14 @@
 namespace ridge::hw {
 namespace {
 
-std::vector<CatalogueDevice> all() {
+std::vector<CatalogueDevice> all_devices() {
   auto devices = catalogue();
   EXPECT_TRUE(devices) << devices.error().message;
   return devices ? *devices : std::vector<CatalogueDevice>{};
 }
 
 CatalogueDevice named(const std::string& name) {
-  auto device = find_device(all(), name);
+  auto device = find_device(all_devices(), name);
   EXPECT_TRUE(device) << device.error().message;
   return device ? *device : CatalogueDevice{};
 }
@@ -27,7 +27,7 @@ TEST(Catalogue, ReadsEveryRowWithNameMakerAndSource) {
   auto csv = parse_csv(data("gpus"), "gpus");
   ASSERT_TRUE(csv);
   std::set<std::string> names;
-  for (const CatalogueDevice& device : all()) {
+  for (const CatalogueDevice& device : all_devices()) {
     EXPECT_TRUE(names.insert(device.name).second) << device.name << " occurs twice";
     EXPECT_FALSE(device.source.empty()) << device.name;
   }
@@ -54,14 +54,14 @@ TEST(Catalogue, KeepsABlankFieldAbsent) {
   EXPECT_FALSE(peak(device, Arithmetic::kFp16));
   EXPECT_FALSE(device.mig_instances);
   EXPECT_TRUE(to_json(device)["tensor_cores"].is_null());
-  for (const CatalogueDevice& each : all())
+  for (const CatalogueDevice& each : all_devices())
     for (const CataloguePeak& peak : each.peaks) EXPECT_GT(peak.flops_per_s, 0) << each.name;
 }
 
 TEST(Catalogue, SharesABoardsPowerAmongItsGpus) {
   EXPECT_DOUBLE_EQ(*power_per_gpu_w(named("Tesla K80 (per GPU)")), 150);
   EXPECT_DOUBLE_EQ(*power_per_gpu_w(named("GeForce RTX 4090")), 450);
-  for (const CatalogueDevice& device : all())
+  for (const CatalogueDevice& device : all_devices())
     EXPECT_EQ(device.gpus_on_board > 1, device.name.find("(per GPU)") != std::string::npos &&
                                             device.notes.find("board carries") != std::string::npos)
         << device.name;
@@ -123,14 +123,14 @@ TEST(FindDevice, TakesEveryUsualWayToWriteAName) {
                               {"K80", "Tesla K80 (per GPU)"},
                               {"M1 Pro", "M1 Pro (16-core GPU)"},
                               {"M1", "M1 (8-core GPU)"}}) {
-    auto device = find_device(all(), given);
+    auto device = find_device(all_devices(), given);
     ASSERT_TRUE(device) << given << ": " << device.error().message;
     EXPECT_EQ(device->name, meant) << given;
   }
 }
 
 TEST(FindDevice, FindsEveryDeviceByItsOwnName) {
-  std::vector<CatalogueDevice> devices = all();
+  std::vector<CatalogueDevice> devices = all_devices();
   for (const CatalogueDevice& device : devices) {
     auto found = match_devices(devices, device.name);
     ASSERT_EQ(found.size(), 1u) << device.name;
@@ -139,7 +139,7 @@ TEST(FindDevice, FindsEveryDeviceByItsOwnName) {
 }
 
 TEST(FindDevice, AsksWhichWhereANameMeansSeveral) {
-  auto device = find_device(all(), "H100");
+  auto device = find_device(all_devices(), "H100");
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().code, Code::kInvalid);
   EXPECT_NE(device.error().message.find("'H100' can mean 3 devices: H100 SXM5 80GB, H100 PCIe 80GB, H100 NVL 94GB"),
@@ -148,12 +148,12 @@ TEST(FindDevice, AsksWhichWhereANameMeansSeveral) {
 }
 
 TEST(FindDevice, NamesTheNearestOnesOfAnUnknownName) {
-  auto device = find_device(all(), "GeForce RTX 4091");
+  auto device = find_device(all_devices(), "GeForce RTX 4091");
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().code, Code::kNotFound);
   EXPECT_NE(device.error().message.find("GeForce RTX 4090"), std::string::npos) << device.error().message;
-  EXPECT_FALSE(find_device(all(), ""));
-  EXPECT_FALSE(find_device(all(), " - "));
+  EXPECT_FALSE(find_device(all_devices(), ""));
+  EXPECT_FALSE(find_device(all_devices(), " - "));
 }
 
 }  // namespace

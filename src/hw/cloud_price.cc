@@ -12,9 +12,9 @@ namespace ridge::hw {
 namespace {
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
-constexpr std::array<std::string_view, 12> kColumns = {"provider",  "instance", "region",           "gpu",
-                                                       "gpu_count", "vcpus",    "mem_gib",          "usd_per_hour",
-                                                       "date",      "notes",    "usd_per_gpu_hour", "source"};
+constexpr std::array<std::string_view, 12> kPriceColumns = {"provider",  "instance", "region",           "gpu",
+                                                            "gpu_count", "vcpus",    "mem_gib",          "usd_per_hour",
+                                                            "date",      "notes",    "usd_per_gpu_hour", "source"};
 
 Result<CloudPrice> price_from(const TableRow& row, std::span<const CatalogueDevice> devices) {
   CloudPrice price;
@@ -44,7 +44,7 @@ std::string year_of(const CloudPrice& price) { return price.date.substr(0, 4); }
 }  // namespace
 
 Result<std::vector<CloudPrice>> cloud_prices(std::span<const CatalogueDevice> devices) {
-  RIDGE_ASSIGN(Table table, Table::read(data("cloud_prices"), "cloud_prices", kColumns));
+  RIDGE_ASSIGN(Table table, Table::read(data("cloud_prices"), "cloud_prices", kPriceColumns));
   std::vector<CloudPrice> prices;
   for (size_t i = 0; i < table.size(); ++i) {
     RIDGE_ASSIGN(CloudPrice price, price_from(table.row(i), devices));

@@ -13,7 +13,7 @@
 namespace ridge::hw {
 namespace {
 
-constexpr const char* kStep = "peak rates and bandwidths";
+constexpr const char* kStepName = "peak rates and bandwidths";
 constexpr double kStillGrowing = 1.003;  // a figure that grew by more asks for further rounds
 constexpr int kQuietRounds = 3;
 constexpr double kHopeless = 0.85;  // of the best, after kTrialRounds: the kernel is dropped
@@ -211,7 +211,7 @@ Result<Limits> measure_limits(const Machine& machine, const MeasureOptions& opti
     if (round > 0 && used >= 1) break;
     bool grew = ask_all(*crew, questions, [&](double share_of_round) {
       double by_rounds = (round + share_of_round) / (options.least_rounds + kQuietRounds);
-      if (options.progress) options.progress(kStep, std::min(0.99, std::max(used, by_rounds)));
+      if (options.progress) options.progress(kStepName, std::min(0.99, std::max(used, by_rounds)));
     });
     quiet = grew ? 0 : quiet + 1;
     if (round + 1 >= kTrialRounds) std::for_each(questions.begin(), questions.end(), drop_hopeless);

@@ -10,7 +10,7 @@
 namespace ridge::hw {
 namespace {
 
-constexpr double kTera = 1e12;
+constexpr double kTeraflops = 1e12;
 constexpr std::array<Arithmetic, 9> kAll = {Arithmetic::kFp64, Arithmetic::kFp32,     Arithmetic::kTf32,
                                             Arithmetic::kFp16, Arithmetic::kFp16Fp32, Arithmetic::kBf16,
                                             Arithmetic::kFp8,  Arithmetic::kInt8,     Arithmetic::kFp4};
@@ -44,7 +44,7 @@ Result<std::vector<PublishedPeak>> published_peaks() {
     TableRow row = table.row(i);
     RIDGE_ASSIGN(Arithmetic arithmetic, arithmetic_from_name(without_unit(row.text("metric"))));
     peaks.push_back(
-        {row.text("name"), arithmetic, row.number("published_value", kTera).value_or(0), row.text("source")});
+        {row.text("name"), arithmetic, row.number("published_value", kTeraflops).value_or(0), row.text("source")});
     RIDGE_TRY(row.status());
   }
   return peaks;

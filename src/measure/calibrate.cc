@@ -18,7 +18,7 @@
 namespace ridge::measure {
 namespace {
 
-constexpr int kWarmUpRuns = 2;
+constexpr int kWarmUpsPerPoint = 2;
 constexpr int kPasses = 2;
 constexpr std::string_view kBlocked = "com.microsoft.nchwc";
 
@@ -29,8 +29,8 @@ Result<std::vector<plan::TimedKernel>> profile(const CalibrateOptions& options, 
   plan.profile = true;
   plan.optimised_model = folder + "/optimised.onnx";
   RIDGE_ASSIGN(Runner runner, Runner::open(plan, &ready.graph, 1));  // runs once
-  RIDGE_TRY(run_for(runner, options.per_model, kWarmUpRuns + options.least_runs));
-  RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));
+  RIDGE_TRY(run_for(runner, options.per_model, kWarmUpsPerPoint + options.least_runs));
+  RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpsPerPoint));
   RIDGE_ASSIGN(model::Graph optimised, model::read_optimised(plan.optimised_model));
   return timed_kernels(times, optimised);
 }
@@ -50,7 +50,7 @@ Result<Timed> time_model(const CalibrateOptions& options, const CalibrationModel
     plan::Plan plan = calibration_plan(options.engine_library, ready.path, threads);
     plan.shapes = ready.shapes;
     RIDGE_ASSIGN(Runner runner, Runner::open(plan, &ready.graph, 1));
-    RIDGE_TRY(run_for(runner, options.per_model / 8, kWarmUpRuns));
+    RIDGE_TRY(run_for(runner, options.per_model / 8, kWarmUpsPerPoint));
     RIDGE_ASSIGN(std::vector<double> us, run_for(runner, options.per_model, options.least_runs));
     timed.sample.runs = static_cast<int>(us.size());
     timed.sample.run_us = middle_mean(std::move(us), timed.sample.spread_percent);

@@ -28,15 +28,15 @@ engine::NodeTime timed(const std::string& name, const std::string& op, double us
   return time;
 }
 
-cost::DeviceLimits limits() {
-  cost::DeviceLimits limits;
-  limits.flops_per_s = {{Precision::kFp32, 1e9}};
-  return limits;
+cost::DeviceLimits layer_limits() {
+  cost::DeviceLimits layer_limits;
+  layer_limits.flops_per_s = {{Precision::kFp32, 1e9}};
+  return layer_limits;
 }
 
 TEST(Layers, AreCountedWithTheShapesThatTheProfileSaw) {
   model::Graph graph = matmul();
-  cost::DeviceLimits device = limits();
+  cost::DeviceLimits device = layer_limits();
   std::vector<engine::NodeTime> times = {timed("product", "MatMul", 100)};
   std::vector<Layer> layers = layers_of(times, &graph, &device);
   ASSERT_EQ(layers.size(), 1u);

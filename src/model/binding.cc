@@ -8,8 +8,6 @@
 namespace ridge::model {
 namespace {
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
 using Dim = onnx::TensorShapeProto_Dimension;
 using Symbols = std::map<std::string, int64_t>;
 

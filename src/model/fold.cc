@@ -63,7 +63,7 @@ Element stored(int32_t onnx_type, Element element) {
 
 // ---------------------------------------------------------------------------------------------------- where values come from
 
-Folded shape_of(const Call& call) {
+Folded fold_shape(const Call& call) {
   const Shape* shape = call.shape(0);
   if (shape == nullptr) return std::nullopt;
   const auto rank = static_cast<int64_t>(shape->size());
@@ -77,7 +77,7 @@ Folded shape_of(const Call& call) {
   return sizes;
 }
 
-Folded size_of(const Call& call) {
+Folded fold_size(const Call& call) {
   if (call.shape(0) == nullptr) return std::nullopt;
   std::optional<int64_t> count = element_count(*call.shape(0));
   if (!count) return std::nullopt;
@@ -151,7 +151,7 @@ Folded gather(const Call& call) {
   return out;
 }
 
-Folded concat(const Call& call) {
+Folded fold_concat(const Call& call) {
   SmallTensor out{0, {0}, {}};
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const SmallTensor* part = call.value(i);
@@ -416,8 +416,8 @@ Folded reduce(const Call& call, Element start, Binary operation) {
 Folded fold_one(const Call& call) {
   const std::string& op = call.node.op_type();
   static const std::map<std::string, Folded (*)(const Call&)> kOthers = {
-      {"Shape", shape_of},
-      {"Size", size_of},
+      {"Shape", fold_shape},
+      {"Size", fold_size},
       {"Range", range},
       {"ConstantOfShape", constant_of_shape},
       {"Reshape", same_values},
@@ -427,7 +427,7 @@ Folded fold_one(const Call& call) {
       {"Identity", same_values},
       {"Cast", cast},
       {"Gather", gather},
-      {"Concat", concat},
+      {"Concat", fold_concat},
       {"Slice", slice},
       {"Transpose", transpose},
       {"Where", where},

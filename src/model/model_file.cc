@@ -22,8 +22,6 @@ namespace {
 
 constexpr int64_t kProtobufLimit = std::numeric_limits<int>::max();  // [bytes] of one message
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
 // --------------------------------------------------------------------------------------- why a file is not a model
 
 // Reads up to `size` bytes at `offset`; fewer at the end.

@@ -12,8 +12,6 @@
 namespace ridge::model {
 namespace {
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
 using Names = std::unordered_set<std::string>;
 
 // Names that a graph finds defined around it, innermost first.

@@ -9,7 +9,7 @@ namespace {
 
 using Proto = onnx::TensorProto;
 
-struct Row {
+struct TypeRow {
   int32_t onnx_type;
   DataType type;
   int bits;
@@ -17,7 +17,7 @@ struct Row {
 };
 
 // onnx.proto, TensorProto.DataType; sizes from its comments.
-constexpr std::array<Row, 27> kRows = {{
+constexpr std::array<TypeRow, 27> kTypeRows = {{
     {Proto::FLOAT, DataType::kFp32, 32, true},
     {Proto::UINT8, DataType::kUint8, 8, true},
     {Proto::INT8, DataType::kInt8, 8, true},
@@ -47,10 +47,10 @@ constexpr std::array<Row, 27> kRows = {{
     {Proto::UNDEFINED, DataType::kInvalid, 0, false},
 }};
 
-const Row& row_of(int32_t onnx_type) {
-  for (const Row& row : kRows)
+const TypeRow& row_of(int32_t onnx_type) {
+  for (const TypeRow& row : kTypeRows)
     if (row.onnx_type == onnx_type) return row;
-  return kRows.back();
+  return kTypeRows.back();
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ const Row& row_of(int32_t onnx_type) {
 DataType from_onnx_type(int32_t onnx_type) { return row_of(onnx_type).type; }
 
 int32_t to_onnx_type(DataType type) {
-  for (const Row& row : kRows)
+  for (const TypeRow& row : kTypeRows)
     if (row.type == type) return type == DataType::kInvalid ? Proto::UNDEFINED : row.onnx_type;
   return Proto::UNDEFINED;
 }

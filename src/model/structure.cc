@@ -17,8 +17,6 @@ namespace {
 constexpr int64_t kOldestOpset = 7;  // the first with today's broadcasting rules
 constexpr int64_t kMostNodes = 1'000'000;
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
 void use_short_domain(std::string& domain) {
   if (domain == "ai.onnx") domain.clear();
 }

@@ -16,7 +16,7 @@ using Proto = onnx::TensorProto;
 
 constexpr int64_t kKeptElements = 4096;  // shape arithmetic needs a few; a table of indices may have some thousand
 
-Error invalid(const Proto& tensor, const std::string& message) {
+Error invalid_tensor(const Proto& tensor, const std::string& message) {
   return {Code::kInvalid, "tensor '" + tensor.name() + "' " + message};
 }
 
@@ -42,11 +42,11 @@ Result<External> external_of(const Proto& tensor) {
     if (entry.key() != "offset" && entry.key() != "length") continue;
     std::optional<int64_t> number = number_from(entry.value());
     if (!number)
-      return invalid(tensor, "has external data with " + entry.key() + " '" + entry.value() + "', not a number");
+      return invalid_tensor(tensor, "has external data with " + entry.key() + " '" + entry.value() + "', not a number");
     if (entry.key() == "offset") external.offset = *number;
     if (entry.key() == "length") external.length = *number;
   }
-  if (external.location.empty()) return invalid(tensor, "has external data without a file name");
+  if (external.location.empty()) return invalid_tensor(tensor, "has external data without a file name");
   return external;
 }
 
@@ -60,8 +60,8 @@ bool escapes(const std::filesystem::path& location) {
 Status check_external(const Proto& tensor, std::optional<int64_t> expected, const std::string& folder) {
   RIDGE_ASSIGN(const External external, external_of(tensor));
   if (external.location.find('\0') != std::string::npos || escapes(external.location))
-    return invalid(tensor, "has its data in '" + external.location +
-                               "', outside the model's folder; only files beside the model are read");
+    return invalid_tensor(tensor, "has its data in '" + external.location +
+                                      "', outside the model's folder; only files beside the model are read");
   const std::filesystem::path path = std::filesystem::path(folder) / external.location;
   std::error_code failure;
   if (!std::filesystem::is_regular_file(path, failure))
@@ -69,13 +69,14 @@ Status check_external(const Proto& tensor, std::optional<int64_t> expected, cons
                                       ", which is missing; put that file beside the model"};
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path, failure));
   if (failure) return Error{Code::kFailed, "read " + path.string() + ": " + failure.message()};
-  if (!expected) return invalid(tensor, "has external data of a type that cannot be stored so");
+  if (!expected) return invalid_tensor(tensor, "has external data of a type that cannot be stored so");
   if (external.length && *external.length != *expected)
-    return invalid(tensor, "needs " + std::to_string(*expected) + " bytes, but its external data has " +
-                               std::to_string(*external.length));
+    return invalid_tensor(tensor, "needs " + std::to_string(*expected) + " bytes, but its external data has " +
+                                      std::to_string(*external.length));
   if (external.offset > size || *expected > size - external.offset)
-    return invalid(tensor, "needs " + std::to_string(*expected) + " bytes at " + std::to_string(external.offset) +
-                               " in " + path.string() + ", which has only " + std::to_string(size) + "; it is cut off");
+    return invalid_tensor(tensor, "needs " + std::to_string(*expected) + " bytes at " +
+                                      std::to_string(external.offset) + " in " + path.string() + ", which has only " +
+                                      std::to_string(size) + "; it is cut off");
   return {};
 }
 
@@ -107,13 +108,13 @@ Status check_embedded(const Proto& tensor, int64_t count, std::optional<int64_t>
   if (tensor.has_raw_data() && !tensor.raw_data().empty()) {
     const auto found = static_cast<int64_t>(tensor.raw_data().size());
     if (!expected || found != *expected)
-      return invalid(tensor, "has " + std::to_string(found) + " bytes of data; its shape and type need " +
-                                 (expected ? std::to_string(*expected) : std::string("another form")));
+      return invalid_tensor(tensor, "has " + std::to_string(found) + " bytes of data; its shape and type need " +
+                                        (expected ? std::to_string(*expected) : std::string("another form")));
     return {};
   }
   if (count > std::numeric_limits<int64_t>::max() / 2 || typed_entries(tensor) != expected_entries(tensor, count))
-    return invalid(tensor, "has " + std::to_string(typed_entries(tensor)) + " values; its shape and type need " +
-                               std::to_string(count));
+    return invalid_tensor(tensor, "has " + std::to_string(typed_entries(tensor)) + " values; its shape and type need " +
+                                      std::to_string(count));
   return {};
 }
 
@@ -122,7 +123,7 @@ bool is_external(const Proto& tensor) { return tensor.data_location() == Proto::
 Result<int64_t> check(const Proto& tensor, const std::string& folder) {
   const Shape shape(tensor.dims().begin(), tensor.dims().end());
   const std::optional<int64_t> count = element_count(shape);
-  if (!count) return invalid(tensor, "has the impossible shape " + shape_text(shape));
+  if (!count) return invalid_tensor(tensor, "has the impossible shape " + shape_text(shape));
   const std::optional<int64_t> expected = onnx_byte_size(tensor.data_type(), *count);
   RIDGE_TRY(is_external(tensor) ? check_external(tensor, expected, folder) : check_embedded(tensor, *count, expected));
   return *count;

@@ -11,7 +11,7 @@ namespace {
 
 using zoo::Blueprint;
 
-struct Row {
+struct ModelRow {
   ZooEntry entry;
   Blueprint (*build)(const ZooOptions&);
   int64_t image_multiple;  // images are squares whose side is a multiple of this; 0: the model takes no images
@@ -20,7 +20,7 @@ struct Row {
   bool has_channels;
 };
 
-const std::array<Row, 6> kRows = {{
+const std::array<ModelRow, 6> kModels = {{
     {{"resnet50", "image classification, convolutional; 25.6 M parameters"}, zoo::resnet50, 32, false, false, false},
     {{"bert-base", "text encoder, transformer; 109.5 M parameters"}, zoo::bert_base, 0, true, false, false},
     {{"yolov8x", "object detection, convolutional; 68.2 M parameters"}, zoo::yolov8x, 32, false, false, false},
@@ -34,23 +34,21 @@ const std::array<Row, 6> kRows = {{
     {{"identity", "copies x [batch,16] to y; any tensor type"}, zoo::identity, 0, false, true, false},
 }};
 
-constexpr int64_t kOldestOpset = 17;  // the first with LayerNormalization
+constexpr int64_t kOldestZooOpset = 17;  // the first with LayerNormalization
 constexpr int64_t kNewestOpset = 23;
 constexpr int64_t kLargestImage = 4096;
 constexpr int64_t kLongestSequence = 512;  // BERT's position embeddings
 constexpr int64_t kChannelMultiple = 32;   // groups of the normalisation
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
-Result<const Row*> find_row(std::string_view name) {
-  for (const Row& row : kRows)
+Result<const ModelRow*> find_row(std::string_view name) {
+  for (const ModelRow& row : kModels)
     if (row.entry.name == name) return &row;
   std::string known;
-  for (const Row& row : kRows) known += (known.empty() ? "" : ", ") + std::string(row.entry.name);
+  for (const ModelRow& row : kModels) known += (known.empty() ? "" : ", ") + std::string(row.entry.name);
   return Error{Code::kNotFound, "there is no reference model '" + std::string(name) + "'; there are " + known};
 }
 
-Status check_image(const Row& row, int64_t size) {
+Status check_image(const ModelRow& row, int64_t size) {
   if (size == 0) return {};
   const std::string name(row.entry.name);
   if (row.image_multiple == 0) return invalid(name + " takes no images, so it has no image size");
@@ -60,7 +58,7 @@ Status check_image(const Row& row, int64_t size) {
   return {};
 }
 
-Status check(const Row& row, const ZooOptions& options) {
+Status check(const ModelRow& row, const ZooOptions& options) {
   const std::string name(row.entry.name);
   RIDGE_TRY(check_image(row, options.image_size));
   if (options.batch && *options.batch < 1) return invalid("a batch has at least 1 row");
@@ -74,14 +72,14 @@ Status check(const Row& row, const ZooOptions& options) {
   if (options.channels < kChannelMultiple || options.channels % kChannelMultiple != 0 || options.channels > 4096)
     return invalid("channels " + std::to_string(options.channels) + ": " + name +
                    " needs a multiple of 32, at most 4096");
-  if (options.opset < kOldestOpset || options.opset > kNewestOpset)
+  if (options.opset < kOldestZooOpset || options.opset > kNewestOpset)
     return invalid("opset " + std::to_string(options.opset) + ": reference models are made for opset " +
-                   std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset));
+                   std::to_string(kOldestZooOpset) + " to " + std::to_string(kNewestOpset));
   return {};
 }
 
 Result<Blueprint> build(std::string_view name, const ZooOptions& options) {
-  RIDGE_ASSIGN(const Row* row, find_row(name));
+  RIDGE_ASSIGN(const ModelRow* row, find_row(name));
   RIDGE_TRY(check(*row, options));
   return row->build(options);
 }
@@ -122,9 +120,9 @@ ZooDescription description_of(const Blueprint& blueprint) {
 }  // namespace
 
 std::span<const ZooEntry> zoo_entries() {
-  static const std::array<ZooEntry, kRows.size()> entries = [] {
-    std::array<ZooEntry, kRows.size()> made;
-    std::transform(kRows.begin(), kRows.end(), made.begin(), [](const Row& row) { return row.entry; });
+  static const std::array<ZooEntry, kModels.size()> entries = [] {
+    std::array<ZooEntry, kModels.size()> made;
+    std::transform(kModels.begin(), kModels.end(), made.begin(), [](const ModelRow& row) { return row.entry; });
     return made;
   }();
   return entries;

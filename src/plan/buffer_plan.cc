@@ -7,10 +7,10 @@
 namespace ridge::plan {
 namespace {
 
-constexpr int64_t kAlignment = 256;  // kAllocAlignment: every tensor's size is rounded up to it
+constexpr int64_t kTensorRounding = 256;  // kAllocAlignment: every tensor's size is rounded up to it
 constexpr int kNone = -1;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) { return (bytes + kTensorRounding - 1) / kTensorRounding * kTensorRounding; }
 
 // Assigns a buffer to each tensor while the steps go by.
 class Assignment {

@@ -8,16 +8,16 @@ namespace ridge::plan {
 namespace {
 
 // 100 TFLOP/s in INT8, 1 TB/s.
-hw::CatalogueDevice device() {
-  hw::CatalogueDevice device;
-  device.name = "Example";
-  device.vendor = "NVIDIA";
-  device.bytes_per_s = 1e12;
+hw::CatalogueDevice one_device() {
+  hw::CatalogueDevice one_device;
+  one_device.name = "Example";
+  one_device.vendor = "NVIDIA";
+  one_device.bytes_per_s = 1e12;
   hw::CataloguePeak peak;
   peak.arithmetic = hw::Arithmetic::kInt8;
   peak.flops_per_s = 100e12;
-  device.peaks = {peak};
-  return device;
+  one_device.peaks = {peak};
+  return one_device;
 }
 
 cost::NodeCost layer(double flops, double bytes) {
@@ -37,7 +37,7 @@ cost::Costs costs() {
 }
 
 TEST(DeviceEstimate, IsTheLayersLimitsOverTheShareThatDevicesReach) {
-  Result<DeviceEstimate> estimate = estimate_on(device(), costs(), Precision::kInt8, 8);
+  Result<DeviceEstimate> estimate = estimate_on(one_device(), costs(), Precision::kInt8, 8);
   ASSERT_TRUE(estimate) << estimate.error().message;
   EXPECT_NEAR(estimate->ms.likely, 0.060 / 0.6 + 0.008, 1e-9);
   EXPECT_NEAR(estimate->ms.slow, 0.060 / 0.48 + 0.015, 1e-9);
@@ -54,7 +54,7 @@ TEST(DeviceEstimate, NeedsARateThatHasASource) {
 }
 
 TEST(DeviceEstimate, JsonHasTheMembersOfACalibratedOneAndItsRange) {
-  Json json = to_json(*estimate_on(device(), costs(), Precision::kInt8, 8));
+  Json json = to_json(*estimate_on(one_device(), costs(), Precision::kInt8, 8));
   EXPECT_NEAR(json["estimate_ms"].get<double>(), 0.108, 1e-9);
   EXPECT_EQ(json["estimate"]["basis"], "carried over");
   EXPECT_LT(json["estimate"]["range_ms"]["fast"].get<double>(), json["estimate_ms"].get<double>());

@@ -13,7 +13,7 @@ namespace {
 using cost::testing::GraphBuilder;
 
 // Four cores at 100 GFLOP/s each.
-hw::Machine machine() {
+hw::Machine two_threads() {
   hw::Machine m;
   m.id = "m";
   m.cpu.allowed_processors = m.cpu.allowed_cores = m.cpu.physical_cores = 4;
@@ -37,7 +37,7 @@ hw::Machine machine() {
   return m;
 }
 
-Kernel product(int64_t n) {
+Kernel square_product(int64_t n) {
   auto tensor = [](Shape shape, bool weight) {
     return cost::Operand{true, DataType::kFp32, std::move(shape), weight, {}};
   };
@@ -62,7 +62,7 @@ Efficiency efficiency() {
     for (int64_t n : {256, 512, 1024}) {
       const double us = 2000.0 * static_cast<double>(n) / 512 / threads;
       calibration.samples.push_back({"s", 1e6, us, 1, 0});
-      calibration.kernels.push_back({product(n), us, static_cast<int>(calibration.samples.size()) - 1});
+      calibration.kernels.push_back({square_product(n), us, static_cast<int>(calibration.samples.size()) - 1});
     }
     e.calibrations.push_back(std::move(calibration));
   }
@@ -77,7 +77,7 @@ model::Graph two_products() {
 }
 
 TEST(Estimate, AddsUpWhatItsKernelsTookWhenTheMachineWasCalibrated) {
-  Result<Estimate> result = estimate(two_products(), efficiency(), machine(), {.threads = 1, .rows = 64});
+  Result<Estimate> result = estimate(two_products(), efficiency(), two_threads(), {.threads = 1, .rows = 64});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_NEAR(result->ms, 4, 0.2);
   EXPECT_NEAR(result->throughput_per_s, 64 / result->ms * 1e3, 1e-6);
@@ -88,8 +88,8 @@ TEST(Estimate, AddsUpWhatItsKernelsTookWhenTheMachineWasCalibrated) {
 }
 
 TEST(Estimate, ThreadsThatWereNotCalibratedFollowAmdahlAndWidenTheError) {
-  Result<Estimate> two = estimate(two_products(), efficiency(), machine(), {.threads = 2});
-  Result<Estimate> four = estimate(two_products(), efficiency(), machine(), {.threads = 4});
+  Result<Estimate> two = estimate(two_products(), efficiency(), two_threads(), {.threads = 2});
+  Result<Estimate> four = estimate(two_products(), efficiency(), two_threads(), {.threads = 4});
   ASSERT_TRUE(two.ok() && four.ok());
   EXPECT_NEAR(two->ms, 2, 0.1);
   EXPECT_NEAR(four->ms, 1, 0.1);
@@ -100,7 +100,7 @@ TEST(Estimate, ThreadsThatWereNotCalibratedFollowAmdahlAndWidenTheError) {
 
 TEST(Estimate, InstancesAddThroughputUntilTheCoresAreBusyThenLatency) {
   auto with = [](int instances) {
-    return *estimate(two_products(), efficiency(), machine(), {.threads = 1, .instances = instances});
+    return *estimate(two_products(), efficiency(), two_threads(), {.threads = 1, .instances = instances});
   };
   const Estimate one = with(1), four = with(4), eight = with(8);
   EXPECT_GT(four.throughput_per_s, 3 * one.throughput_per_s);
@@ -113,7 +113,7 @@ TEST(Estimate, SaysWhichPartIsAGuess) {
   GraphBuilder b;
   const int x = b.input("x", {64, 512});
   Result<Estimate> result =
-      estimate(b.finish({b.node("Tan", {x}, {64, 512})}), efficiency(), machine(), {.threads = 1});
+      estimate(b.finish({b.node("Tan", {x}, {64, 512})}), efficiency(), two_threads(), {.threads = 1});
   ASSERT_TRUE(result.ok());
   ASSERT_EQ(result->notes.size(), 1U);
   EXPECT_NE(result->notes[0].find("Tan"), std::string::npos);
@@ -130,7 +130,7 @@ TEST(Estimate, ALoopTakesItsBodyOncePerTurn) {
       inside.finish({inside.node("MatMul", {state, inside.weight("w", {512, 512})}, {64, 512})}));
   model::Graph graph = b.finish({b.node("Loop", {limit, -1, x}, {64, 512}, {{"body", body}})});
   graph.tensors[static_cast<size_t>(limit)].constant = {5};
-  Result<Estimate> result = estimate(graph, efficiency(), machine(), {.threads = 1});
+  Result<Estimate> result = estimate(graph, efficiency(), two_threads(), {.threads = 1});
   ASSERT_TRUE(result.ok());
   EXPECT_NEAR(result->ms, 5 * 2, 0.5);  // a product takes 2 ms
   ASSERT_EQ(result->layers.size(), 1U);
@@ -139,13 +139,13 @@ TEST(Estimate, ALoopTakesItsBodyOncePerTurn) {
 }
 
 TEST(Estimate, WithoutAMeasurementThereIsNone) {
-  Result<Estimate> result = estimate(two_products(), Efficiency(), machine(), {});
+  Result<Estimate> result = estimate(two_products(), Efficiency(), two_threads(), {});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::kNotFound);
 }
 
 TEST(Estimate, JsonHasTheContractsFields) {
-  Result<Estimate> result = estimate(two_products(), efficiency(), machine(), {.threads = 1});
+  Result<Estimate> result = estimate(two_products(), efficiency(), two_threads(), {.threads = 1});
   ASSERT_TRUE(result.ok());
   const Json json = to_json(*result);
   for (const char* field : {"estimate_ms", "estimate_per_s", "estimate_error_percent"})

@@ -9,7 +9,7 @@
 namespace ridge::plan {
 namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
 // Operators that have a kernel of their own on integers, and its name.
 std::string_view quantised_kernel(const model::Node& node) {
@@ -74,7 +74,7 @@ void become_quantised(Rewriter& graph, int n) {
   for (int removed : between) graph.remove(removed);
   graph.remove(quantisation);
   graph.edit(n).op = kernel;
-  if (kernel != node.op && kernel != "QLinearMatMul") graph.edit(n).domain = kMicrosoft;
+  if (kernel != node.op && kernel != "QLinearMatMul") graph.edit(n).domain = kMicrosoftDomain;
   graph.set_inputs(n, std::move(inputs));
   graph.take_output(n, result);
 }
@@ -96,7 +96,7 @@ void become_float_product(Rewriter& graph, int n) {
   const int result = graph.node(last).outputs[0];
   for (int removed : nodes) graph.remove(removed);
   graph.edit(n).op = "MatMulIntegerToFloat";
-  graph.edit(n).domain = kMicrosoft;
+  graph.edit(n).domain = kMicrosoftDomain;
   graph.take_output(n, result);
 }
 

@@ -12,8 +12,8 @@
 namespace ridge::plan {
 namespace {
 
-constexpr double kMib = 1048576;
-constexpr double kRtx4090Bytes = 24 * 1024 * kMib;
+constexpr double kMebibytes = 1048576;
+constexpr double kRtx4090Bytes = 24 * 1024 * kMebibytes;
 
 // ResNet-50's graph, written once for all tests.
 class Resnet50 : public ::testing::Test {
@@ -57,10 +57,10 @@ TEST_F(Resnet50, TableOfTheHandbook) {
   for (auto [batch, total_mib] : totals) {
     HandbookMemory memory = handbook_memory(25557032, 4, batch, std::nullopt);
     memory.activations = batch * kHandbookResnet50ActivationBytes;
-    EXPECT_NEAR(memory.parameters / kMib, 98, 0.6);
-    EXPECT_NEAR(memory.gradients / kMib, 98, 0.6);
-    EXPECT_NEAR(memory.optimiser / kMib, 196, 1.2);
-    EXPECT_NEAR(memory.total() / kMib, total_mib, 2.5) << batch;
+    EXPECT_NEAR(memory.parameters / kMebibytes, 98, 0.6);
+    EXPECT_NEAR(memory.gradients / kMebibytes, 98, 0.6);
+    EXPECT_NEAR(memory.optimiser / kMebibytes, 196, 1.2);
+    EXPECT_NEAR(memory.total() / kMebibytes, total_mib, 2.5) << batch;
   }
 }
 

@@ -5,13 +5,13 @@
 namespace ridge::plan {
 namespace {
 
-constexpr std::string_view kBlocked = "com.microsoft.nchwc";
+constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
 constexpr int64_t kFiltersAtOnce = 4;  // blocks of filters that share a tile (FilterSetSize)
 constexpr int64_t kPointwiseChannels =
     128;  // input channels between two visits of the output (MaximumInputChannelBatch)
 
 // The sizes of a convolution over two dimensions.
-struct Sizes {
+struct ConvolutionSizes {
   int64_t batch = 1, group = 1;
   int64_t in = 1, out = 1;  // channels of one group
   int64_t rows = 1, columns = 1, out_rows = 1, out_columns = 1;
@@ -38,7 +38,7 @@ int64_t entry(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
   return i < list.size() ? list[i] : otherwise;
 }
 
-Sizes sizes_of(const Kernel& kernel) {
+ConvolutionSizes convolution_sizes(const Kernel& kernel) {
   auto list = [&](const char* name) {
     auto found = kernel.attributes.find(name);
     const auto* values = found == kernel.attributes.end() ? nullptr : std::get_if<std::vector<int64_t>>(&found->second);
@@ -47,7 +47,7 @@ Sizes sizes_of(const Kernel& kernel) {
   auto group = kernel.attributes.find("group");
   const Shape &x = *kernel.inputs[0].shape, &w = *kernel.inputs[1].shape, &y = *kernel.outputs[0].shape;
   const std::vector<int64_t> strides = list("strides"), pads = list("pads"), dilations = list("dilations");
-  Sizes s;
+  ConvolutionSizes s;
   if (group != kernel.attributes.end() && std::holds_alternative<int64_t>(group->second))
     s.group = std::max<int64_t>(1, std::get<int64_t>(group->second));
   s.batch = y[0];
@@ -102,7 +102,7 @@ void add_operands(const Kernel& kernel, const KernelDevice& device, double footp
   work.terms.push_back({"activation", activation_us(kernel, device)});
 }
 
-void place(const Sizes& s, KernelWork& work) {
+void place(const ConvolutionSizes& s, KernelWork& work) {
   work.place = {log_of(static_cast<double>(s.in)),
                 log_of(static_cast<double>(s.out)),
                 log_of(static_cast<double>(s.out_rows * s.out_columns)),
@@ -111,7 +111,7 @@ void place(const Sizes& s, KernelWork& work) {
                 0.5 * log_of(static_cast<double>(s.batch))};
 }
 
-void depthwise(const Kernel& kernel, const Sizes& s, const KernelDevice& device, KernelWork& work) {
+void depthwise(const Kernel& kernel, const ConvolutionSizes& s, const KernelDevice& device, KernelWork& work) {
   work.kind = s.kernel_rows * s.kernel_columns == 1 ? "conv.scale" : "conv.depthwise";
   const int64_t lines = s.batch * ceiling(s.group, device.block) * s.out_rows;
   const double share = busiest_share(lines, device.threads);
@@ -128,7 +128,7 @@ void depthwise(const Kernel& kernel, const Sizes& s, const KernelDevice& device,
 struct SetSlots {
   double inner = 0, edge = 0;
 };
-SetSlots set_slots(const Sizes& s, bool pointwise, double filters, const KernelDevice& device) {
+SetSlots set_slots(const ConvolutionSizes& s, bool pointwise, double filters, const KernelDevice& device) {
   const int64_t tile = device.block >= 16 ? 6 : 3;  // mlas/lib/x86_64: SconvKernelAvx512F.S, SconvKernelFma3.S
   const double in = static_cast<double>(s.in);
   if (!pointwise) {
@@ -143,7 +143,7 @@ SetSlots set_slots(const Sizes& s, bool pointwise, double filters, const KernelD
   return {static_cast<double>(s.out_rows) * line_slots(filters, s.out_columns, tile) * in, 0};
 }
 
-void blocked(const Sizes& s, const KernelDevice& device, KernelWork& work) {
+void blocked(const ConvolutionSizes& s, const KernelDevice& device, KernelWork& work) {
   const bool plain_input = s.in < device.block;
   const bool pointwise = !plain_input && s.kernel_rows * s.kernel_columns == 1 && !s.padded;
   work.kind = plain_input ? "conv.plain_input" : pointwise ? "conv.pointwise" : "conv.direct";
@@ -177,7 +177,7 @@ void blocked(const Sizes& s, const KernelDevice& device, KernelWork& work) {
 }
 
 // Per group a product of the filters [out, in · taps] with the unfolded image [in · taps, positions].
-void as_product(const Sizes& s, const KernelDevice& device, KernelWork& work) {
+void as_product(const ConvolutionSizes& s, const KernelDevice& device, KernelWork& work) {
   const int64_t taps = s.kernel_rows * s.kernel_columns;
   const double images = static_cast<double>(s.batch * s.group);
   const int64_t positions = s.out_rows * s.out_columns;
@@ -194,9 +194,9 @@ void as_product(const Sizes& s, const KernelDevice& device, KernelWork& work) {
 }  // namespace
 
 KernelWork convolution_work(const Kernel& kernel, const KernelDevice& device, double footprint_bytes) {
-  const Sizes s = sizes_of(kernel);
+  const ConvolutionSizes s = convolution_sizes(kernel);
   KernelWork work;
-  if (kernel.domain != kBlocked)
+  if (kernel.domain != kBlockedDomain)
     as_product(s, device, work);
   else if (s.in == 1 && s.group > 1)
     depthwise(kernel, s, device, work);

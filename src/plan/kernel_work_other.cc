@@ -20,7 +20,7 @@ std::vector<int64_t> integers(const Kernel& kernel, const char* name) {
   return values ? *values : std::vector<int64_t>();
 }
 
-std::optional<int64_t> integer(const Kernel& kernel, const char* name) {
+std::optional<int64_t> integer_in(const Kernel& kernel, const char* name) {
   auto found = kernel.attributes.find(name);
   const auto* value = found == kernel.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
   return value ? std::optional<int64_t>(*value) : std::nullopt;
@@ -59,7 +59,7 @@ double kept_span(const Shape& in, const std::vector<int64_t>& order) {
 }
 
 double along_axis(const Kernel& kernel, const Shape& shape, int64_t otherwise) {
-  int64_t axis = integer(kernel, "axis").value_or(otherwise);
+  int64_t axis = integer_in(kernel, "axis").value_or(otherwise);
   if (axis < 0) axis += static_cast<int64_t>(shape.size());
   return product(shape, static_cast<size_t>(std::clamp<int64_t>(axis, 0, static_cast<int64_t>(shape.size()))));
 }
@@ -115,7 +115,7 @@ double scalar_operations(const Kernel& kernel) {
   const double out = kernel.outputs.empty() ? 0 : operand_elements(kernel.outputs[0]);
   auto in = [&](size_t i) { return i < kernel.inputs.size() ? operand_elements(kernel.inputs[i]) : 0; };
   if (kernel.op == "RoiAlign") {
-    const auto ratio = static_cast<double>(std::max<int64_t>(integer(kernel, "sampling_ratio").value_or(0), 0));
+    const auto ratio = static_cast<double>(std::max<int64_t>(integer_in(kernel, "sampling_ratio").value_or(0), 0));
     return 8 * out * (ratio > 0 ? ratio * ratio : 4);
   }
   if (kernel.op == "NonZero") return 24 * in(0);

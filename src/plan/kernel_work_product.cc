@@ -8,7 +8,7 @@ constexpr int64_t kThin = 4;             // rows up to which a product is bound 
 constexpr int64_t kPackedDepth = 256;    // steps between two visits of the result (MLAS_SGEMM_PACKED_STRIDEK)
 constexpr int64_t kColumnsAtOnce = 128;  // MLAS_SGEMM_STRIDEN
 
-struct Sizes {
+struct ProductSizes {
   int64_t count = 1, m = 1, n = 1, k = 1;  // `count` products [m, k] · [k, n]
   bool constant = false;                   // the right side is a weight, packed when the model is loaded
 };
@@ -19,9 +19,9 @@ int64_t flag(const Kernel& kernel, const char* name) {
   return value ? *value : 0;
 }
 
-Sizes sizes_of(const Kernel& kernel) {
+ProductSizes product_sizes(const Kernel& kernel) {
   const Shape &x = *kernel.inputs[0].shape, &y = *kernel.outputs[0].shape;
-  Sizes s;
+  ProductSizes s;
   s.constant = kernel.inputs[1].weight;
   s.n = y.back();
   s.m = y.size() > 1 ? y[y.size() - 2] : 1;
@@ -38,7 +38,7 @@ Sizes sizes_of(const Kernel& kernel) {
 }  // namespace
 
 KernelWork product_work(const Kernel& kernel, const KernelDevice& device, double footprint_bytes) {
-  const Sizes s = sizes_of(kernel);
+  const ProductSizes s = product_sizes(kernel);
   const double count = static_cast<double>(s.count), m = static_cast<double>(s.m), n = static_cast<double>(s.n),
                k = static_cast<double>(s.k), threads = device.threads;
   KernelWork work;

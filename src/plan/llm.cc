@@ -23,7 +23,7 @@ constexpr std::array<WeightFormat, 6> kFormats = {{
      "4-bit matrices in groups of 128 (scale and zero point: 4.16 bits per weight), the rest 16 bits"},
 }};
 
-double number(int64_t value) { return static_cast<double>(value); }
+double real(int64_t value) { return static_cast<double>(value); }
 
 struct Part {
   double matrices = 0;
@@ -32,22 +32,22 @@ struct Part {
 };
 
 Part attention_of(const LlmShape& s) {
-  double hidden = number(s.hidden), queries = number(s.heads * s.head_dim), keys = number(s.kv_heads * s.head_dim);
+  double hidden = real(s.hidden), queries = real(s.heads * s.head_dim), keys = real(s.kv_heads * s.head_dim);
   Part part{hidden * (queries + 2 * keys) + queries * hidden, 0};
   if (s.biases || s.qkv_bias) part.rest += queries + 2 * keys;
   if (s.biases) part.rest += hidden;
-  if (s.qk_norm) part.rest += 2 * number(s.head_dim);
+  if (s.qk_norm) part.rest += 2 * real(s.head_dim);
   return part;
 }
 
 Part feed_forward_of(const LlmShape& s, int64_t width) {
-  double hidden = number(s.hidden), inner = number(width);
+  double hidden = real(s.hidden), inner = real(width);
   Part part{(s.gated ? 3 : 2) * hidden * inner, 0};
   if (s.biases) part.rest += (s.gated ? 2 : 1) * inner + hidden;
   return part;
 }
 
-double norm_of(const LlmShape& s) { return number(s.hidden) * (s.biases ? 2 : 1); }
+double norm_of(const LlmShape& s) { return real(s.hidden) * (s.biases ? 2 : 1); }
 
 // Experts that `tokens` tokens touch on average, if each chooses evenly and on its own: E · (1 − (1 − k/E)^tokens).
 double touched_experts(const LlmParameters& p, double tokens) {
@@ -68,7 +68,7 @@ double active_in_layers(const LlmParameters& p) { return p.dense + p.experts_per
 LlmDecode decode_step(const LlmModel& model, const LlmForecast& f, int64_t batch, const cost::DeviceLimits& limits) {
   LlmDecode step;
   step.batch = batch;
-  double sequences = number(batch), context = number(f.wishes.context);
+  double sequences = real(batch), context = real(f.wishes.context);
   const LlmParameters& p = model.parameters;
   step.bytes = step_weight_bytes(p, f.wishes.weights, sequences) + sequences * f.kv_bytes_per_sequence;
   step.flops = sequences * (2 * (active_in_layers(p) + p.head) + 4 * model.attention_width * context);
@@ -81,7 +81,7 @@ LlmDecode decode_step(const LlmModel& model, const LlmForecast& f, int64_t batch
 void size_memory(const LlmModel& model, LlmForecast& f) {
   f.weight_bytes = weight_bytes(model.parameters, f.wishes.weights);
   f.kv_bytes_per_token = model.kv_values_per_token * f.wishes.kv_bits / 8;
-  f.kv_bytes_per_sequence = f.kv_bytes_per_token * number(f.wishes.context);
+  f.kv_bytes_per_sequence = f.kv_bytes_per_token * real(f.wishes.context);
   f.usable_bytes = f.wishes.memory_bytes * (1 - f.wishes.reserve);
   if (f.usable_bytes <= 0) return;
   double left = f.usable_bytes - f.weight_bytes;
@@ -92,7 +92,7 @@ void size_memory(const LlmModel& model, LlmForecast& f) {
 
 // The head is needed for the last token only; a causal mask leaves n · (n + 1) / 2 pairs.
 void bound_prefill(const LlmModel& model, const cost::DeviceLimits& limits, LlmForecast& f) {
-  double tokens = number(f.wishes.prompt);
+  double tokens = real(f.wishes.prompt);
   const LlmParameters& p = model.parameters;
   f.prefill_flops =
       2 * active_in_layers(p) * tokens + 2 * p.head + 4 * model.attention_width * tokens * (tokens + 1) / 2;
@@ -133,16 +133,16 @@ LlmParameters parameters_of(const LlmShape& s) {
   LlmParameters p;
   Part attention = attention_of(s), expert = feed_forward_of(s, s.intermediate);
   Part shared = feed_forward_of(s, s.shared_intermediate);
-  double layers = number(s.layers);
-  p.embedding = number(s.vocabulary + s.positions) * number(s.hidden);
-  p.head = number(s.vocabulary) * number(s.hidden);
+  double layers = real(s.layers);
+  p.embedding = real(s.vocabulary + s.positions) * real(s.hidden);
+  p.head = real(s.vocabulary) * real(s.hidden);
   p.dense = layers * (attention.all() + 2 * norm_of(s)) + norm_of(s);
   p.matrices = layers * attention.matrices;
   if (s.experts > 0) {
-    p.experts = number(s.experts);
-    p.experts_per_token = number(s.experts_per_token);
+    p.experts = real(s.experts);
+    p.experts_per_token = real(s.experts_per_token);
     p.expert = layers * expert.all();
-    p.dense += layers * number(s.hidden) * p.experts;  // the router
+    p.dense += layers * real(s.hidden) * p.experts;  // the router
     if (s.shared_intermediate > 0) p.dense += layers * shared.all();
     p.matrices += layers * (p.experts * expert.matrices + shared.matrices);
   } else {
@@ -174,8 +174,8 @@ LlmModel model_of(const LlmShape& shape) {
   LlmModel model;
   model.name = shape.name;
   model.parameters = parameters_of(shape);
-  model.kv_values_per_token = 2 * number(shape.layers * shape.kv_heads * shape.head_dim);
-  model.attention_width = number(shape.layers * shape.heads * shape.head_dim);
+  model.kv_values_per_token = 2 * real(shape.layers * shape.kv_heads * shape.head_dim);
+  model.attention_width = real(shape.layers * shape.heads * shape.head_dim);
   model.context = shape.context;
   return model;
 }

@@ -10,8 +10,6 @@
 namespace ridge::plan {
 namespace {
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
 constexpr int64_t kLargest = int64_t{1} << 40;  // of one member; a product of two stays within a double's integers
 
 // The value of the first of `names` that the config has; `otherwise` if none.

@@ -9,10 +9,10 @@
 namespace ridge::plan {
 namespace {
 
-constexpr int64_t kAlignment = 64;           // of tensors: MlasGetPreferredBufferAlignment
+constexpr int64_t kTensorAlignment = 64;     // of tensors: MlasGetPreferredBufferAlignment
 constexpr int64_t kFileBuffer = 4 << 20;     // through which protobuf reads the file
 constexpr int64_t kSafeString = 50'000'000;  // protobuf reserves so much at once and doubles from there on
-constexpr int kBlocked = 1 << 28;            // added to the number of a weight: its blocked form
+constexpr int kBlockedForm = 1 << 28;        // added to the number of a weight: its blocked form
 constexpr int64_t kSmall = 127;              // weights up to this size stay in the parsed file
 
 class Loading {
@@ -29,18 +29,18 @@ class Loading {
   void convert(const std::vector<EngineWeight>& stored) {
     if (file_buffer_) heap_.release(*file_buffer_);
     for (const EngineWeight& weight : stored)
-      if (weight.bytes > kSmall) replace(weight.id, weight.bytes, heap_.allocate(weight.bytes, kAlignment));
+      if (weight.bytes > kSmall) replace(weight.id, weight.bytes, heap_.allocate(weight.bytes, kTensorAlignment));
   }
   void compute(const std::vector<EngineWeight>& computed) {
     for (const EngineWeight& weight : computed)
-      held_[weight.id] = {heap_.allocate(weight.bytes, kAlignment), weight.bytes};
+      held_[weight.id] = {heap_.allocate(weight.bytes, kTensorAlignment), weight.bytes};
   }
   // A pass makes all new weights; the old ones go when it has ended.
   void fold(const std::vector<EngineWeight>& folded) {
     for (const EngineWeight& weight : folded) {
-      HeapModel::Block copy = heap_.allocate(weight.bytes, kAlignment);
+      HeapModel::Block copy = heap_.allocate(weight.bytes, kTensorAlignment);
       HeapModel::Block product = heap_.allocate(weight.bytes);
-      held_[weight.id] = {heap_.allocate(weight.bytes, kAlignment), weight.bytes};
+      held_[weight.id] = {heap_.allocate(weight.bytes, kTensorAlignment), weight.bytes};
       replaced_.insert(weight.from);
       heap_.release(product);
       heap_.release(copy);
@@ -49,10 +49,10 @@ class Loading {
   }
   void block(const std::vector<EngineWeight>& blocked) {
     for (const EngineWeight& weight : blocked) {
-      HeapModel::Block copy = heap_.allocate(weight.bytes, kAlignment);
+      HeapModel::Block copy = heap_.allocate(weight.bytes, kTensorAlignment);
       HeapModel::Block reordered = heap_.allocate(weight.after_bytes);
       HeapModel::Block text = heap_.allocate(weight.after_bytes);
-      put_aside(weight, heap_.allocate(weight.after_bytes, kAlignment));
+      put_aside(weight, heap_.allocate(weight.after_bytes, kTensorAlignment));
       heap_.release(text);
       heap_.release(reordered);
       heap_.release(copy);
@@ -64,7 +64,7 @@ class Loading {
     std::map<int, int> uses;
     for (const EngineWeight& weight : packed) ++uses[weight.id];
     for (const EngineWeight& weight : packed) {
-      HeapModel::Block made = heap_.allocate(weight.after_bytes, kAlignment);
+      HeapModel::Block made = heap_.allocate(weight.after_bytes, kTensorAlignment);
       packed_bytes_ += weight.after_bytes;
       auto old = held_.find(weight.id);
       if (--uses[weight.id] > 0 || old == held_.end()) continue;
@@ -101,7 +101,7 @@ class Loading {
     held_[id] = {made, bytes};
   }
   void put_aside(const EngineWeight& weight, HeapModel::Block made) {
-    held_[kBlocked + weight.id] = {made, weight.after_bytes};
+    held_[kBlockedForm + weight.id] = {made, weight.after_bytes};
     replaced_.insert(weight.id);
   }
   void drop_replaced() {

@@ -18,7 +18,7 @@ constexpr double kRuntimeBytes = 30.0e6;
 // Kernels' code that real models touch, and what a node and its tensors' descriptions take: from the same process.
 constexpr double kKernelCodeBytes = 1.2e6;
 constexpr double kNodeBytes = 12e3;
-constexpr int64_t kAlignment = 64;
+constexpr int64_t kBufferAlignment = 64;
 // How far processes lie on average between the two extremes of heap_model.h: fitted to resnet50 and yolov8x (0.1 to 0.6 in 20
 // processes; bert-base is at one end or the other).
 constexpr double kShareTaken = 0.3;
@@ -29,7 +29,7 @@ class Pool {
   Pool(HeapModel& heap, bool arena) : heap_(heap), arena_(heap), with_arena_(arena) {}
   int64_t allocate(int64_t bytes) {
     if (bytes <= 0) return -1;
-    return with_arena_ ? arena_.allocate(bytes) : heap_.allocate(bytes, kAlignment);
+    return with_arena_ ? arena_.allocate(bytes) : heap_.allocate(bytes, kBufferAlignment);
   }
   void release(int64_t block) {
     if (block < 0) return;
@@ -74,7 +74,7 @@ void load(const EngineGraph& engine, HeapModel& heap, InferenceMemory& memory) {
   memory.loading_peak = memory.runtime + static_cast<double>(heap.peak_bytes());
   for (const EngineTensor& tensor : engine.tensors)
     if (tensor.input && tensor.bytes > 0) {
-      heap.allocate(tensor.bytes, kAlignment);
+      heap.allocate(tensor.bytes, kBufferAlignment);
       memory.inputs += static_cast<double>(tensor.bytes);
     }
   memory.retained = static_cast<double>(heap.resident_bytes()) - memory.weights - memory.inputs;

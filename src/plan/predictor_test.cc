@@ -10,25 +10,27 @@
 namespace ridge::plan {
 namespace {
 
-cost::Operand tensor(Shape shape, bool weight = false) { return {true, DataType::kFp32, std::move(shape), weight, {}}; }
+cost::Operand operand(Shape shape, bool weight = false) {
+  return {true, DataType::kFp32, std::move(shape), weight, {}};
+}
 
 Kernel relu(int64_t elements) {
   Kernel kernel;
   kernel.op = "Relu";
-  kernel.inputs = {tensor({1, elements})};
-  kernel.outputs = {tensor({1, elements})};
+  kernel.inputs = {operand({1, elements})};
+  kernel.outputs = {operand({1, elements})};
   return kernel;
 }
 
 Kernel product(int64_t m, int64_t n, int64_t k) {
   Kernel kernel;
   kernel.op = "MatMul";
-  kernel.inputs = {tensor({m, k}), tensor({k, n}, true)};
-  kernel.outputs = {tensor({m, n})};
+  kernel.inputs = {operand({m, k}), operand({k, n}, true)};
+  kernel.outputs = {operand({m, n})};
   return kernel;
 }
 
-Kernel convolution(int64_t in, int64_t out, int64_t size, int64_t window) {
+Kernel convolution_kernel(int64_t in, int64_t out, int64_t size, int64_t window) {
   Kernel kernel;
   kernel.op = "Conv";
   kernel.domain = "com.microsoft.nchwc";
@@ -36,16 +38,16 @@ Kernel convolution(int64_t in, int64_t out, int64_t size, int64_t window) {
   kernel.attributes = {{"pads", std::vector<int64_t>{pad, pad, pad, pad}},
                        {"strides", std::vector<int64_t>{1, 1}},
                        {"group", int64_t{1}}};
-  kernel.inputs = {tensor({1, in, size, size}), tensor({out, in, window, window}, true)};
-  kernel.outputs = {tensor({1, out, size, size})};
+  kernel.inputs = {operand({1, in, size, size}), operand({out, in, window, window}, true)};
+  kernel.outputs = {operand({1, out, size, size})};
   return kernel;
 }
 
 Kernel view() {
   Kernel kernel;
   kernel.op = "Reshape";
-  kernel.inputs = {tensor({1, 8}), tensor({2}, true)};
-  kernel.outputs = {tensor({8, 1})};
+  kernel.inputs = {operand({1, 8}), operand({2}, true)};
+  kernel.outputs = {operand({8, 1})};
   return kernel;
 }
 
@@ -67,7 +69,7 @@ Calibration synthetic(const KernelDevice& device) {
   for (int64_t n : {64, 100, 256, 500})
     for (int64_t k : {64, 300, 512}) kernels.push_back(product(48, n, k));
   for (int64_t channels : {16, 48, 64, 128})
-    for (int64_t size : {7, 14, 30}) kernels.push_back(convolution(channels, 2 * channels, size, 3));
+    for (int64_t size : {7, 14, 30}) kernels.push_back(convolution_kernel(channels, 2 * channels, size, 3));
   for (int copy = 0; copy < 6; ++copy) {
     CalibrationSample sample;
     sample.model = "synthetic";
@@ -85,7 +87,7 @@ Calibration synthetic(const KernelDevice& device) {
 TEST(Predictor, FindsTheTimesOfAMachineThatBehavesAsModelled) {
   const KernelDevice device;
   const Predictor predictor(synthetic(device), device);
-  for (const Kernel& kernel : {relu(20000), product(48, 320, 400), convolution(96, 128, 20, 3)}) {
+  for (const Kernel& kernel : {relu(20000), product(48, 320, 400), convolution_kernel(96, 128, 20, 3)}) {
     const KernelTime time = predictor.time_of(kernel, kFootprint);
     EXPECT_NEAR(time.us / true_us(kernel, device), 1, 0.03) << kernel.op;
     EXPECT_TRUE(time.known);
@@ -105,7 +107,7 @@ TEST(Predictor, MoreWorkTakesLonger) {
   const Predictor predictor(synthetic(device), device);
   double last = 0;
   for (int64_t channels = 16; channels <= 512; channels *= 2) {
-    const double us = predictor.time_of(convolution(channels, channels, 28, 3), kFootprint).us;
+    const double us = predictor.time_of(convolution_kernel(channels, channels, 28, 3), kFootprint).us;
     EXPECT_GT(us, last) << channels;
     last = us;
   }
@@ -149,7 +151,7 @@ TEST(KernelWork, ProductsArePaidByTheTile) {
 TEST(KernelWork, ConvolutionsArePaidByTheTileAndTheEdges) {
   const KernelDevice device;
   const double slot = 2 * 16 / device.flops_per_s * 1e6;
-  const KernelWork work = work_of(convolution(16, 64, 8, 3), device, 0);
+  const KernelWork work = work_of(convolution_kernel(16, 64, 8, 3), device, 0);
   EXPECT_EQ(work.kind, "conv.direct");
   EXPECT_NEAR(work.terms[0].us, 24.0 * 22 * 16 * 3 * slot, 1e-9);
   EXPECT_NEAR(work.terms[1].us, 2 * 8.0 * 22 * 16 * 3 * slot, 1e-9);
@@ -159,7 +161,7 @@ TEST(KernelWork, ThreadsShareTheRowsAndTheBusiestOneCounts) {
   KernelDevice one, two;
   two.threads = 2;
   auto compute = [](int64_t size, const KernelDevice& device) {
-    return work_of(convolution(16, 64, size, 3), device, 0).terms[0].us;
+    return work_of(convolution_kernel(16, 64, size, 3), device, 0).terms[0].us;
   };
   EXPECT_NEAR(compute(8, two), compute(8, one) / 2, 1e-9);
   EXPECT_NEAR(compute(7, two), compute(7, one) * 4 / 7, 1e-9);
@@ -207,8 +209,8 @@ TEST(Predictor, LoopsThatGoValueByValueTakeTheirOperations) {
   Kernel regions;
   regions.op = "RoiAlign";
   regions.attributes = {{"sampling_ratio", int64_t{2}}};
-  regions.inputs = {tensor({1, 256, 40, 40}), tensor({1000, 4})};
-  regions.outputs = {tensor({1000, 256, 7, 7})};
+  regions.inputs = {operand({1, 256, 40, 40}), operand({1000, 4})};
+  regions.outputs = {operand({1000, 256, 7, 7})};
   const Predictor predictor(synthetic(device), device);
   const KernelTime time = predictor.time_of(regions, kFootprint);
   EXPECT_FALSE(time.known);

@@ -4,16 +4,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "serve/alignment.h"
 #include "serve/reshape.h"
 
 namespace ridge::serve {
 namespace {
 
-constexpr size_t kAlignment = 64;
 // What tensors without elements point at: engines refuse null.
 alignas(kAlignment) constexpr std::byte kNothing[kAlignment] = {};
-
-size_t padded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
 bool usable_in_place(const RequestInput& input) {
   size_t element = std::max<size_t>(1, data_type_size(input.type));

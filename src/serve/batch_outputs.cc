@@ -5,18 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "serve/alignment.h"
 #include "serve/classification.h"
 #include "serve/reshape.h"
 
 namespace ridge::serve {
-namespace {
-
-constexpr size_t kAlignment = 64;
-
-size_t padded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
-
-}  // namespace
-
 void BatchOutputs::choose_wanted(std::span<const JobPtr> jobs) {
   bool all = std::any_of(jobs.begin(), jobs.end(), [](const JobPtr& job) { return job->wanted.empty(); });
   std::fill(slot_of_.begin(), slot_of_.end(), all ? 0 : -1);

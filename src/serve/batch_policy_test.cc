@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "serve/test_time.h"
+
 #include <string>
 
 namespace ridge::serve {
@@ -9,8 +11,6 @@ namespace {
 
 using std::chrono::microseconds;
 using Action = BatchDecision::Action;
-
-TimePoint at(int64_t us) { return TimePoint(microseconds(us)); }
 
 struct Waiting {
   int64_t rows;

@@ -17,7 +17,6 @@ using inference::ModelDynamicBatching;
 constexpr int kMaxInstances = 1024;
 constexpr uint64_t kMaxPriorityLevels = 1024;
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
 Error unsupported(std::string_view what, std::string_view instead) {
   return {Code::kUnsupported, fmt::format("{} is not supported by ridge; {}", what, instead)};
 }

@@ -19,8 +19,6 @@ VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprin
   return nullptr;
 }
 
-Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
-
 }  // namespace
 
 LifeCycle::LifeCycle(const ServerOptions& options)

@@ -18,6 +18,9 @@
 
 namespace ridge::serve {
 
+// The answer to whatever comes after the end has begun.
+inline Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
+
 class LifeCycle {
  public:
   // `options` outlives it.

@@ -10,8 +10,6 @@
 namespace ridge::serve {
 namespace {
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
 // The index of the settings with that name, tried first at `guess` because clients keep the model's order.
 int find_tensor(const std::vector<TensorSettings>& tensors, const std::string& name, size_t guess) {
   if (guess < tensors.size() && tensors[guess].name == name) return static_cast<int>(guess);

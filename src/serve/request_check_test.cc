@@ -45,7 +45,7 @@ class RequestCheck : public testing::Test {
   std::vector<std::byte> memory_ = std::vector<std::byte>(1024);
 };
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_F(RequestCheck, PutsInputsIntoTheModelsOrder) {
   auto job = check({s(2, 1), a(2)});
@@ -63,40 +63,40 @@ TEST_F(RequestCheck, AnOptionalInputMayBeLeftOut) {
 }
 
 TEST_F(RequestCheck, NamesTheInputAtFault) {
-  EXPECT_TRUE(contains(refusal({a(), input("b", DataType::kFp32, {1, 2}, 8)}), "'b'"));
-  EXPECT_TRUE(contains(refusal({s(1, 1)}), "input 'a' is missing"));
-  EXPECT_TRUE(contains(refusal({}), "input 'a' is missing"));
-  EXPECT_TRUE(contains(refusal({a(), a()}), "'a' is given twice"));
-  EXPECT_TRUE(contains(refusal({input("a", DataType::kFp64, {1, 2}, 16)}), "data-type is 'FP64'"));
-  EXPECT_TRUE(contains(refusal({input("", DataType::kFp64, {1, 2}, 16)}), "''"));
+  EXPECT_TRUE(mentions(refusal({a(), input("b", DataType::kFp32, {1, 2}, 8)}), "'b'"));
+  EXPECT_TRUE(mentions(refusal({s(1, 1)}), "input 'a' is missing"));
+  EXPECT_TRUE(mentions(refusal({}), "input 'a' is missing"));
+  EXPECT_TRUE(mentions(refusal({a(), a()}), "'a' is given twice"));
+  EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp64, {1, 2}, 16)}), "data-type is 'FP64'"));
+  EXPECT_TRUE(mentions(refusal({input("", DataType::kFp64, {1, 2}, 16)}), "''"));
 }
 
 TEST_F(RequestCheck, ShapesMustFit) {
   for (const Shape& shape : std::vector<Shape>{{}, {2}, {1, 3}, {1, 2, 1}, {1, -2}, {-1, 2}, {1, -1}})
-    EXPECT_TRUE(contains(refusal({input("a", DataType::kFp32, shape, 8)}), "unexpected shape for input 'a'"))
+    EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp32, shape, 8)}), "unexpected shape for input 'a'"))
         << shape_text(shape);
 }
 
 TEST_F(RequestCheck, BatchSizesAreWithinTheLimitAndEqual) {
-  EXPECT_TRUE(contains(refusal({input("a", DataType::kFp32, {0, 2}, 0)}), "batch-size"));
-  EXPECT_TRUE(contains(refusal({a(5)}), "batch-size must be between 1 and 4"));
-  EXPECT_TRUE(contains(refusal({a(2), s(3, 1)}), "batch size does not match"));
+  EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp32, {0, 2}, 0)}), "batch-size"));
+  EXPECT_TRUE(mentions(refusal({a(5)}), "batch-size must be between 1 and 4"));
+  EXPECT_TRUE(mentions(refusal({a(2), s(3, 1)}), "batch size does not match"));
 }
 
 TEST_F(RequestCheck, TheBytesMustBeExactlyTheShapes) {
-  EXPECT_TRUE(contains(refusal({input("a", DataType::kFp32, {1, 2}, 7)}), "needs 8 bytes, got 7"));
-  EXPECT_TRUE(contains(refusal({input("a", DataType::kFp32, {1, 2}, 12)}), "needs 8 bytes, got 12"));
-  EXPECT_TRUE(contains(refusal({a(), input("s", DataType::kBytes, {1, 2}, 4)}), "expected 2 elements, found 1"));
-  EXPECT_TRUE(contains(refusal({a(), input("s", DataType::kBytes, {1, 1}, 6)}), "input 's'"));
+  EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp32, {1, 2}, 7)}), "needs 8 bytes, got 7"));
+  EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp32, {1, 2}, 12)}), "needs 8 bytes, got 12"));
+  EXPECT_TRUE(mentions(refusal({a(), input("s", DataType::kBytes, {1, 2}, 4)}), "expected 2 elements, found 1"));
+  EXPECT_TRUE(mentions(refusal({a(), input("s", DataType::kBytes, {1, 1}, 6)}), "input 's'"));
 }
 
 TEST_F(RequestCheck, ClaimedSizesBeyondSixtyFourBitsAreRefused) {
   settings_.max_batch_size = 0;
   settings_.inputs[0].dims = {-1, -1};
   int64_t huge = int64_t{1} << 32;
-  EXPECT_TRUE(contains(refusal({input("a", DataType::kFp32, {huge, huge}, 8)}), "64 bits"));
-  EXPECT_TRUE(contains(refusal({input("a", DataType::kFp32, {huge, huge >> 2}, 8)}), "more than 2^63"));
-  EXPECT_TRUE(contains(refusal({a(), input("s", DataType::kBytes, {int64_t{1} << 62}, 8)}),
+  EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp32, {huge, huge}, 8)}), "64 bits"));
+  EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp32, {huge, huge >> 2}, 8)}), "more than 2^63"));
+  EXPECT_TRUE(mentions(refusal({a(), input("s", DataType::kBytes, {int64_t{1} << 62}, 8)}),
                        "expected 4611686018427387904 elements"));
 }
 
@@ -115,10 +115,10 @@ TEST_F(RequestCheck, OutputsAreKnownAndAskedForOnce) {
   ASSERT_EQ((*job)->wanted.size(), 2u);
   EXPECT_EQ((*job)->wanted[0].index, 1);
   EXPECT_EQ((*job)->wanted[1].classification, 2);
-  EXPECT_TRUE(contains(refusal({a()}, {{"z", 0}}), "'z'"));
-  EXPECT_TRUE(contains(refusal({a()}, {{"y", 0}, {"y", 0}}), "asked for twice"));
-  EXPECT_TRUE(contains(refusal({a()}, {{"t", 1}}), "cannot be classified"));
-  EXPECT_TRUE(contains(refusal({a()}, {{"y", -1}}), "positive"));
+  EXPECT_TRUE(mentions(refusal({a()}, {{"z", 0}}), "'z'"));
+  EXPECT_TRUE(mentions(refusal({a()}, {{"y", 0}, {"y", 0}}), "asked for twice"));
+  EXPECT_TRUE(mentions(refusal({a()}, {{"t", 1}}), "cannot be classified"));
+  EXPECT_TRUE(mentions(refusal({a()}, {{"y", -1}}), "positive"));
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "serve/test_time.h"
+
 namespace ridge::serve {
 namespace {
 
 using std::chrono::microseconds;
-
-TimePoint at(int64_t us) { return TimePoint(microseconds(us)); }
 
 JobPtr make_job(const std::string& id, int64_t rows = 1, int64_t width = 2, uint64_t priority = 0,
                 std::optional<Nanoseconds> timeout = {}) {

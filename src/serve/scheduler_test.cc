@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-JobPtr make_job(int64_t rows = 1) {
+JobPtr plain_job(int64_t rows = 1) {
   auto job = std::make_unique<Job>();
   job->request.model = "m";
   job->rows = rows;
@@ -30,7 +30,7 @@ QueueSettings merging(int64_t max_rows, Nanoseconds delay) {
 TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
   Scheduler scheduler(merging(8, 0ns), true);
   for (int i = 0; i < 3; ++i) {
-    JobPtr job = make_job();
+    JobPtr job = plain_job();
     ASSERT_TRUE(scheduler.submit(job));
     EXPECT_FALSE(job);
   }
@@ -48,7 +48,7 @@ TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
     Batch batch;
     taken = scheduler.take(batch) && batch.jobs.size() == 1;
   });
-  JobPtr job = make_job();
+  JobPtr job = plain_job();
   ASSERT_TRUE(scheduler.submit(job));
   worker.join();
   EXPECT_TRUE(taken);
@@ -63,17 +63,17 @@ TEST(Scheduler, AFullBatchDoesNotWaitForTheDelay) {
     EXPECT_EQ(batch.jobs.size(), 2u);
   });
   for (int i = 0; i < 2; ++i) {
-    JobPtr job = make_job();
+    JobPtr job = plain_job();
     ASSERT_TRUE(scheduler.submit(job));
   }
 }
 
 TEST(Scheduler, CloseHandsOutTheRestThenEndsTheWorkers) {
   Scheduler scheduler(merging(8, 1h), true);
-  JobPtr job = make_job();
+  JobPtr job = plain_job();
   ASSERT_TRUE(scheduler.submit(job));
   scheduler.close();
-  job = make_job();
+  job = plain_job();
   auto refused = scheduler.submit(job);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
@@ -100,7 +100,7 @@ TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
       for (int i = 0; i < 2; ++i)
         clients.emplace_back([&] {
           for (int n = 0; n < kJobs / 2; ++n) {
-            JobPtr job = make_job();
+            JobPtr job = plain_job();
             ASSERT_TRUE(scheduler.submit(job));
             if (n % 64 == 0) std::this_thread::yield();
           }
@@ -118,11 +118,11 @@ TEST(Scheduler, SaysOnceWhenTheNextDeadlineIs) {
   QueueSettings settings = merging(8, 1h);
   settings.levels[0].default_timeout = 1h;
   Scheduler scheduler(settings, true);
-  JobPtr job = make_job();
+  JobPtr job = plain_job();
   auto first = scheduler.submit(job);
   ASSERT_TRUE(first);
   EXPECT_NE(*first, TimePoint::max());
-  job = make_job();
+  job = plain_job();
   auto second = scheduler.submit(job);
   ASSERT_TRUE(second);
   EXPECT_EQ(*second, TimePoint::max()) << "the first is earlier and was said";
@@ -132,7 +132,7 @@ TEST(Scheduler, SaysOnceWhenTheNextDeadlineIs) {
   EXPECT_EQ(scheduler.waiting(), 1u);
 }
 
-class Recorder : public Expirable {
+class RecordsExpiry : public Expirable {
  public:
   TimePoint expire(TimePoint now) override {
     calls.push_back(now);
@@ -145,7 +145,7 @@ class Recorder : public Expirable {
 
 TEST(DeadlineTimer, CallsWhenTheTimeHasComeAndAgainWhenAsked) {
   DeadlineTimer timer;
-  auto recorder = std::make_shared<Recorder>();
+  auto recorder = std::make_shared<RecordsExpiry>();
   TimePoint when = Clock::now() + 20ms;
   timer.schedule(Clock::now() + 1h, recorder);
   timer.schedule(when, recorder);
@@ -157,8 +157,8 @@ TEST(DeadlineTimer, CallsWhenTheTimeHasComeAndAgainWhenAsked) {
 
 TEST(DeadlineTimer, SkipsTargetsThatAreGone) {
   DeadlineTimer timer;
-  auto gone = std::make_shared<Recorder>();
-  auto here = std::make_shared<Recorder>();
+  auto gone = std::make_shared<RecordsExpiry>();
+  auto here = std::make_shared<RecordsExpiry>();
   timer.schedule(Clock::now() + 5ms, gone);
   timer.schedule(Clock::now() + 10ms, here);
   gone.reset();

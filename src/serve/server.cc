@@ -21,8 +21,6 @@
 namespace ridge::serve {
 namespace {
 
-Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
-
 class ModelServer final : public Server {
  public:
   explicit ModelServer(ServerOptions options) : options_(std::move(options)), models_(options_) {}

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "serve/test_time.h"
+
 namespace ridge::serve {
 namespace {
 
 using std::chrono::microseconds;
-
-TimePoint at(int64_t us) { return TimePoint(microseconds(us)); }
 
 Jobs jobs_of(std::vector<std::pair<int64_t, int64_t>> rows_and_queued_us) {
   Jobs jobs;

@@ -9,36 +9,36 @@ namespace {
 using testing::HasSubstr;
 
 // FP32 at 100 GFLOP/s, INT8 and BF16 at the given multiples; 0 = no such units.
-hw::Machine machine(double int8, double bf16) {
-  hw::Machine machine;
-  machine.cpu.allowed_processors = machine.cpu.allowed_cores = 1;
+hw::Machine machine_with(double int8, double bf16) {
+  hw::Machine machine_with;
+  machine_with.cpu.allowed_processors = machine_with.cpu.allowed_cores = 1;
   for (auto [precision, times] :
        {std::pair(Precision::kFp32, 1.0), {Precision::kInt8, int8}, {Precision::kBf16, bf16}}) {
     if (times == 0) continue;
     hw::Peak peak;
     peak.precision = precision;
     peak.flops_per_s = 100e9 * times;
-    machine.peaks.push_back(peak);
+    machine_with.peaks.push_back(peak);
   }
   hw::Bandwidth memory;
   memory.level = "DRAM";
   memory.bytes_per_s = 10e9;
-  machine.bandwidths.push_back(memory);
-  return machine;
+  machine_with.bandwidths.push_back(memory);
+  return machine_with;
 }
 
-cost::Costs costs(const std::string& op, double bytes) {
-  cost::Costs costs;
+cost::Costs costs_of_op(const std::string& op, double bytes) {
+  cost::Costs costs_of_op;
   cost::NodeCost node;
   node.op = op;
   node.macs = 5e8;
   node.flops = node.needed_flops = 1e9;
   node.bytes_read = bytes;
-  costs.nodes = {node};
-  costs.flops = 1e9;
-  costs.macs = 5e8;
-  costs.compulsory_bytes = costs.compulsory_read = bytes;
-  return costs;
+  costs_of_op.nodes = {node};
+  costs_of_op.flops = 1e9;
+  costs_of_op.macs = 5e8;
+  costs_of_op.compulsory_bytes = costs_of_op.compulsory_read = bytes;
+  return costs_of_op;
 }
 
 bool wanted(const Choices& choices, const std::string& engine, const std::string& variant) {
@@ -54,7 +54,7 @@ std::string reason(const Choices& choices, const std::string& engine, const std:
 const std::vector<std::string> kBoth = {"onnxruntime", "openvino"};
 
 TEST(Choices, AreWhatThePeaksOfTheMachineCanSpeedUp) {
-  const Choices found = *choices(machine(4, 2), costs("Conv", 1e6), kBoth, {});
+  const Choices found = *choices(machine_with(4, 2), costs_of_op("Conv", 1e6), kBoth, {});
   EXPECT_EQ(found.wishes.front(), (Wish{"onnxruntime", "fp32"}));
   EXPECT_TRUE(wanted(found, "onnxruntime", "int8"));
   EXPECT_TRUE(wanted(found, "openvino", "fp32"));
@@ -64,34 +64,35 @@ TEST(Choices, AreWhatThePeaksOfTheMachineCanSpeedUp) {
 }
 
 TEST(Choices, LeaveOutAPrecisionThatIsNoFasterHere) {
-  const Choices found = *choices(machine(1, 0), costs("Conv", 1e6), kBoth, {});
+  const Choices found = *choices(machine_with(1, 0), costs_of_op("Conv", 1e6), kBoth, {});
   EXPECT_THAT(reason(found, "onnxruntime", "int8"), HasSubstr("not above FP32's"));
   EXPECT_THAT(reason(found, "openvino", "bf16"), HasSubstr("no units for bf16"));
 }
 
 TEST(Choices, TryInt8WhereItsPeakIsNotKnown) {
-  EXPECT_TRUE(wanted(*choices(machine(0, 0), costs("Conv", 1e6), kBoth, {}), "onnxruntime", "int8"));
+  EXPECT_TRUE(wanted(*choices(machine_with(0, 0), costs_of_op("Conv", 1e6), kBoth, {}), "onnxruntime", "int8"));
 }
 
 TEST(Choices, TryPassesOverProductsOnlyWhereTheseAreTheWork) {
-  const Choices products = *choices(machine(4, 0), costs("MatMul", 1e6), kBoth, {});
+  const Choices products = *choices(machine_with(4, 0), costs_of_op("MatMul", 1e6), kBoth, {});
   EXPECT_TRUE(wanted(products, "onnxruntime", "int8-dynamic"));
   EXPECT_THAT(reason(products, "onnxruntime", "int4-weights"), HasSubstr("compute limits this model"));
-  EXPECT_THAT(reason(*choices(machine(4, 0), costs("Conv", 1e6), kBoth, {}), "onnxruntime", "int8-dynamic"),
+  EXPECT_THAT(reason(*choices(machine_with(4, 0), costs_of_op("Conv", 1e6), kBoth, {}), "onnxruntime", "int8-dynamic"),
               HasSubstr("0 % of this model's work"));
-  EXPECT_TRUE(wanted(*choices(machine(4, 0), costs("MatMul", 1e9), kBoth, {}), "onnxruntime", "int4-weights"))
+  EXPECT_TRUE(
+      wanted(*choices(machine_with(4, 0), costs_of_op("MatMul", 1e9), kBoth, {}), "onnxruntime", "int4-weights"))
       << "memory limits it";
 }
 
 TEST(Choices, WhatWasAskedForByNameIsTriedWhateverThePeaksSay) {
-  const Choices found = *choices(machine(1, 0), costs("Conv", 1e6), kBoth, {.variants = {{"int8"}}});
+  const Choices found = *choices(machine_with(1, 0), costs_of_op("Conv", 1e6), kBoth, {.variants = {{"int8"}}});
   EXPECT_TRUE(wanted(found, "onnxruntime", "int8"));
   EXPECT_TRUE(wanted(found, "openvino", "fp32"));
   EXPECT_FALSE(wanted(found, "openvino", "bf16"));
 }
 
 TEST(Choices, RefuseAnUnknownVariantWithTheNames) {
-  Result<Choices> found = choices(machine(1, 0), costs("Conv", 1e6), kBoth, {.variants = {{"int3"}}});
+  Result<Choices> found = choices(machine_with(1, 0), costs_of_op("Conv", 1e6), kBoth, {.variants = {{"int3"}}});
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().message, HasSubstr("int8-dynamic"));
 }

@@ -1,4 +1,5 @@
 #include "tune/contest.h"
+#include "tune/samples.h"
 
 #include <fmt/format.h>
 
@@ -126,12 +127,6 @@ std::vector<TensorView> rows_of(std::span<const TensorView> tensors, int64_t fir
     view.shape[0] = count;
     result.push_back(view);
   }
-  return result;
-}
-
-std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
-  std::vector<TensorView> result;
-  for (const Tensor& tensor : tensors) result.push_back(tensor.view());
   return result;
 }
 

@@ -28,7 +28,7 @@ std::vector<TensorSpec> without_batch(std::vector<TensorSpec> specs) {
 
 // A tensor of rank 0 has dims [1] for the client and is reshaped for the model: config.pbtxt knows no empty dims.
 template <typename Message>
-void fill(Message& message, const TensorSpec& spec) {
+void describe_tensor(Message& message, const TensorSpec& spec) {
   message.set_name(spec.name);
   message.set_data_type(config_type(spec.type));
   for (int64_t dimension : spec.shape) message.add_dims(dimension);
@@ -88,8 +88,8 @@ std::string config_text(const ServingConfig& config) {
   // The OpenVINO backend looks for model.xml unless it is told.
   if (config.backend == "openvino") message.set_default_model_filename("model.onnx");
   message.set_max_batch_size(static_cast<int32_t>(config.max_batch_size));
-  for (const TensorSpec& input : config.inputs) fill(*message.add_input(), input);
-  for (const TensorSpec& output : config.outputs) fill(*message.add_output(), output);
+  for (const TensorSpec& input : config.inputs) describe_tensor(*message.add_input(), input);
+  for (const TensorSpec& output : config.outputs) describe_tensor(*message.add_output(), output);
   inference::ModelInstanceGroup& group = *message.add_instance_group();
   group.set_count(config.instances);
   group.set_kind(inference::ModelInstanceGroup::KIND_CPU);

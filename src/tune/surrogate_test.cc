@@ -7,20 +7,20 @@
 namespace ridge::tune {
 namespace {
 
-Entry entry(const std::string& variant, int threads, int64_t batch, double max_rows_per_s = 0) {
-  Entry entry;
-  entry.candidate.variant = variant;
-  entry.candidate.threads = threads;
-  entry.candidate.batch = batch;
-  entry.max_rows_per_s = max_rows_per_s;
-  return entry;
+Entry priced_entry(const std::string& variant, int threads, int64_t batch, double max_rows_per_s = 0) {
+  Entry priced_entry;
+  priced_entry.candidate.variant = variant;
+  priced_entry.candidate.threads = threads;
+  priced_entry.candidate.batch = batch;
+  priced_entry.max_rows_per_s = max_rows_per_s;
+  return priced_entry;
 }
 
 // Two variants, three batches; 0 … 2 are fp32, 3 … 5 are int8.
 std::vector<Entry> six() {
   std::vector<Entry> entries;
   for (const char* variant : {"fp32", "int8"})
-    for (int64_t batch : {1, 4, 16}) entries.push_back(entry(variant, 2, batch));
+    for (int64_t batch : {1, 4, 16}) entries.push_back(priced_entry(variant, 2, batch));
   return entries;
 }
 
@@ -41,7 +41,7 @@ TEST(Surrogate, WhatWasMeasuredIsBelieved) {
 // One observation y of variance v at a point whose own variance is k, expected 0: mean k/(k+v) · y, variance k v/(k+v)
 // (Rasmussen and Williams, equations 2.25 and 2.26 for n = 1).
 TEST(Surrogate, WorkedExampleOfOneObservation) {
-  const std::vector<Entry> alone{entry("fp32", 1, 1)};
+  const std::vector<Entry> alone{priced_entry("fp32", 1, 1)};
   const double k = std::pow(Surrogate(points_of(alone, Objective::kThroughput)).belief(0).deviation, 2);
   const Belief belief = taught(alone, {{0, 0.5, k}}).belief(0);
   EXPECT_NEAR(belief.mean, 0.25, 1e-9);
@@ -56,7 +56,7 @@ TEST(Surrogate, ALayoutTriedWithOneVariantTellsAboutTheOther) {
 }
 
 TEST(Surrogate, TheLimitIsExpectedBeforeAnythingIsMeasured) {
-  std::vector<Entry> entries{entry("fp32", 2, 1, 100), entry("int8", 2, 1, 400)};
+  std::vector<Entry> entries{priced_entry("fp32", 2, 1, 100), priced_entry("int8", 2, 1, 400)};
   const Surrogate surrogate = taught(entries, {});
   EXPECT_GT(surrogate.belief(1).mean, surrogate.belief(0).mean + 0.5 * std::log(4.0));
 }

@@ -24,10 +24,10 @@ def work(steps):
 
 
 def steps_for(server, seconds):
-    """How many steps of the work model take about that long here."""
-    server.post("/v2/models/work/infer", work(200))
+    """How many steps of the model `steps` take about that long here."""
+    server.post("/v2/models/steps/infer", work(200))
     start = time.monotonic()
-    server.post("/v2/models/work/infer", work(2000))
+    server.post("/v2/models/steps/infer", work(2000))
     return int(2000 * seconds / (time.monotonic() - start))
 
 
@@ -54,7 +54,7 @@ def test_sigterm_under_load_delivers_what_is_in_flight_refuses_the_rest_and_exit
         [c.start() for c in clients]
         steps = steps_for(server, 0.8)
         slow = server.connect()
-        slow.send(message("POST", "/v2/models/work/infer", work(steps)))
+        slow.send(message("POST", "/v2/models/steps/infer", work(steps)))
         idle = server.connect()
         time.sleep(0.2)
         begin = time.monotonic()
@@ -74,7 +74,7 @@ def test_during_the_drain_the_server_is_not_ready_and_new_requests_get_503(repos
         slow, second, probe = server.connect(), server.connect(), server.connect()
         probe.send(message("GET", "/v2/health/live"))
         assert probe.read().status == 200
-        slow.send(message("POST", "/v2/models/work/infer", work(steps)))
+        slow.send(message("POST", "/v2/models/steps/infer", work(steps)))
         # a request whose first half came before the signal keeps this connection from being idle
         second.send(message("POST", INFER, ONE)[:40])
         time.sleep(0.2)
@@ -123,7 +123,7 @@ def test_a_second_signal_exits_at_once(repository):
     with Server(repository, check_exit=False) as server:
         steps = steps_for(server, 20)
         slow = server.connect()
-        slow.send(message("POST", "/v2/models/work/infer", work(steps)))
+        slow.send(message("POST", "/v2/models/steps/infer", work(steps)))
         time.sleep(0.3)
         server.process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
@@ -214,7 +214,7 @@ def test_a_load_that_cannot_be_broken_off_delays_the_exit_no_longer_than_the_pat
 
 def test_a_name_to_load_that_is_nowhere_ends_the_start_with_exit_on_error(repository):
     done = run(repository, "--http-port", 0, "--metrics-port", 0, "--model-control-mode=explicit", "--load-model=identiy", "--exit-on-error=true")
-    assert done.returncode == 3 and "'identiy'" in done.stderr and "did you mean 'identity'" in done.stderr and "'work'" in done.stderr
+    assert done.returncode == 3 and "'identiy'" in done.stderr and "did you mean 'identity'" in done.stderr and "'steps'" in done.stderr
 
 
 def test_a_name_to_load_that_is_nowhere_is_shown_and_keeps_the_server_unready(repository):

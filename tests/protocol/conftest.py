@@ -35,8 +35,8 @@ def repository(tmp_path_factory):
     models.squeeze_batch(root / "reshape" / "1" / "model.onnx")
     config(root / "reshape", 'max_batch_size: 8\ninput [{ name: "x" data_type: TYPE_FP32 dims: [1] reshape { shape: [] } }]\n'
            'output [{ name: "y" data_type: TYPE_FP32 dims: [1] reshape { shape: [] } }]\n')
-    models.work(root / "work" / "1" / "model.onnx")
-    config(root / "work", "max_batch_size: 0\n")
+    models.steps(root / "steps" / "1" / "model.onnx")
+    config(root / "steps", "max_batch_size: 0\n")
     models.fails_on_zero(root / "table" / "1" / "model.onnx")
     config(root / "table", "max_batch_size: 8\n")
     for version, factor in {1: 1.0, 2: 2.0, 10: 10.0}.items():

@@ -61,7 +61,7 @@ def test_pipelined_requests_are_answered_in_order(server):
 def test_pipelined_requests_after_a_slow_and_a_wrong_one_are_answered_in_order(server):
     slow = json.dumps({"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [300]}]})
     with server.connect() as connection:
-        connection.send(message("POST", "/v2/models/work/infer", slow) + message("POST", PATH, b"{broken") + message("POST", PATH, body(3))
+        connection.send(message("POST", "/v2/models/steps/infer", slow) + message("POST", PATH, b"{broken") + message("POST", PATH, body(3))
                         + message("GET", "/v2/health/live"))
         assert connection.read().json()["outputs"][0]["data"] == [300]
         assert connection.read().status == 400

@@ -139,7 +139,7 @@ def test_label_files_may_not_escape(explicit, label):
 
 def test_the_index_shows_a_load_while_it_goes_on(explicit):
     """A load that is busy with many instances does not hold up other control calls."""
-    models.work(explicit.root / "slow" / "1" / "model.onnx")
+    models.steps(explicit.root / "slow" / "1" / "model.onnx")
     (explicit.root / "slow" / "config.pbtxt").write_text("instance_group { count: 64 kind: KIND_CPU }\n")
     thread = threading.Thread(target=load, args=(explicit, "slow"))
     thread.start()
@@ -152,17 +152,17 @@ def test_the_index_shows_a_load_while_it_goes_on(explicit):
 
 
 def test_running_requests_finish_when_their_model_is_unloaded_or_reloaded(tmp_path):
-    models.work(tmp_path / "work" / "1" / "model.onnx")
+    models.steps(tmp_path / "steps" / "1" / "model.onnx")
     with Server(tmp_path, "--model-control-mode=explicit", "--load-model=*") as server:
         for action in (unload, load):
-            load(server, "work")
+            load(server, "steps")
             got = []
             slow = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [2000]}]}
-            thread = threading.Thread(target=lambda: got.append(server.infer("work", slow).status))
+            thread = threading.Thread(target=lambda: got.append(server.infer("steps", slow).status))
             thread.start()
             time.sleep(0.1)
             start = time.monotonic()
-            assert action(server, "work").status == 200
+            assert action(server, "steps").status == 200
             thread.join()
             assert got == [200], action
 

@@ -17,6 +17,8 @@ using fake::number_of, fake::Part, fake::Script, fake::says, fake::script_of;
 
 namespace {
 
+constexpr fake::Codes<uint32_t> kCodes{kSuccess, kNotSupported, kOutOfResources};
+
 Script& script() { return script_of("RIDGE_FAKE_AMD_SMI"); }
 const Part& card(Handle processor) { return *reinterpret_cast<Part*>(processor); }
 
@@ -24,19 +26,11 @@ uint32_t outcome(const Part& part, const char* function) { return fake::outcome(
 
 template <typename T>
 uint32_t number(Handle processor, const char* function, const char* key, T* value, uint64_t factor = 1) {
-  const Part& part = card(processor);
-  if (uint32_t status = outcome(part, function); status != kSuccess) return status;
-  if (!says(part, key)) return kNotSupported;
-  *value = static_cast<T>(number_of(part, key) * factor);
-  return kSuccess;
+  return fake::number(kCodes, card(processor), function, key, value, factor);
 }
 
 uint32_t text(const Part& part, const char* function, const char* key, void* buffer, size_t size) {
-  if (uint32_t status = outcome(part, function); status != kSuccess) return status;
-  if (!says(part, key)) return kNotSupported;
-  std::string words = text_of(part, key).substr(0, size - 1);
-  std::memcpy(buffer, words.c_str(), words.size() + 1);
-  return kSuccess;
+  return fake::text(kCodes, part, function, key, buffer, size);
 }
 
 #ifdef FAKE_AMD_SMI_OLD
@@ -175,7 +169,8 @@ EXPORT uint32_t amdsmi_get_gpu_memory_reserved_pages(Handle processor, uint32_t*
   uint32_t status = number(processor, "amdsmi_get_gpu_memory_reserved_pages", "rows_remapped", count);
   if (status != kSuccess || pages == nullptr) return status;
   std::fill_n(pages, *count,
-              RetiredPage{0x1000, 4096, number_of(part, "row_remap_pending") != 0 ? kPagePending : kPageReserved});
+              RetiredPage{0x1000, 4096,
+                          number_of(part, "row_remap_pending") != 0 ? RetiredPage::kPending : RetiredPage::kReserved});
   return kSuccess;
 }
 EXPORT uint32_t amdsmi_get_gpu_metrics_info(Handle processor, void* buffer) {

@@ -17,6 +17,8 @@ using fake::Part, fake::Script, fake::script_of, fake::says, fake::number_of;
 
 namespace {
 
+constexpr fake::Codes<int> kCodes{kSuccess, kNotSupported, kInsufficientSize};
+
 Script& script() { return script_of("RIDGE_FAKE_NVML"); }
 
 Part& card(Device device) { return *reinterpret_cast<Part*>(device); }
@@ -24,20 +26,12 @@ Part& card(Device device) { return *reinterpret_cast<Part*>(device); }
 int outcome(const Part& part, const char* function) { return fake::outcome(part, function, int{kSuccess}); }
 
 int text(const Part& part, const char* function, const char* key, char* buffer, unsigned size) {
-  if (int code = outcome(part, function); code != kSuccess) return code;
-  auto found = part.values.find(key);
-  if (found == part.values.end()) return kNotSupported;
-  if (found->second.size() >= size) return kInsufficientSize;
-  std::memcpy(buffer, found->second.c_str(), found->second.size() + 1);
-  return kSuccess;
+  return fake::text(kCodes, part, function, key, buffer, size);
 }
 
 template <typename T>
 int number(const Part& part, const char* function, const char* key, T* value) {
-  if (int code = outcome(part, function); code != kSuccess) return code;
-  if (!says(part, key)) return kNotSupported;
-  *value = static_cast<T>(number_of(part, key));
-  return kSuccess;
+  return fake::number(kCodes, part, function, key, value);
 }
 
 // The real library writes eight digits of domain, in capitals.

@@ -22,6 +22,8 @@ using gpu::kPerformanceLevels;
 
 namespace {
 
+constexpr fake::Codes<uint32_t> kCodes{kSuccess, kNotSupported, kInsufficientSize};
+
 Script& script() { return script_of("RIDGE_FAKE_ROCM_SMI"); }
 const Part& card(uint32_t index) { return script().cards.at(index); }
 
@@ -29,20 +31,11 @@ uint32_t outcome(const Part& part, const char* function) { return fake::outcome(
 
 template <typename T>
 uint32_t number(uint32_t index, const char* function, const char* key, T* value, uint64_t factor = 1) {
-  const Part& part = card(index);
-  if (uint32_t status = outcome(part, function); status != kSuccess) return status;
-  if (!says(part, key)) return kNotSupported;
-  *value = static_cast<T>(number_of(part, key) * factor);
-  return kSuccess;
+  return fake::number(kCodes, card(index), function, key, value, factor);
 }
 
 uint32_t text(const Part& part, const char* function, const char* key, char* buffer, size_t size) {
-  if (uint32_t status = outcome(part, function); status != kSuccess) return status;
-  if (!says(part, key)) return kNotSupported;
-  std::string words = text_of(part, key);
-  if (words.size() >= size) return kInsufficientSize;
-  std::memcpy(buffer, words.c_str(), words.size() + 1);
-  return kSuccess;
+  return fake::text(kCodes, part, function, key, buffer, size);
 }
 
 #ifdef FAKE_ROCM_SMI_OLD
@@ -186,7 +179,7 @@ EXPORT uint32_t rsmi_dev_memory_reserved_pages_get(uint32_t index, uint32_t* cou
   if (uint32_t status = outcome(part, "rsmi_dev_memory_reserved_pages_get"); status != kSuccess) return status;
   if (!says(part, "rows_remapped")) return kNotSupported;
   *count = static_cast<uint32_t>(number_of(part, "rows_remapped"));
-  uint32_t status = number_of(part, "row_remap_pending") != 0 ? kPagePending : kPageReserved;
+  uint32_t status = number_of(part, "row_remap_pending") != 0 ? RetiredPage::kPending : RetiredPage::kReserved;
   if (pages != nullptr) std::fill_n(pages, *count, RetiredPage{0x1000, 4096, status});
   return kSuccess;
 }

@@ -52,7 +52,7 @@ def add_sub(path, datatype="INT32", dims=("batch", 16)):
          [("OUTPUT0", datatype, list(dims)), ("OUTPUT1", datatype, list(dims))])
 
 
-def work(path):
+def steps(path):
     """Runs a 256×256 matrix product n[0] times: a request chooses how long it takes. n INT64 [1] → done INT64 [1]."""
     body = helper.make_graph(
         [helper.make_node("MatMul", ["state", "weight"], ["next"]), helper.make_node("Identity", ["go"], ["go_on"])],

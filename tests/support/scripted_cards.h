@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -117,6 +118,33 @@ inline unsigned long long number_of(const Part& part, const char* key) {
   std::string word = text_of(part, key);
   if (word == "true") return 1;
   return std::strtoull(word.c_str(), nullptr, 0);
+}
+
+// How a library says it.
+template <typename Code>
+struct Codes {
+  Code success, unsupported, too_long;
+};
+
+// Fills in what the script says of a part; else the code that it gives to the function, or "not supported".
+template <typename Code, typename T>
+Code number(const Codes<Code>& codes, const Part& part, const char* function, const char* key, T* value,
+            uint64_t factor = 1) {
+  if (Code code = outcome(part, function, codes.success); code != codes.success) return code;
+  if (!says(part, key)) return codes.unsupported;
+  *value = static_cast<T>(number_of(part, key) * factor);
+  return codes.success;
+}
+
+template <typename Code>
+Code text(const Codes<Code>& codes, const Part& part, const char* function, const char* key, void* buffer,
+          size_t size) {
+  if (Code code = outcome(part, function, codes.success); code != codes.success) return code;
+  if (!says(part, key)) return codes.unsupported;
+  std::string words = text_of(part, key);
+  if (words.size() >= size) return codes.too_long;
+  std::memcpy(buffer, words.c_str(), words.size() + 1);
+  return codes.success;
 }
 
 // Of "0000:3b:00.0".

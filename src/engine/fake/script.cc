@@ -9,7 +9,7 @@
 namespace ridge::engine::fake {
 namespace {
 
-constexpr std::string_view kSuffix = ".fake.json";
+constexpr std::string_view kScriptSuffix = ".fake.json";
 constexpr std::string_view kMembers[] = {
     "inputs", "outputs",      "load_ms",  "fail_load", "latency_ms", "latency_ms_per_row", "jitter_ms", "seed",
     "spin",   "serial_share", "parallel", "fail_runs", "stall_runs", "stall_ms",           "answer",    "value"};
@@ -100,7 +100,7 @@ double uniform(uint64_t seed, int64_t run) {
 
 Result<Script> read_script(const plan::Plan& plan) {
   Json json = Json::object();
-  if (plan.model.ends_with(kSuffix)) {
+  if (plan.model.ends_with(kScriptSuffix)) {
     RIDGE_ASSIGN(std::string text, read_file(plan.model));
     RIDGE_ASSIGN(json, parse_json(text, plan.model));
     if (!json.is_object()) return Error{Code::kInvalid, plan.model + ": expected a JSON object"};

@@ -14,17 +14,17 @@ namespace {
 const Sought kSought{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
 
 // The table of loaded engines; guarded by `mutex`, its entries are never removed.
-struct Loaded {
+struct LoadedRuntimes {
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<const Library>> by_path;
 };
 
-Loaded& loaded() {
-  static auto* table = new Loaded;  // leaked: sessions may end after static destruction
+LoadedRuntimes& loaded_runtimes() {
+  static auto* table = new LoadedRuntimes;  // leaked: sessions may end after static destruction
   return *table;
 }
 
-Code to_ours(OrtErrorCode code, const std::string& message) {
+Code code_of(OrtErrorCode code, const std::string& message) {
   if (message.find("bad_alloc") != std::string::npos ||
       message.find("Failed to allocate memory") != std::string::npos ||
       message.find("BFCArena::Alloc") != std::string::npos)
@@ -48,7 +48,7 @@ Status read_providers(Library& library) {
   return take(*library.api, library.api->ReleaseAvailableProviders(names, count));
 }
 
-Result<std::unique_ptr<const Library>> open_library(const std::string& path) {
+Result<std::unique_ptr<const Library>> open_runtime(const std::string& path) {
   RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));
   RIDGE_ASSIGN(auto* get_base, file.symbol<const OrtApiBase*()>("OrtGetApiBase"));
   auto library = std::make_unique<Library>();
@@ -68,7 +68,7 @@ Result<std::unique_ptr<const Library>> open_library(const std::string& path) {
 }
 
 // The same file under another name is the same library: it must not get a second environment.
-std::string key_of(const std::string& path) {
+std::string runtime_key(const std::string& path) {
   std::error_code error;
   std::filesystem::path canonical = std::filesystem::canonical(path, error);
   return error ? path : canonical.string();
@@ -79,22 +79,22 @@ std::string key_of(const std::string& path) {
 Status take(const OrtApi& api, OrtStatus* status) {
   if (status == nullptr) return {};
   std::string message = api.GetErrorMessage(status);
-  Code code = to_ours(api.GetErrorCode(status), message);
+  Code code = code_of(api.GetErrorCode(status), message);
   api.ReleaseStatus(status);
   return Error{code, std::move(message)};
 }
 
 Result<const Library*> load(const std::string& wanted) {
   std::string tried;
-  Loaded& table = loaded();
+  LoadedRuntimes& table = loaded_runtimes();
   std::lock_guard lock(table.mutex);  // held while the library loads: two threads must not both do it
   for (const Place& place : places(kSought, surroundings(kSought, wanted))) {
     if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
     for (const std::string& file : place.files) {
-      auto known = table.by_path.find(key_of(file));
+      auto known = table.by_path.find(runtime_key(file));
       if (known != table.by_path.end()) return known->second.get();
-      Result<std::unique_ptr<const Library>> opened = open_library(file);
-      if (opened) return table.by_path.emplace(key_of(file), std::move(*opened)).first->second.get();
+      Result<std::unique_ptr<const Library>> opened = open_runtime(file);
+      if (opened) return table.by_path.emplace(runtime_key(file), std::move(*opened)).first->second.get();
       tried += "\n  " + place.what + ": " + opened.error().message;
     }
   }

@@ -14,7 +14,7 @@
 namespace ridge::engine::onnxruntime {
 namespace {
 
-constexpr std::string_view kSuffix = "ExecutionProvider";
+constexpr std::string_view kProviderSuffix = "ExecutionProvider";
 
 // A provider with options of its own: made, handed over, released.
 template <typename Options>
@@ -48,7 +48,7 @@ Status append(const OrtApi& api, OrtSessionOptions* options, const std::string& 
     return take(api, api.SessionOptionsAppendExecutionProvider_MIGraphX(options, &migraphx));
   }
   std::string name = provider;
-  if (name.ends_with(kSuffix)) name.erase(name.size() - kSuffix.size());
+  if (name.ends_with(kProviderSuffix)) name.erase(name.size() - kProviderSuffix.size());
   return take(api, api.SessionOptionsAppendExecutionProvider(options, name.c_str(), nullptr, nullptr, 0));
 }
 

@@ -249,7 +249,7 @@ Result<RunOptionsHandle> run_options(const OrtApi& api, const std::map<std::stri
 }
 
 // That execute one operator: as planned, else as many as the session started.
-int threads_of(const plan::Plan& plan, const SharedOptions& shared, int started) {
+int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int started) {
   if (shared.threads) return *shared.threads;
   if (plan.threads > 0) return plan.threads;
   const int between = plan.inter_op_threads > 1 ? plan.inter_op_threads - 1 : 0;
@@ -285,7 +285,7 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   Result<Signature> signature = read_signature(*library, session.get());
   if (!signature) return wrap(signature.error(), plan.model);
   Info info{"onnxruntime", library->version, library->path,
-            "cpu",         load_time,        threads_of(plan, engine.shared, threads_started)};
+            "cpu",         load_time,        threads_per_run(plan, engine.shared, threads_started)};
   return std::unique_ptr<Session>(std::make_unique<OnnxRuntimeSession>(
       *library, std::move(session), std::move(for_runs), std::move(*signature), std::move(info), std::move(profile)));
 }

@@ -25,13 +25,13 @@ Sought sought(const std::string& suffix) {
 }
 
 // The table of loaded engines; guarded by `mutex`, its entries are never removed.
-struct Loaded {
+struct LoadedPlugins {
   std::mutex mutex;
   std::map<std::string, const Library> by_path;
 };
 
-Loaded& loaded() {
-  static auto* table = new Loaded;  // leaked: sessions may end after static destruction
+LoadedPlugins& loaded_plugins() {
+  static auto* table = new LoadedPlugins;  // leaked: sessions may end after static destruction
   return *table;
 }
 
@@ -54,7 +54,7 @@ std::map<std::string, std::string, std::greater<>> plugins() {
 }
 
 // The library first: the plugin asks for it by name, and finds it because it is there already.
-Result<Library> open_library(const std::string& path, const std::string& plugin_path) {
+Result<Library> open_plugin(const std::string& path, const std::string& plugin_path) {
   RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));
   RIDGE_ASSIGN(DynamicLibrary plugin_file, DynamicLibrary::open(plugin_path));
   RIDGE_ASSIGN(auto* entry, plugin_file.symbol<PluginEntry>(kPluginEntry));
@@ -68,22 +68,22 @@ Result<Library> open_library(const std::string& path, const std::string& plugin_
 }
 
 // The same file under another name is the same library.
-std::string key_of(const std::string& path) {
+std::string plugin_key(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::canonical(path, error);
   return error ? path : canonical.string();
 }
 
 // The first of `suffix` that opens; nothing, and why in `tried`, if none does.
-const Library* load_release(Loaded& table, const std::string& suffix, const std::string& plugin,
+const Library* load_release(LoadedPlugins& table, const std::string& suffix, const std::string& plugin,
                             const std::string& wanted, std::string& tried) {
   const Sought what = sought(suffix);
   for (const Place& place : places(what, surroundings(what, wanted))) {
     if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
     for (const std::string& file : place.files) {
-      if (auto known = table.by_path.find(key_of(file)); known != table.by_path.end()) return &known->second;
-      Result<Library> opened = open_library(file, plugin);
-      if (opened) return &table.by_path.emplace(key_of(file), std::move(*opened)).first->second;
+      if (auto known = table.by_path.find(plugin_key(file)); known != table.by_path.end()) return &known->second;
+      Result<Library> opened = open_plugin(file, plugin);
+      if (opened) return &table.by_path.emplace(plugin_key(file), std::move(*opened)).first->second;
       tried += "\n  " + place.what + ": " + opened.error().message;
     }
   }
@@ -109,7 +109,7 @@ Result<const Library*> load(const std::string& wanted) {
   const auto available = plugins();
   if (available.empty()) return no_plugin();
   std::string tried;
-  Loaded& table = loaded();
+  LoadedPlugins& table = loaded_plugins();
   std::lock_guard lock(table.mutex);  // held while the library loads: two threads must not both do it
   for (const auto& [suffix, plugin] : available)
     if (const Library* library = load_release(table, suffix, plugin, wanted, tried)) return library;

@@ -17,8 +17,6 @@ namespace dom = simdjson::dom;
 
 constexpr size_t kMaxDepth = 110;  // of the JSON text: 100 for data, the rest around it
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
 std::string in_quotes(std::string_view name) { return "'" + std::string(name) + "'"; }
 
 const char* type_text(const dom::element& value) {

@@ -7,7 +7,7 @@
 namespace ridge::front::http {
 namespace {
 
-Error invalid(const serve::ModelMetadata& model, const std::string& message) {
+Error invalid_for(const serve::ModelMetadata& model, const std::string& message) {
   return {Code::kInvalid, "raw request (Inference-Header-Content-Length: 0) for '" + model.name + "': " + message};
 }
 
@@ -19,19 +19,19 @@ Result<Shape> raw_shape(const serve::ModelMetadata& model, const TensorSpec& inp
   int64_t known = static_cast<int64_t>(data_type_size(input.type));
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] >= 0) {
-      if (__builtin_mul_overflow(known, shape[i], &known)) return invalid(model, "the model's shape overflows");
+      if (__builtin_mul_overflow(known, shape[i], &known)) return invalid_for(model, "the model's shape overflows");
     } else if (variable == shape.size()) {
       variable = i;
     } else {
-      return invalid(model, "input '" + input.name + "' has the shape " + shape_text(input.shape) +
-                                ", of which only one dimension may be variable");
+      return invalid_for(model, "input '" + input.name + "' has the shape " + shape_text(input.shape) +
+                                    ", of which only one dimension may be variable");
     }
   }
   if (variable == shape.size()) return shape;
   if (known == 0 || body_size % static_cast<size_t>(known) != 0)
-    return invalid(model, std::to_string(body_size) + " bytes are not a whole number of rows of " +
-                              std::to_string(known) + " bytes for input '" + input.name + "' " +
-                              shape_text(input.shape));
+    return invalid_for(model, std::to_string(body_size) + " bytes are not a whole number of rows of " +
+                                  std::to_string(known) + " bytes for input '" + input.name + "' " +
+                                  shape_text(input.shape));
   shape[variable] = static_cast<int64_t>(body_size / static_cast<size_t>(known));
   return shape;
 }
@@ -39,7 +39,7 @@ Result<Shape> raw_shape(const serve::ModelMetadata& model, const TensorSpec& inp
 // A BYTES tensor of one element: the protocol's length, then the body.
 Result<std::shared_ptr<Buffer>> with_length(const serve::ModelMetadata& model, const Body& body) {
   if (body.size() > std::numeric_limits<uint32_t>::max())
-    return invalid(model, "a BYTES element is at most 4 GiB long");
+    return invalid_for(model, "a BYTES element is at most 4 GiB long");
   auto length = static_cast<uint32_t>(body.size());
   auto block = std::make_shared<Buffer>(sizeof length + body.size());
   std::memcpy(block->data(), &length, sizeof length);
@@ -51,7 +51,7 @@ Result<std::shared_ptr<Buffer>> with_length(const serve::ModelMetadata& model, c
 
 Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve::ModelMetadata& model, bool batching) {
   if (model.inputs.size() != 1)
-    return invalid(model, "the model has " + std::to_string(model.inputs.size()) + " inputs; it must have one");
+    return invalid_for(model, "the model has " + std::to_string(model.inputs.size()) + " inputs; it must have one");
   const TensorSpec& spec = model.inputs[0];
   DecodedRequest decoded;
   decoded.format.binary = true;
@@ -61,7 +61,7 @@ Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve:
   if (spec.type == DataType::kBytes) {
     input.shape = batching ? Shape{1, 1} : Shape{1};
     bool one_element = spec.shape.size() == input.shape.size() && (spec.shape.back() == 1 || spec.shape.back() == -1);
-    if (!one_element) return invalid(model, "BYTES input '" + spec.name + "' must have the dims [1]");
+    if (!one_element) return invalid_for(model, "BYTES input '" + spec.name + "' must have the dims [1]");
     RIDGE_ASSIGN(std::shared_ptr<Buffer> block, with_length(model, *body));
     input.data = block->span();
     decoded.request.body = std::move(block);

@@ -10,8 +10,6 @@ namespace {
 
 constexpr size_t kLongestPath = 255;  // [bytes]
 
-Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 Result<Json> read_object(std::string_view body) {

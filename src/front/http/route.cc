@@ -7,7 +7,7 @@
 namespace ridge::front::http {
 namespace {
 
-Route refusal(int status, std::string message) {
+Route refused(int status, std::string message) {
   Route route;
   route.status = status;
   route.message = std::move(message);
@@ -67,7 +67,7 @@ Route found(Endpoint endpoint) {
 }
 
 Route unknown_path(std::string_view path) {
-  return refusal(404, "there is nothing at '" + std::string(path) + "'; see GET /v2 and the Open Inference Protocol");
+  return refused(404, "there is nothing at '" + std::string(path) + "'; see GET /v2 and the Open Inference Protocol");
 }
 
 std::optional<int64_t> parse_version(std::string_view text) {
@@ -85,7 +85,7 @@ Route model_route(Segments segments, std::string_view path) {
   if (segments.size() == 1 && segments[0] == "stats") return found(Endpoint::kStatistics);
   if (segments.empty() || segments[0].empty()) return unknown_path(path);
   std::optional<std::string> model = percent_decoded(segments[0]);
-  if (!model) return refusal(400, "the model's name in '" + std::string(path) + "' is not valid percent-encoding");
+  if (!model) return refused(400, "the model's name in '" + std::string(path) + "' is not valid percent-encoding");
   Route route = found(Endpoint::kModelMetadata);
   route.model = std::move(*model);
   size_t next = 1;
@@ -93,7 +93,7 @@ Route model_route(Segments segments, std::string_view path) {
     if (segments.size() == 2) return unknown_path(path);
     std::optional<int64_t> version = parse_version(segments[2]);
     if (!version)
-      return refusal(400, "'" + std::string(segments[2]) + "' is not a version; it is a positive decimal number");
+      return refused(400, "'" + std::string(segments[2]) + "' is not a version; it is a positive decimal number");
     route.version = *version;
     next = 3;
   }
@@ -119,14 +119,14 @@ Route repository_route(const Segments& segments, std::string_view path) {
   if (segments.size() == 1 && segments[0] == "index") return found(Endpoint::kIndex);
   if (segments.size() == 3 && segments[0] == "models" && is_verb(segments[2])) {
     std::optional<std::string> model = percent_decoded(segments[1]);
-    if (!model) return refusal(400, "the model's name in '" + std::string(path) + "' is not valid percent-encoding");
+    if (!model) return refused(400, "the model's name in '" + std::string(path) + "' is not valid percent-encoding");
     Route route = found(segments[2] == "load" ? Endpoint::kLoad : Endpoint::kUnload);
     route.model = std::move(*model);
     return route;
   }
   bool names_repository = (segments.size() == 2 && segments[1] == "index") ||
                           (segments.size() == 4 && segments[1] == "models" && is_verb(segments[3]));
-  if (names_repository) return refusal(501, "repository names in the path are not supported; leave the name out");
+  if (names_repository) return refused(501, "repository names in the path are not supported; leave the name out");
   return unknown_path(path);
 }
 
@@ -160,7 +160,7 @@ Route route(Method method, std::string_view target) {
   bool post = wants_post(route.endpoint);
   bool allowed = post ? method == Method::kPost : method == Method::kGet || method == Method::kHead;
   if (allowed) return route;
-  route = refusal(405, "'" + std::string(path) + "' is asked with " + (post ? "POST" : "GET"));
+  route = refused(405, "'" + std::string(path) + "' is asked with " + (post ? "POST" : "GET"));
   route.allow = post ? "POST" : "GET, HEAD";
   return route;
 }

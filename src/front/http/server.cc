@@ -16,7 +16,7 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using ErrorCode = boost::system::error_code;
+using SystemError = boost::system::error_code;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};  // after running out of descriptors
 
@@ -28,7 +28,7 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Error bind_error(const ServerOptions& options, const char* doing, const ErrorCode& ec) {
+Error bind_error(const ServerOptions& options, const char* doing, const SystemError& ec) {
   std::string message =
       std::string(doing) + " " + options.address + ":" + std::to_string(options.port) + ": " + ec.message();
   if (ec == asio::error::address_in_use)
@@ -38,7 +38,7 @@ Error bind_error(const ServerOptions& options, const char* doing, const ErrorCod
 }
 
 Status listen(tcp::acceptor& acceptor, const ServerOptions& options) {
-  ErrorCode ec;
+  SystemError ec;
   asio::ip::address address =
       asio::ip::make_address(options.address == "localhost" ? "127.0.0.1" : options.address, ec);
   if (ec)
@@ -92,7 +92,7 @@ struct Server::Impl {
 
   void accept() {
     IoThread& target = *threads[next];
-    acceptor->async_accept(target.context(), [this, &target](const ErrorCode& ec, tcp::socket socket) {
+    acceptor->async_accept(target.context(), [this, &target](const SystemError& ec, tcp::socket socket) {
       if (acceptor == nullptr || ec == asio::error::operation_aborted) return;
       if (ec) return pause_accepting(ec);
       hand_over(target, std::move(socket));
@@ -108,12 +108,12 @@ struct Server::Impl {
     });
   }
 
-  void pause_accepting(const ErrorCode& ec) {
+  void pause_accepting(const SystemError& ec) {
     if (!std::exchange(warned, true))
       log::warning("http port {}: cannot accept connections: {}; raise the limit of open files (ulimit -n)", port,
                    ec.message());
     pause->expires_after(kAcceptPause);
-    pause->async_wait([this](const ErrorCode& cancelled) {
+    pause->async_wait([this](const SystemError& cancelled) {
       if (!cancelled && acceptor != nullptr) accept();
     });
   }

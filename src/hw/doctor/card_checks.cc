@@ -66,21 +66,21 @@ bool too_hot(const KnownCard& known) {
          *card.temperature_c > *card.slowdown_temperature_c - kHeatMargin;
 }
 
-std::string count(const gpu::Reading<int64_t>& reading) {
+std::string count_text(const gpu::Reading<int64_t>& reading) {
   return reading ? std::to_string(*reading) : std::string("unknown");
 }
 
 // "12 corrected and 2 uncorrected since the driver started, 240 and 3 ever, 1 rows remapped"
-std::string errors_text(const KnownCard& known) {
+std::string health_text(const KnownCard& known) {
   const Card& card = known.card;
-  std::string text = fmt::format("{} corrected and {} uncorrected since the driver started", count(card.ecc_corrected),
-                                 count(card.ecc_uncorrected));
+  std::string text = fmt::format("{} corrected and {} uncorrected since the driver started",
+                                 count_text(card.ecc_corrected), count_text(card.ecc_uncorrected));
   if (known.vendor == GpuVendor::kNvidia || card.ecc_uncorrected_ever)
-    text += fmt::format(", {} and {} ever", count(card.ecc_corrected_ever), count(card.ecc_uncorrected_ever));
+    text += fmt::format(", {} and {} ever", count_text(card.ecc_corrected_ever), count_text(card.ecc_uncorrected_ever));
   if (known.vendor == GpuVendor::kNvidia)
-    text += fmt::format(", {} rows remapped", count(card.rows_remapped));
+    text += fmt::format(", {} rows remapped", count_text(card.rows_remapped));
   else if (card.rows_remapped)
-    text += fmt::format(", {} pages retired", count(card.rows_remapped));
+    text += fmt::format(", {} pages retired", count_text(card.rows_remapped));
   if (card.memory_health) text += ", health " + *card.memory_health;
   return text;
 }
@@ -164,7 +164,7 @@ Finding judge_ecc(const KnownCard& known) {
   Finding finding = about_card(known, "ecc", "memory errors");
   if (!card.ecc_uncorrected && !card.row_remap_failed && !card.memory_health)
     return not_applicable(finding, "this card counts none: " + card.ecc_uncorrected.reason);
-  std::string evidence = errors_text(known);
+  std::string evidence = health_text(known);
   if (card.row_remap_failed && *card.row_remap_failed)
     return fail(finding, evidence + ", a remap failed", "replace the card: it has no spare rows left");
   if (card.memory_health && (*card.memory_health == "replace" || *card.memory_health == "critical"))

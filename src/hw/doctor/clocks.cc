@@ -15,7 +15,7 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "clock";
+constexpr const char* kClockArea = "clock";
 
 int64_t now_ns(clockid_t clock) {
   timespec time{};
@@ -36,7 +36,7 @@ constexpr double kSlowRead_ns = 200;
 
 Finding judge_source(const Tree& tree) {
   const std::string folder = "sys/devices/system/clocksource/clocksource0/";
-  Finding finding = about(kArea, "source", "clock source", "/" + folder + "current_clocksource");
+  Finding finding = about(kClockArea, "source", "clock source", "/" + folder + "current_clocksource");
   std::optional<std::string> current = text_at(tree, folder + "current_clocksource");
   if (!current) return not_applicable(finding, reason_at(tree, folder + "current_clocksource"));
   std::string available = text_at(tree, folder + "available_clocksource").value_or("");
@@ -51,7 +51,7 @@ Finding judge_source(const Tree& tree) {
 }
 
 Finding judge_network_time(const ClockFacts& facts) {
-  Finding finding = about(kArea, "network_time", "clock set by network time", "adjtimex");
+  Finding finding = about(kClockArea, "network_time", "clock set by network time", "adjtimex");
   if (!facts.synchronisation_known) return not_applicable(finding, "the kernel does not tell in this container");
   std::string evidence = fmt::format("{}, may be off by {}", facts.synchronised ? "synchronised" : "not synchronised",
                                      format_ms(static_cast<double>(facts.largest_error_us) / 1000));
@@ -63,7 +63,7 @@ Finding judge_network_time(const ClockFacts& facts) {
 }
 
 Finding judge_reads(const ClockFacts& facts) {
-  Finding finding = about(kArea, "reading", "reading the time", fmt::format("measured: {} reads", facts.reads));
+  Finding finding = about(kClockArea, "reading", "reading the time", fmt::format("measured: {} reads", facts.reads));
   std::string evidence =
       fmt::format("{:.0f} ns per read, {} steps back, largest gap {:.2f} ms, clock of the day moved {:.3f} ms",
                   facts.ns_per_read, facts.steps_back, facts.largest_gap_ms, facts.realtime_step_ms);
@@ -114,7 +114,8 @@ Findings judge_clock(const Facts& facts) {
   Result<Json> json = json_at(facts.tree, entry::kTime);
   Result<ClockFacts> clocks = json ? clock_facts_from_json(*json) : Result<ClockFacts>(json.error());
   if (!clocks) {
-    findings.push_back(not_applicable(about(kArea, "reading", "reading the time", "measured"), clocks.error().message));
+    findings.push_back(
+        not_applicable(about(kClockArea, "reading", "reading the time", "measured"), clocks.error().message));
     return findings;
   }
   findings.push_back(judge_network_time(*clocks));

@@ -12,7 +12,7 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "cpu";
+constexpr const char* kCpuArea = "cpu";
 constexpr const char* kCpus = "sys/devices/system/cpu/";
 // Above this share of time lost to a quota or to other machines, latencies show it.
 constexpr double kMostLost = 0.02;
@@ -32,7 +32,8 @@ std::string counts_text(const std::map<std::string, int>& counts) {
 }
 
 Finding judge_governor(const Tree& tree) {
-  Finding finding = about(kArea, "governor", "clock governor", "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
+  Finding finding =
+      about(kCpuArea, "governor", "clock governor", "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
   std::map<std::string, int> governors = said(tree, "/cpufreq/scaling_governor");
   if (governors.empty())
     return not_applicable(finding, "no clock control to be seen: a virtual machine, or the firmware rules the clock");
@@ -54,7 +55,7 @@ Finding judge_governor(const Tree& tree) {
 }
 
 Finding judge_clock_limit(const Tree& tree) {
-  Finding finding = about(kArea, "clock_limit", "highest clock allowed", "/sys/devices/system/cpu/cpu*/cpufreq");
+  Finding finding = about(kCpuArea, "clock_limit", "highest clock allowed", "/sys/devices/system/cpu/cpu*/cpufreq");
   int64_t most = 0, allowed = 0;
   for (const std::string& path : paths_like(tree, std::string(kCpus) + "cpu", "/cpufreq/cpuinfo_max_freq")) {
     std::string folder = path.substr(0, path.rfind('/'));
@@ -76,7 +77,7 @@ Finding judge_clock_limit(const Tree& tree) {
 }
 
 Finding judge_heat(const Tree& tree) {
-  Finding finding = about(kArea, "heat", "slowed by heat", "/sys/devices/system/cpu/cpu*/thermal_throttle");
+  Finding finding = about(kCpuArea, "heat", "slowed by heat", "/sys/devices/system/cpu/cpu*/thermal_throttle");
   std::vector<std::string> paths = paths_like(tree, std::string(kCpus) + "cpu", "_throttle_count");
   if (paths.empty()) return not_applicable(finding, "this processor does not tell");
   int64_t most = 0;
@@ -87,7 +88,7 @@ Finding judge_heat(const Tree& tree) {
 }
 
 Finding judge_smt(const Tree& tree, const Machine* machine) {
-  Finding finding = about(kArea, "smt", "threads per core", "/sys/devices/system/cpu/smt, topology");
+  Finding finding = about(kCpuArea, "smt", "threads per core", "/sys/devices/system/cpu/smt, topology");
   if (machine == nullptr || machine->cpu.allowed_cores == 0)
     return not_applicable(finding, "the topology is not known");
   const Cpu& cpu = machine->cpu;
@@ -118,7 +119,7 @@ std::optional<Throttling> throttling(const Tree& tree) {
 }
 
 Finding judge_quota(const Tree& tree, const Machine* machine) {
-  Finding finding = about(kArea, "quota", "processor quota of the container", "cgroup cpu.max, cpu.stat");
+  Finding finding = about(kCpuArea, "quota", "processor quota of the container", "cgroup cpu.max, cpu.stat");
   if (machine == nullptr) return not_applicable(finding, "the machine could not be probed");
   std::optional<Throttling> stopped = throttling(tree);
   std::string evidence =
@@ -138,7 +139,7 @@ Finding judge_quota(const Tree& tree, const Machine* machine) {
 
 // Thread counts that the environment asks of numeric libraries, against what may run.
 Finding judge_thread_variables(const Tree& tree, const Machine* machine) {
-  Finding finding = about(kArea, "threads", "thread counts in the environment", "environment");
+  Finding finding = about(kCpuArea, "threads", "thread counts in the environment", "environment");
   std::string environment = text_at(tree, entry::kEnvironment).value_or("");
   std::string found, too_many;
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
@@ -156,7 +157,7 @@ Finding judge_thread_variables(const Tree& tree, const Machine* machine) {
 }
 
 Finding judge_numa(const Tree& tree, const Machine* machine) {
-  Finding finding = about(kArea, "numa", "memory nodes", "/sys/devices/system/node");
+  Finding finding = about(kCpuArea, "numa", "memory nodes", "/sys/devices/system/node");
   if (machine == nullptr || machine->cpu.numa.size() < 2) return ok(finding, "one node: all memory is equally near");
   int64_t least = machine->cpu.numa.front().memory_bytes, most = least;
   int used = 0;
@@ -184,8 +185,8 @@ Finding judge_numa(const Tree& tree, const Machine* machine) {
 }
 
 Finding judge_transparent_pages(const Tree& tree) {
-  Finding finding =
-      about(kArea, "transparent_huge_pages", "transparent huge pages", "/sys/kernel/mm/transparent_hugepage/enabled");
+  Finding finding = about(kCpuArea, "transparent_huge_pages", "transparent huge pages",
+                          "/sys/kernel/mm/transparent_hugepage/enabled");
   std::optional<std::string> text = text_at(tree, "sys/kernel/mm/transparent_hugepage/enabled");
   if (!text) return not_applicable(finding, "this kernel has none, or does not show them");
   if (text->find("[never]") != std::string::npos)
@@ -196,7 +197,7 @@ Finding judge_transparent_pages(const Tree& tree) {
 }
 
 Finding judge_huge_pages(const Tree& tree, const Machine* machine) {
-  Finding finding = about(kArea, "huge_pages", "reserved huge pages", "/sys/kernel/mm/hugepages");
+  Finding finding = about(kCpuArea, "huge_pages", "reserved huge pages", "/sys/kernel/mm/hugepages");
   double reserved = 0, unused = 0;
   for (const std::string& size : children(tree, "sys/kernel/mm/hugepages")) {
     std::string folder = "sys/kernel/mm/hugepages/" + size;
@@ -214,7 +215,7 @@ Finding judge_huge_pages(const Tree& tree, const Machine* machine) {
 }
 
 Finding judge_isa(const Machine* machine) {
-  Finding finding = about(kArea, "isa", "vector instructions", "CPUID");
+  Finding finding = about(kCpuArea, "isa", "vector instructions", "CPUID");
   if (machine == nullptr || machine->cpu.isa.empty())
     return not_applicable(finding, "the instruction sets are not known");
   auto has = [&](std::string_view name) {
@@ -231,7 +232,7 @@ Finding judge_isa(const Machine* machine) {
 // Microcode against "Downfall" makes vector gathers slow; the other mitigations hardly touch computing.
 Finding judge_mitigations(const Tree& tree) {
   Finding finding =
-      about(kArea, "mitigations", "mitigations that slow vector code", "/sys/devices/system/cpu/vulnerabilities");
+      about(kCpuArea, "mitigations", "mitigations that slow vector code", "/sys/devices/system/cpu/vulnerabilities");
   std::optional<std::string> gather = text_at(tree, std::string(kCpus) + "vulnerabilities/gather_data_sampling");
   if (!gather) return not_applicable(finding, "this kernel does not tell of gather_data_sampling");
   if (gather->find("Mitigation") != std::string::npos)
@@ -242,7 +243,7 @@ Finding judge_mitigations(const Tree& tree) {
 
 // The first line of /proc/stat: user nice system idle iowait irq softirq steal …
 Finding judge_steal(const Tree& tree) {
-  Finding finding = about(kArea, "steal", "time taken by the host", "/proc/stat, since the start");
+  Finding finding = about(kCpuArea, "steal", "time taken by the host", "/proc/stat, since the start");
   std::istringstream words(text_at(tree, "proc/stat").value_or(""));
   std::string name;
   words >> name;
@@ -261,7 +262,7 @@ Finding judge_steal(const Tree& tree) {
 }
 
 Finding judge_load(const Tree& tree, const Machine* machine) {
-  Finding finding = about(kArea, "load", "other work right now", "/proc/loadavg");
+  Finding finding = about(kCpuArea, "load", "other work right now", "/proc/loadavg");
   std::istringstream words(text_at(tree, "proc/loadavg").value_or(""));
   double load = 0;
   if (!(words >> load) || machine == nullptr) return not_applicable(finding, reason_at(tree, "proc/loadavg"));

@@ -10,14 +10,14 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string judged(std::string_view text, std::string_view id) { return found(judge_cpu(facts_of(text)), id); }
+std::string judged_cpu(std::string_view text, std::string_view id) { return found(judge_cpu(facts_of(text)), id); }
 
 std::string governor(const std::string& governor, const std::string& driver, const std::string& preference = "") {
   std::string text = "=== sys/devices/system/cpu/cpu0/cpufreq/scaling_governor: " + governor +
                      "\n=== sys/devices/system/cpu/cpu0/cpufreq/scaling_driver: " + driver + "\n";
   if (!preference.empty())
     text += "=== sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference: " + preference + "\n";
-  return judged(text, "cpu.governor");
+  return judged_cpu(text, "cpu.governor");
 }
 
 TEST(CpuGovernor, LowestClockFailsOnlyWhereTheDriverDoesNotChooseItself) {
@@ -31,23 +31,24 @@ TEST(CpuGovernor, LowestClockFailsOnlyWhereTheDriverDoesNotChooseItself) {
 }
 
 TEST(CpuGovernor, MachineWithoutClockControlIsNotJudged) {
-  EXPECT_THAT(judged("", "cpu.governor"), StartsWith("not_applicable: "));
+  EXPECT_THAT(judged_cpu("", "cpu.governor"), StartsWith("not_applicable: "));
 }
 
 TEST(CpuClock, LimitAndTurboSwitchedOffAreSeen) {
-  EXPECT_THAT(judged("=== sys/devices/system/cpu/intel_pstate/no_turbo: 1\n", "cpu.clock_limit"),
+  EXPECT_THAT(judged_cpu("=== sys/devices/system/cpu/intel_pstate/no_turbo: 1\n", "cpu.clock_limit"),
               StartsWith("warn: turbo"));
-  EXPECT_THAT(judged("=== sys/devices/system/cpu/cpufreq/boost: 0\n", "cpu.clock_limit"), StartsWith("warn: turbo"));
+  EXPECT_THAT(judged_cpu("=== sys/devices/system/cpu/cpufreq/boost: 0\n", "cpu.clock_limit"),
+              StartsWith("warn: turbo"));
   const std::string limited =
       "=== sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq: 3500000\n"
       "=== sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq: 1200000\n";
-  EXPECT_THAT(judged(limited, "cpu.clock_limit"), StartsWith("warn: 1.20 of 3.50 GHz"));
+  EXPECT_THAT(judged_cpu(limited, "cpu.clock_limit"), StartsWith("warn: 1.20 of 3.50 GHz"));
 }
 
 TEST(CpuHeat, CountsThrottling) {
-  EXPECT_THAT(judged("=== sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count: 17\n", "cpu.heat"),
+  EXPECT_THAT(judged_cpu("=== sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count: 17\n", "cpu.heat"),
               StartsWith("warn: up to 17 times"));
-  EXPECT_THAT(judged("=== sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count: 0\n", "cpu.heat"),
+  EXPECT_THAT(judged_cpu("=== sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count: 0\n", "cpu.heat"),
               StartsWith("ok: "));
 }
 
@@ -65,7 +66,8 @@ TEST(CpuThreads, VariableBeyondTheQuotaWarns) {
   Facts facts = facts_of("=== tools/environment\nOMP_NUM_THREADS=64\nLD_LIBRARY_PATH=/x\n");
   facts.machine->cpu.quota = 2;
   EXPECT_THAT(found(judge_cpu(facts), "cpu.threads"), StartsWith("warn: OMP_NUM_THREADS=64 where 2 can run"));
-  EXPECT_THAT(judged("=== tools/environment: OMP_NUM_THREADS=4\n", "cpu.threads"), StartsWith("ok: OMP_NUM_THREADS=4"));
+  EXPECT_THAT(judged_cpu("=== tools/environment: OMP_NUM_THREADS=4\n", "cpu.threads"),
+              StartsWith("ok: OMP_NUM_THREADS=4"));
 }
 
 TEST(CpuNuma, NodeWithoutMemoryFailsAndUnequalNodesWarn) {
@@ -81,25 +83,26 @@ TEST(CpuNuma, NodeWithoutMemoryFailsAndUnequalNodesWarn) {
 
 TEST(CpuPages, NeverWarnsAndUnusedReservedPagesWarn) {
   const char* id = "cpu.transparent_huge_pages";
-  EXPECT_THAT(judged("=== sys/kernel/mm/transparent_hugepage/enabled: always madvise [never]\n", id),
+  EXPECT_THAT(judged_cpu("=== sys/kernel/mm/transparent_hugepage/enabled: always madvise [never]\n", id),
               StartsWith("warn: never"));
-  EXPECT_THAT(judged("=== sys/kernel/mm/transparent_hugepage/enabled: always [madvise] never\n", id),
+  EXPECT_THAT(judged_cpu("=== sys/kernel/mm/transparent_hugepage/enabled: always [madvise] never\n", id),
               StartsWith("ok: madvise"));
   const std::string reserved =
       "=== sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages: 8\n"
       "=== sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages: 8\n";
-  EXPECT_THAT(judged(reserved, "cpu.huge_pages"), StartsWith("warn: 8.00 GiB reserved, 8.00 GiB of it unused"));
+  EXPECT_THAT(judged_cpu(reserved, "cpu.huge_pages"), StartsWith("warn: 8.00 GiB reserved, 8.00 GiB of it unused"));
 }
 
 TEST(CpuSteal, ShareOfTheHostIsTheEighthNumber) {
-  EXPECT_THAT(judged("=== proc/stat: cpu  700 0 100 100 0 0 0 100 0 0\n", "cpu.steal"), StartsWith("warn: 10.00 %"));
-  EXPECT_THAT(judged("=== proc/stat: cpu  700 0 200 100 0 0 0 0 0 0\n", "cpu.steal"), StartsWith("ok: 0.00 %"));
-  EXPECT_THAT(judged("=== proc/stat: nonsense\n", "cpu.steal"), StartsWith("not_applicable: "));
+  EXPECT_THAT(judged_cpu("=== proc/stat: cpu  700 0 100 100 0 0 0 100 0 0\n", "cpu.steal"),
+              StartsWith("warn: 10.00 %"));
+  EXPECT_THAT(judged_cpu("=== proc/stat: cpu  700 0 200 100 0 0 0 0 0 0\n", "cpu.steal"), StartsWith("ok: 0.00 %"));
+  EXPECT_THAT(judged_cpu("=== proc/stat: nonsense\n", "cpu.steal"), StartsWith("not_applicable: "));
 }
 
 TEST(CpuLoad, OtherWorkWarns) {
-  EXPECT_THAT(judged("=== proc/loadavg: 3.90 2.00 1.00 5/300 1\n", "cpu.load"), StartsWith("warn: 3.90"));
-  EXPECT_THAT(judged("=== proc/loadavg: 0.10 2.00 1.00 5/300 1\n", "cpu.load"), StartsWith("ok: 0.10"));
+  EXPECT_THAT(judged_cpu("=== proc/loadavg: 3.90 2.00 1.00 5/300 1\n", "cpu.load"), StartsWith("warn: 3.90"));
+  EXPECT_THAT(judged_cpu("=== proc/loadavg: 0.10 2.00 1.00 5/300 1\n", "cpu.load"), StartsWith("ok: 0.10"));
 }
 
 TEST(CpuIsa, VirtualMachineThatHidesVectorsWarns) {

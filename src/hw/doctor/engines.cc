@@ -11,10 +11,10 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "engines";
+constexpr const char* kEnginesArea = "engines";
 
 Finding judge_engine(const EngineFacts& engine) {
-  Finding finding = about(kArea, engine.name, engine.name, "loaded in a child process");
+  Finding finding = about(kEnginesArea, engine.name, engine.name, "loaded in a child process");
   if (!engine.failure.empty() && engine.optional)
     return not_applicable(finding, engine.failure + " (a second engine; ridge works without it)");
   if (!engine.failure.empty())
@@ -36,7 +36,7 @@ bool has_card_for(const std::string& provider, const Tree& tree) {
 }
 
 Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider, const Tree& tree) {
-  Finding finding = about(kArea, engine.name + "." + provider.name, provider.name + " of " + engine.name,
+  Finding finding = about(kEnginesArea, engine.name + "." + provider.name, provider.name + " of " + engine.name,
                           "measured: a small model was run on it");
   if (provider.ran)
     return ok(finding, provider.reason.empty() ? "ran the probe model" : "ran the probe model; " + provider.reason);
@@ -52,7 +52,7 @@ Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider,
 // The rates that this machine's units give decide which of them the engine used: more than the narrower units can do
 // proves the wider ones.
 Finding judge_instructions(const EngineFacts& engine, const Facts& facts) {
-  Finding finding = about(kArea, engine.name + ".isa", "vector units that " + engine.name + " uses",
+  Finding finding = about(kEnginesArea, engine.name + ".isa", "vector units that " + engine.name + " uses",
                           "measured: FP32 matrix product, one thread");
   if (engine.gemm_flops_per_s <= 0) return not_applicable(finding, "the engine's matrix product was not measured");
   std::string evidence = "matrix product " + format_flops_rate(engine.gemm_flops_per_s);
@@ -72,7 +72,7 @@ Finding judge_instructions(const EngineFacts& engine, const Facts& facts) {
 
 Findings judge_engines(const Facts& facts) {
   Result<Json> json = json_at(facts.tree, entry::kEngines);
-  Finding whole = about(kArea, "engines", "engines", "loaded in a child process");
+  Finding whole = about(kEnginesArea, "engines", "engines", "loaded in a child process");
   if (!json) {
     std::string reason = reason_at(facts.tree, entry::kEngines);
     if (!facts.tree.missing.contains(entry::kEngines)) return {not_applicable(whole, reason)};

@@ -56,7 +56,7 @@ Result<Machine> machine_with_limits(const GatherOptions& options) {
   return stored ? std::move(*stored) : std::move(machine);
 }
 
-void save(Tree& tree, const char* entry, const Result<std::string>& text) {
+void save_answer(Tree& tree, const char* entry, const Result<std::string>& text) {
   if (text)
     tree.files[entry] = *text;
   else
@@ -86,7 +86,7 @@ Facts gather(const GatherOptions& options) {
   });
   for (size_t i = 0; i < probes.size(); ++i) {
     tell(probes[i].step, 0.1 + 0.5 * static_cast<double>(i) / static_cast<double>(probes.size()));
-    save(facts.tree, probes[i].entry, probes[i].ask(facts.tree));
+    save_answer(facts.tree, probes[i].entry, probes[i].ask(facts.tree));
   }
   // Last, because measuring starts threads.
   set_machine(facts, machine_with_limits(options));

@@ -18,14 +18,14 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "gpu";
+constexpr const char* kGpuArea = "gpu";
 
 std::string name_of(const PciGpu& gpu) {
   return fmt::format("{} {} at {}", vendor_name(gpu.vendor), gpu.id, gpu.address);
 }
 
 Finding judge_driver(const PciGpu& gpu) {
-  Finding finding = about(kArea, gpu.address + ".driver", "driver of " + name_of(gpu),
+  Finding finding = about(kGpuArea, gpu.address + ".driver", "driver of " + name_of(gpu),
                           "/sys/bus/pci/devices/" + gpu.address + "/uevent");
   if (gpu.driver == "vfio-pci") return not_applicable(finding, "vfio-pci: it is given to a virtual machine");
   if (gpu.driver == "nouveau")
@@ -53,7 +53,7 @@ std::string link_text(int64_t lanes, double speed) {
 // The width tells; the speed sinks while a card is idle.
 Finding judge_pci_link(const PciGpu& gpu) {
   Finding finding =
-      about(kArea, gpu.address + ".link", "PCIe link of " + name_of(gpu), "/sys/bus/pci/devices/" + gpu.address);
+      about(kGpuArea, gpu.address + ".link", "PCIe link of " + name_of(gpu), "/sys/bus/pci/devices/" + gpu.address);
   if (!gpu.width || !gpu.width_max || !gpu.speed || !gpu.speed_max)
     return not_applicable(finding, "the link is not told: integrated, or a virtual machine");
   std::string evidence = link_text(*gpu.width, *gpu.speed) + ", could be " + link_text(*gpu.width_max, *gpu.speed_max);
@@ -69,7 +69,7 @@ Finding judge_pci_link(const PciGpu& gpu) {
 // The kernel's own counters of Advanced Error Reporting; they outlive the log.
 Finding judge_pci_errors(const Tree& tree, const PciGpu& gpu) {
   const std::string folder = "sys/bus/pci/devices/" + gpu.address + "/";
-  Finding finding = about(kArea, gpu.address + ".aer", "PCIe errors of " + name_of(gpu), "/" + folder + "aer_dev_*");
+  Finding finding = about(kGpuArea, gpu.address + ".aer", "PCIe errors of " + name_of(gpu), "/" + folder + "aer_dev_*");
   auto total = [&](const char* file, const char* name) -> std::optional<int64_t> {
     std::optional<std::string> text = text_at(tree, folder + file);
     return text ? to_number(line_value(*text, name, ' ').value_or("")) : std::nullopt;
@@ -88,7 +88,7 @@ Finding judge_pci_errors(const Tree& tree, const PciGpu& gpu) {
 
 // The processors that this process may use, against the memory node that the card hangs on.
 Finding judge_node(const Facts& facts, const PciGpu& gpu) {
-  Finding finding = about(kArea, gpu.address + ".numa", "memory node of " + name_of(gpu),
+  Finding finding = about(kGpuArea, gpu.address + ".numa", "memory node of " + name_of(gpu),
                           "/sys/bus/pci/devices/" + gpu.address + "/numa_node");
   if (!gpu.numa_node || *gpu.numa_node < 0 || !facts.machine || facts.machine->cpu.numa.size() < 2)
     return not_applicable(finding, "one node, or the card's is not told");
@@ -111,7 +111,7 @@ std::optional<double> in_hwmon(const Tree& tree, const std::string& address, std
 // amdgpu tells through /sys what the other makers tell through a library. Units: hwmon gives m°C and µW.
 Finding judge_amd_state(const Tree& tree, const PciGpu& gpu) {
   const std::string folder = "sys/bus/pci/devices/" + gpu.address + "/";
-  Finding finding = about(kArea, gpu.address + ".state", "state of " + name_of(gpu), "/" + folder);
+  Finding finding = about(kGpuArea, gpu.address + ".state", "state of " + name_of(gpu), "/" + folder);
   std::optional<int64_t> total = number_at(tree, folder + "mem_info_vram_total"),
                          used = number_at(tree, folder + "mem_info_vram_used");
   if (!total || !used) return not_applicable(finding, "this driver does not tell its memory");
@@ -131,7 +131,7 @@ Finding judge_amd_state(const Tree& tree, const PciGpu& gpu) {
 
 Finding judge_amd_errors(const Tree& tree, const PciGpu& gpu) {
   const std::string path = "sys/bus/pci/devices/" + gpu.address + "/ras/umc_err_count";
-  Finding finding = about(kArea, gpu.address + ".ecc", "memory errors of " + name_of(gpu), "/" + path);
+  Finding finding = about(kGpuArea, gpu.address + ".ecc", "memory errors of " + name_of(gpu), "/" + path);
   std::optional<std::string> text = text_at(tree, path);
   if (!text) return not_applicable(finding, "this card or driver counts none");
   int64_t uncorrected = to_number(line_value(*text, "ue").value_or("")).value_or(0);
@@ -147,7 +147,7 @@ Finding judge_runtime(const Tree& tree, GpuVendor vendor) {
   const char* library = vendor == GpuVendor::kAmd ? "libamdhip64.so" : "libze_loader.so.1";
   const char* package =
       vendor == GpuVendor::kAmd ? "ROCm's HIP run-time" : "the Level Zero loader and Intel's compute run-time";
-  Finding finding = about(kArea, fmt::format("{}.runtime", vendor == GpuVendor::kAmd ? "amd" : "intel"),
+  Finding finding = about(kGpuArea, fmt::format("{}.runtime", vendor == GpuVendor::kAmd ? "amd" : "intel"),
                           fmt::format("compute run-time of {}", vendor_name(vendor)), library);
   std::optional<std::string> answer = line_value(text_at(tree, entry::kLibraries).value_or(""), library);
   if (!answer) return not_applicable(finding, reason_at(tree, entry::kLibraries));
@@ -157,7 +157,7 @@ Finding judge_runtime(const Tree& tree, GpuVendor vendor) {
 
 // The tool answers, or it hangs, which a sick driver makes it do.
 Finding judge_nvidia_smi(const Tree& tree) {
-  Finding finding = about(kArea, "nvidia-smi", "nvidia-smi", "nvidia-smi -L");
+  Finding finding = about(kGpuArea, "nvidia-smi", "nvidia-smi", "nvidia-smi -L");
   if (std::optional<std::string> text = text_at(tree, entry::kNvidiaSmi)) {
     auto cards = std::count(text->begin(), text->end(), '\n') + 1;
     return ok(finding, fmt::format("answers, {} line{}", cards, cards == 1 ? "" : "s"));
@@ -211,7 +211,7 @@ Findings judge_gpus(const Facts& facts) {
   Findings findings = one_per_matter(judge_bus(facts, gpus), std::move(cards));
   if (gpus.empty())
     findings.push_back(
-        not_applicable(about(kArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),
+        not_applicable(about(kGpuArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),
                        "there is none of NVIDIA, AMD or Intel, or the bus is not visible in this container"));
   std::move(of_libraries.begin(), of_libraries.end(), std::back_inserter(findings));
   if (nvidia || tree.files.contains(entry::kNvidiaSmi) ||

@@ -30,7 +30,7 @@ std::string device(const std::string& vendor, const std::string& lines = "",
   return text;
 }
 
-std::string judged(const std::string& text, std::string_view id) { return found(judge_gpus(facts_of(text)), id); }
+std::string judged_gpus(const std::string& text, std::string_view id) { return found(judge_gpus(facts_of(text)), id); }
 
 // PCIe 4.0 x16: 16 lanes × 16 GT/s × 128/130 / 8 = 31.5 GB/s; 1.0 x1: 2.5 GT/s × 8/10 / 8 = 250 MB/s.
 TEST(PciLink, BandwidthIsLanesTimesTransfersTimesCoding) {
@@ -52,24 +52,25 @@ TEST(PciGpus, FindsAcceleratorsOfThreeMakersOnly) {
 }
 
 TEST(GpuDriver, MissingOrWrongDriverFails) {
-  EXPECT_THAT(judged(device("0x10de"), "gpu.0000:18:00.0.driver"),
+  EXPECT_THAT(judged_gpus(device("0x10de"), "gpu.0000:18:00.0.driver"),
               AllOf(StartsWith("fail: no driver"), HasSubstr("modprobe nvidia")));
-  EXPECT_THAT(judged(device("0x10de", "uevent: DRIVER=nouveau\n"), "gpu.0000:18:00.0.driver"),
+  EXPECT_THAT(judged_gpus(device("0x10de", "uevent: DRIVER=nouveau\n"), "gpu.0000:18:00.0.driver"),
               StartsWith("fail: nouveau"));
-  EXPECT_THAT(judged(device("0x10de", "uevent: DRIVER=vfio-pci\n"), "gpu.0000:18:00.0.driver"),
+  EXPECT_THAT(judged_gpus(device("0x10de", "uevent: DRIVER=vfio-pci\n"), "gpu.0000:18:00.0.driver"),
               StartsWith("not_applicable: "));
-  EXPECT_THAT(judged(device("0x1002", "uevent: DRIVER=amdgpu\n"), "gpu.0000:18:00.0.driver"), StartsWith("ok: amdgpu"));
+  EXPECT_THAT(judged_gpus(device("0x1002", "uevent: DRIVER=amdgpu\n"), "gpu.0000:18:00.0.driver"),
+              StartsWith("ok: amdgpu"));
 }
 
 TEST(GpuLink, NarrowLinkWarnsAndSlowIdleLinkDoesNot) {
   const std::string full = "max_link_width: 16\nmax_link_speed: 16.0 GT/s PCIe\n";
-  EXPECT_THAT(judged(device("0x10de", full + "current_link_width: 4\ncurrent_link_speed: 16.0 GT/s PCIe\n"),
-                     "gpu.0000:18:00.0.link"),
+  EXPECT_THAT(judged_gpus(device("0x10de", full + "current_link_width: 4\ncurrent_link_speed: 16.0 GT/s PCIe\n"),
+                          "gpu.0000:18:00.0.link"),
               StartsWith("warn: x4 at 16 GT/s (7.88 GB/s), could be x16"));
-  EXPECT_THAT(judged(device("0x10de", full + "current_link_width: 16\ncurrent_link_speed: 2.5 GT/s PCIe\n"),
-                     "gpu.0000:18:00.0.link"),
+  EXPECT_THAT(judged_gpus(device("0x10de", full + "current_link_width: 16\ncurrent_link_speed: 2.5 GT/s PCIe\n"),
+                          "gpu.0000:18:00.0.link"),
               AllOf(StartsWith("ok: "), HasSubstr("idle")));
-  EXPECT_THAT(judged(device("0x10de", "current_link_width: 0\nmax_link_width: 255\n"), "gpu.0000:18:00.0.link"),
+  EXPECT_THAT(judged_gpus(device("0x10de", "current_link_width: 0\nmax_link_width: 255\n"), "gpu.0000:18:00.0.link"),
               StartsWith("not_applicable: "));
 }
 
@@ -84,7 +85,7 @@ TEST(GpuLink, CountedErrorsWarnAndFatalOnesFail) {
   EXPECT_THAT(errors(0, 0), StartsWith("ok: 0 corrected"));
   EXPECT_THAT(errors(5000, 0), StartsWith("warn: 5000 corrected"));
   EXPECT_THAT(errors(0, 1), StartsWith("fail: 0 corrected, 0 not corrected, 1 fatal"));
-  EXPECT_THAT(judged(device("0x10de"), "gpu.0000:18:00.0.aer"), StartsWith("not_applicable: "));
+  EXPECT_THAT(judged_gpus(device("0x10de"), "gpu.0000:18:00.0.aer"), StartsWith("not_applicable: "));
 }
 
 TEST(GpuNode, ProcessorsFarFromTheCardWarn) {
@@ -101,7 +102,7 @@ TEST(AmdCard, StateErrorsAndRuntimeAreJudged) {
       "uevent: DRIVER=amdgpu\nmem_info_vram_total: 206141652992\nmem_info_vram_used: 300000000\ngpu_busy_percent: 0\n"
       "hwmon/hwmon3/temp1_input: 98000\nhwmon/hwmon3/temp1_crit: 100000\nhwmon/hwmon3/power1_average: 140000000\n";
   EXPECT_THAT(
-      judged(device("0x1002", state), "gpu.0000:18:00.0.state"),
+      judged_gpus(device("0x1002", state), "gpu.0000:18:00.0.state"),
       AllOf(StartsWith("warn: 286 MiB of 192 GiB in use, 0 % busy, 98 °C, 140 W"), HasSubstr("critical 100 °C")));
   Facts facts = facts_of(device("0x1002", state));
   facts.tree.files["sys/bus/pci/devices/0000:18:00.0/ras/umc_err_count"] = "ue: 1\nce: 7\n";
@@ -305,15 +306,17 @@ TEST(LibraryCards, LostCardAndMissingPermissionAreSaid) {
 TEST(LibraryCards, MissingLibraryIsNoFaultAndARefusingOneIs) {
   const std::string bus = device("0x1002", "uevent: DRIVER=amdgpu\n");
   EXPECT_EQ(found(judge_gpus(facts_of(bus)), "gpu.amd.library"), "not found") << "an older recording";
+  EXPECT_THAT(judged_gpus(bus + "=== missing/tools/amd_cards: open library librocm_smi64.so.7: no such file\n",
+                          "gpu.amd.library"),
+              StartsWith("not_applicable: open library"));
   EXPECT_THAT(
-      judged(bus + "=== missing/tools/amd_cards: open library librocm_smi64.so.7: no such file\n", "gpu.amd.library"),
-      StartsWith("not_applicable: open library"));
-  EXPECT_THAT(judged(bus + "=== missing/tools/amd_cards: rsmi_init: could not be initialised\n", "gpu.amd.library"),
-              AllOf(StartsWith("warn: rsmi_init"), HasSubstr("/dev/kfd")));
-  EXPECT_THAT(
-      judged(bus + "=== missing/tools/amd_cards: AMD's management library did not end within 5 s\n", "gpu.amd.library"),
-      StartsWith("fail: "));
-  EXPECT_EQ(judged("=== missing/tools/intel_cards: there is no card of Intel\n", "gpu.intel.library"), "not found");
+      judged_gpus(bus + "=== missing/tools/amd_cards: rsmi_init: could not be initialised\n", "gpu.amd.library"),
+      AllOf(StartsWith("warn: rsmi_init"), HasSubstr("/dev/kfd")));
+  EXPECT_THAT(judged_gpus(bus + "=== missing/tools/amd_cards: AMD's management library did not end within 5 s\n",
+                          "gpu.amd.library"),
+              StartsWith("fail: "));
+  EXPECT_EQ(judged_gpus("=== missing/tools/intel_cards: there is no card of Intel\n", "gpu.intel.library"),
+            "not found");
 }
 
 TEST(LibraryCards, HealthOfIntelsMemoryIsJudged) {
@@ -337,22 +340,23 @@ TEST(NvidiaCard, HiddenCardsFail) {
 TEST(NvidiaLibrary, MissingIsAFaultOnlyWithACard) {
   const std::string missing =
       "=== missing/tools/nvml: open library libnvidia-ml.so.1: cannot open shared object file\n";
-  EXPECT_THAT(judged(missing, "gpu.nvml"), StartsWith("not_applicable: "));
-  EXPECT_THAT(judged(missing + device("0x10de", "uevent: DRIVER=nvidia\n"), "gpu.nvml"),
+  EXPECT_THAT(judged_gpus(missing, "gpu.nvml"), StartsWith("not_applicable: "));
+  EXPECT_THAT(judged_gpus(missing + device("0x10de", "uevent: DRIVER=nvidia\n"), "gpu.nvml"),
               AllOf(StartsWith("fail: "), HasSubstr("--gpus all")));
-  EXPECT_THAT(judged("=== missing/tools/nvml: NVIDIA's management library did not end within 5 s\n", "gpu.nvml"),
+  EXPECT_THAT(judged_gpus("=== missing/tools/nvml: NVIDIA's management library did not end within 5 s\n", "gpu.nvml"),
               StartsWith("fail: "));
   EXPECT_THAT(
-      judged("=== missing/tools/nvml: nvmlInit_v2: Driver/library version mismatch (NVML code 18)\n", "gpu.nvml"),
+      judged_gpus("=== missing/tools/nvml: nvmlInit_v2: Driver/library version mismatch (NVML code 18)\n", "gpu.nvml"),
       StartsWith("fail: "));
 }
 
 TEST(NvidiaSmi, ToolThatHangsFails) {
-  EXPECT_THAT(judged("=== missing/tools/nvidia-smi: nvidia-smi did not end within 1 s\n", "gpu.nvidia-smi"),
+  EXPECT_THAT(judged_gpus("=== missing/tools/nvidia-smi: nvidia-smi did not end within 1 s\n", "gpu.nvidia-smi"),
               AllOf(StartsWith("fail: "), HasSubstr("the driver hangs")));
-  EXPECT_THAT(judged(device("0x10de") + "=== missing/tools/nvidia-smi: nvidia-smi is not on PATH\n", "gpu.nvidia-smi"),
-              StartsWith("not_applicable: "));
-  EXPECT_THAT(judged("=== tools/nvidia-smi: GPU 0: NVIDIA H100 (UUID: GPU-1)\n", "gpu.nvidia-smi"),
+  EXPECT_THAT(
+      judged_gpus(device("0x10de") + "=== missing/tools/nvidia-smi: nvidia-smi is not on PATH\n", "gpu.nvidia-smi"),
+      StartsWith("not_applicable: "));
+  EXPECT_THAT(judged_gpus("=== tools/nvidia-smi: GPU 0: NVIDIA H100 (UUID: GPU-1)\n", "gpu.nvidia-smi"),
               StartsWith("ok: answers, 1 line"));
 }
 

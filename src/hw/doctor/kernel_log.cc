@@ -14,10 +14,10 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "log";
+constexpr const char* kLogArea = "log";
 
 // What one kind of line means. The first kind that matches a line takes it.
-struct Kind {
+struct LogKind {
   const char* id;
   const char* title;
   const char* pattern;
@@ -27,7 +27,7 @@ struct Kind {
 
 // Wording of the messages: Linux drivers/pci/pcie/aer.c, mm/oom_kill.c, arch/x86/kernel/cpu/mce, block/blk-core.c,
 // drivers/nvme/host/pci.c, kernel/hung_task.c, kernel/watchdog.c, kernel/time/clocksource.c, drivers/gpu/drm.
-const Kind kKinds[] = {
+const LogKind kKinds[] = {
     // The first digit of a bank's status holds bit 61, "uncorrected" (Intel SDM volume 3B, 15.3.2.2).
     {"mce_fatal", "machine check errors that were not corrected",
      R"(\[Hardware Error\].*([Uu]ncorrected|[Ff]atal|Bank \d+: [abefABEF][0-9a-fA-F]{15})|Machine [Cc]heck [Ee]xception)",
@@ -88,7 +88,7 @@ XidRow xid_row(const std::string& code) {
 }
 
 Finding judge_xid(const std::string& code, const std::string& address, const Seen& seen) {
-  Finding finding = about(kArea, "xid." + code, "XID " + code + " of the GPU at " + address, "kernel log");
+  Finding finding = about(kLogArea, "xid." + code, "XID " + code + " of the GPU at " + address, "kernel log");
   XidRow row = xid_row(code);
   std::string evidence = fmt::format("{} time{}: {}", seen.count, seen.count == 1 ? "" : "s",
                                      row.cause.empty() ? "a code that the table lacks" : row.cause);
@@ -109,7 +109,7 @@ struct Counts {
 const std::vector<std::regex>& patterns() {
   static const std::vector<std::regex> compiled = [] {
     std::vector<std::regex> made;
-    for (const Kind& kind : kKinds) made.emplace_back(kind.pattern, std::regex::optimize);
+    for (const LogKind& kind : kKinds) made.emplace_back(kind.pattern, std::regex::optimize);
     return made;
   }();
   return compiled;
@@ -136,8 +136,8 @@ Counts count_lines(const std::string& text) {
   return counts;
 }
 
-Finding judge_kind(const Kind& kind, const Seen& seen) {
-  Finding finding = about(kArea, kind.id, kind.title, "kernel log");
+Finding judge_kind(const LogKind& kind, const Seen& seen) {
+  Finding finding = about(kLogArea, kind.id, kind.title, "kernel log");
   std::string evidence = fmt::format("{} line{}, the last: {}", seen.count, seen.count == 1 ? "" : "s", seen.last);
   return kind.verdict == Verdict::kFail ? fail(finding, evidence, kind.remedy) : warn(finding, evidence, kind.remedy);
 }
@@ -146,7 +146,7 @@ Finding judge_kind(const Kind& kind, const Seen& seen) {
 
 Findings judge_kernel_log(const Facts& facts) {
   std::optional<std::string> text = text_at(facts.tree, entry::kKernelLog);
-  Finding whole = about(kArea, "kernel", "kernel log", "kernel log");
+  Finding whole = about(kLogArea, "kernel", "kernel log", "kernel log");
   if (!text) return {not_applicable(whole, reason_at(facts.tree, entry::kKernelLog))};
   Counts counts = count_lines(*text);
   Findings findings;

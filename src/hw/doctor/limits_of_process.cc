@@ -12,7 +12,7 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "limits";
+constexpr const char* kLimitsArea = "limits";
 constexpr int64_t kUnlimited = -1;
 
 struct Limit {
@@ -36,7 +36,7 @@ std::optional<Limit> limit_of(const Tree& tree, const std::string& name) {
 std::string count_text(int64_t value) { return value == kUnlimited ? "no limit" : std::to_string(value); }
 
 Finding judge_open_files(const Tree& tree) {
-  Finding finding = about(kArea, "open_files", "open files", "/proc/self/limits");
+  Finding finding = about(kLimitsArea, "open_files", "open files", "/proc/self/limits");
   std::optional<Limit> limit = limit_of(tree, "Max open files");
   if (!limit) return not_applicable(finding, reason_at(tree, "proc/self/limits"));
   std::string evidence = fmt::format("{}, can be raised to {}", count_text(limit->soft), count_text(limit->hard));
@@ -49,7 +49,7 @@ Finding judge_open_files(const Tree& tree) {
 }
 
 Finding judge_processes(const Tree& tree) {
-  Finding finding = about(kArea, "processes", "processes and threads", "/proc/self/limits, cgroup pids.max");
+  Finding finding = about(kLimitsArea, "processes", "processes and threads", "/proc/self/limits, cgroup pids.max");
   std::optional<Limit> limit = limit_of(tree, "Max processes");
   if (!limit) return not_applicable(finding, reason_at(tree, "proc/self/limits"));
   int64_t least = limit->soft;
@@ -65,7 +65,7 @@ Finding judge_processes(const Tree& tree) {
 }
 
 Finding judge_locked_memory(const Tree& tree) {
-  Finding finding = about(kArea, "locked_memory", "locked memory", "/proc/self/limits");
+  Finding finding = about(kLimitsArea, "locked_memory", "locked memory", "/proc/self/limits");
   std::optional<Limit> limit = limit_of(tree, "Max locked memory");
   if (!limit) return not_applicable(finding, reason_at(tree, "proc/self/limits"));
   std::string evidence = limit->soft == kUnlimited ? "no limit" : format_bytes(static_cast<double>(limit->soft));
@@ -78,7 +78,7 @@ Finding judge_locked_memory(const Tree& tree) {
 }
 
 Finding judge_shared_memory(const Tree& tree) {
-  Finding finding = about(kArea, "shared_memory", "/dev/shm", "statvfs");
+  Finding finding = about(kLimitsArea, "shared_memory", "/dev/shm", "statvfs");
   if (!tree.files.contains(entry::kFileSystems)) return not_applicable(finding, reason_at(tree, entry::kFileSystems));
   std::istringstream lines(text_at(tree, entry::kFileSystems).value_or(""));
   std::string path;

@@ -21,7 +21,7 @@ constexpr Nanoseconds kPatience = std::chrono::seconds(5);
 constexpr Nanoseconds kSlice = std::chrono::milliseconds(100);
 constexpr std::byte kLast{1};
 
-enum Kind : uint32_t { kEcho = 1, kSend = 2, kReceive = 3 };
+enum MessageKind : uint32_t { kEcho = 1, kSend = 2, kReceive = 3 };
 
 struct Request {
   uint32_t kind = 0;
@@ -43,7 +43,7 @@ uint64_t take(std::span<const std::byte> from) {
   return value;
 }
 
-Status send_request(const LinkSocket& peer, Kind kind, uint32_t amount) {
+Status send_request(const LinkSocket& peer, MessageKind kind, uint32_t amount) {
   std::array<std::byte, kRequestBytes> request;
   std::memcpy(request.data(), kMagic.data(), kMagic.size());
   put(std::span(request).subspan(8, 4), kind);

@@ -12,9 +12,9 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "memory";
+constexpr const char* kMemoryArea = "memory";
 
-std::string bytes(double value) { return format_bytes(value); }
+std::string bytes_text(double value) { return format_bytes(value); }
 
 std::optional<double> meminfo(const Tree& tree, std::string_view name) {
   std::optional<std::string> value = line_value(text_at(tree, "proc/meminfo").value_or(""), name);
@@ -25,10 +25,10 @@ std::optional<double> meminfo(const Tree& tree, std::string_view name) {
 }
 
 Finding judge_free(const Tree& tree) {
-  Finding finding = about(kArea, "free", "free memory", "/proc/meminfo");
+  Finding finding = about(kMemoryArea, "free", "free memory", "/proc/meminfo");
   std::optional<double> total = meminfo(tree, "MemTotal"), available = meminfo(tree, "MemAvailable");
   if (!total || !available) return not_applicable(finding, reason_at(tree, "proc/meminfo"));
-  std::string evidence = fmt::format("{} of {}", bytes(*available), bytes(*total));
+  std::string evidence = fmt::format("{} of {}", bytes_text(*available), bytes_text(*total));
   if (*available < 0.1 * *total)
     return warn(finding, evidence,
                 "end what is not needed: models, arenas and the page cache of model files need room");
@@ -37,7 +37,7 @@ Finding judge_free(const Tree& tree) {
 
 // The tightest group: use beside its limit.
 Finding judge_limit(const Facts& facts) {
-  Finding finding = about(kArea, "limit", "memory limit of the container", "cgroup memory.max, memory.current");
+  Finding finding = about(kMemoryArea, "limit", "memory limit of the container", "cgroup memory.max, memory.current");
   if (!facts.machine) return not_applicable(finding, facts.machine_reason);
   std::optional<int64_t> limit = facts.machine->memory.limit_bytes;
   if (!limit) return ok(finding, "none");
@@ -45,15 +45,16 @@ Finding judge_limit(const Facts& facts) {
   for (const char* name : {"/memory.current", "/memory.usage_in_bytes"})
     for (const std::string& path : paths_like(facts.tree, "sys/fs/cgroup", name))
       used = std::max(used.value_or(0), number_at(facts.tree, path).value_or(0));
-  std::string evidence = bytes(static_cast<double>(*limit));
-  if (used) evidence += ", " + bytes(static_cast<double>(*used)) + " in use (file cache included)";
+  std::string evidence = bytes_text(static_cast<double>(*limit));
+  if (used) evidence += ", " + bytes_text(static_cast<double>(*used)) + " in use (file cache included)";
   if (*limit < int64_t{512} << 20)
     return warn(finding, evidence, "raise the limit: an engine with a small model needs about half a GiB");
   return ok(finding, evidence);
 }
 
 Finding judge_killed(const Tree& tree) {
-  Finding finding = about(kArea, "killed", "processes killed for memory in this container", "cgroup memory.events");
+  Finding finding =
+      about(kMemoryArea, "killed", "processes killed for memory in this container", "cgroup memory.events");
   std::vector<std::string> paths = paths_like(tree, "sys/fs/cgroup", "/memory.events");
   int64_t killed = 0;
   for (const std::string& path : paths)
@@ -65,12 +66,12 @@ Finding judge_killed(const Tree& tree) {
 }
 
 Finding judge_swap(const Tree& tree) {
-  Finding finding = about(kArea, "swap", "swap in use", "/proc/meminfo");
+  Finding finding = about(kMemoryArea, "swap", "swap in use", "/proc/meminfo");
   std::optional<double> total = meminfo(tree, "SwapTotal"), free = meminfo(tree, "SwapFree");
   if (!total || !free) return not_applicable(finding, reason_at(tree, "proc/meminfo"));
   if (*total == 0) return ok(finding, "there is no swap");
   double used = *total - *free;
-  std::string evidence = fmt::format("{} of {}", bytes(used), bytes(*total));
+  std::string evidence = fmt::format("{} of {}", bytes_text(used), bytes_text(*total));
   if (used > 0.1 * *total && used > 256.0 * (1 << 20))
     return warn(
         finding, evidence,
@@ -79,7 +80,7 @@ Finding judge_swap(const Tree& tree) {
 }
 
 Finding judge_corrected(const Tree& tree) {
-  Finding finding = about(kArea, "errors", "memory errors", "/sys/devices/system/edac");
+  Finding finding = about(kMemoryArea, "errors", "memory errors", "/sys/devices/system/edac");
   std::vector<std::string> uncorrected = paths_like(tree, "sys/devices/system/edac/mc/", "/ue_count");
   if (uncorrected.empty())
     return not_applicable(finding, "no error counters here: a virtual machine, or memory without error correction");
@@ -110,7 +111,8 @@ Result<MemoryPlatform> known_platform(const Tree& tree) {
 // A well-filled platform reads with 70 to 90 % of what its channels could transfer; half of it means that something is
 // wrong.
 Finding judge_bandwidth(const Facts& facts) {
-  Finding finding = about(kArea, "bandwidth", "memory bandwidth", "measured: reads of all usable threads; SMBIOS");
+  Finding finding =
+      about(kMemoryArea, "bandwidth", "memory bandwidth", "measured: reads of all usable threads; SMBIOS");
   if (!facts.machine) return not_applicable(finding, facts.machine_reason);
   int threads = usable_threads(*facts.machine);
   std::optional<Bandwidth> dram = bandwidth(*facts.machine, "DRAM", threads);
@@ -136,7 +138,7 @@ Finding judge_bandwidth(const Facts& facts) {
 }
 
 Finding judge_channels(const Tree& tree) {
-  Finding finding = about(kArea, "channels", "memory channels and clock", "SMBIOS structure 17");
+  Finding finding = about(kMemoryArea, "channels", "memory channels and clock", "SMBIOS structure 17");
   Result<MemoryPlatform> platform = known_platform(tree);
   if (!platform) return not_applicable(finding, platform.error().message);
   if (platform->modules == 0) return not_applicable(finding, "the firmware lists no memory modules");

@@ -12,7 +12,9 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string judged(std::string_view text, std::string_view id) { return found(judge_memory(facts_of(text)), id); }
+std::string judged_memory(std::string_view text, std::string_view id) {
+  return found(judge_memory(facts_of(text)), id);
+}
 
 MemoryModule module(const char* locator, int64_t gib, int64_t speed = 4800, int64_t rated = 4800) {
   return {locator, "", gib << 30, speed, rated, 64};
@@ -117,27 +119,28 @@ TEST(MemoryBandwidth, StandsBesideThePlatformsAndWarnsBelowHalf) {
 }
 
 TEST(MemorySwap, UseWarns) {
-  EXPECT_THAT(judged("=== proc/meminfo\nSwapTotal: 8388608 kB\nSwapFree: 4194304 kB\n", "memory.swap"),
+  EXPECT_THAT(judged_memory("=== proc/meminfo\nSwapTotal: 8388608 kB\nSwapFree: 4194304 kB\n", "memory.swap"),
               StartsWith("warn: 4.00 GiB of 8.00 GiB"));
-  EXPECT_THAT(judged("=== proc/meminfo\nSwapTotal: 0 kB\nSwapFree: 0 kB\n", "memory.swap"),
+  EXPECT_THAT(judged_memory("=== proc/meminfo\nSwapTotal: 0 kB\nSwapFree: 0 kB\n", "memory.swap"),
               StartsWith("ok: there is no swap"));
 }
 
 TEST(MemoryFree, LittleLeftWarns) {
-  EXPECT_THAT(judged("=== proc/meminfo\nMemTotal: 16777216 kB\nMemAvailable: 524288 kB\n", "memory.free"),
+  EXPECT_THAT(judged_memory("=== proc/meminfo\nMemTotal: 16777216 kB\nMemAvailable: 524288 kB\n", "memory.free"),
               StartsWith("warn: 512 MiB of 16.0 GiB"));
 }
 
 TEST(MemoryErrors, UncorrectedFailAndCorrectedWarn) {
   const std::string folder = "=== sys/devices/system/edac/mc/mc0/";
-  EXPECT_THAT(judged(folder + "ue_count: 1\n" + folder + "ce_count: 5\n", "memory.errors"),
+  EXPECT_THAT(judged_memory(folder + "ue_count: 1\n" + folder + "ce_count: 5\n", "memory.errors"),
               StartsWith("fail: 5 corrected, 1 uncorrected"));
-  EXPECT_THAT(judged(folder + "ue_count: 0\n" + folder + "ce_count: 5\n", "memory.errors"), StartsWith("warn: "));
-  EXPECT_THAT(judged("", "memory.errors"), StartsWith("not_applicable: "));
+  EXPECT_THAT(judged_memory(folder + "ue_count: 0\n" + folder + "ce_count: 5\n", "memory.errors"),
+              StartsWith("warn: "));
+  EXPECT_THAT(judged_memory("", "memory.errors"), StartsWith("not_applicable: "));
 }
 
 TEST(MemoryKilled, CountOfTheGroupWarns) {
-  EXPECT_THAT(judged("=== sys/fs/cgroup/memory.events\nlow 0\noom 2\noom_kill 2\n", "memory.killed"),
+  EXPECT_THAT(judged_memory("=== sys/fs/cgroup/memory.events\nlow 0\noom 2\noom_kill 2\n", "memory.killed"),
               StartsWith("warn: 2 so far"));
 }
 

@@ -12,7 +12,7 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "network";
+constexpr const char* kNetworkArea = "network";
 constexpr int64_t kEthernet = 1;  // ARPHRD_ETHER of linux/if_arp.h
 
 struct Link {
@@ -46,7 +46,7 @@ std::string speed_text(int64_t mbit) {
 }
 
 Finding judge_link(const Link& link) {
-  Finding finding = about(kArea, link.name, "link " + link.name, "/sys/class/net/" + link.name);
+  Finding finding = about(kNetworkArea, link.name, "link " + link.name, "/sys/class/net/" + link.name);
   std::string evidence = fmt::format("{}, {}, MTU {}, {} of {} packets with errors, {} dropped", link.state,
                                      speed_text(link.speed_mbit), link.mtu, link.errors, link.packets, link.dropped);
   if (link.state == "down" || link.state == "notpresent" || link.state == "lowerlayerdown")
@@ -69,7 +69,7 @@ Finding judge_link(const Link& link) {
 Finding judge_rdma_port(const Tree& tree, const std::string& device, const std::string& port) {
   const std::string folder = "sys/class/infiniband/" + device + "/ports/" + port + "/";
   std::string name = device + "." + port;
-  Finding finding = about(kArea, "rdma." + name, "RDMA port " + name, "/" + folder);
+  Finding finding = about(kNetworkArea, "rdma." + name, "RDMA port " + name, "/" + folder);
   std::string state = text_at(tree, folder + "state").value_or("unknown");  // "4: ACTIVE"
   int64_t symbol_errors = number_at(tree, folder + "counters/symbol_error").value_or(0);
   int64_t downed = number_at(tree, folder + "counters/link_downed").value_or(0);
@@ -92,13 +92,13 @@ Findings judge_rdma(const Tree& tree) {
     for (const std::string& port : children(tree, "sys/class/infiniband/" + device + "/ports"))
       findings.push_back(judge_rdma_port(tree, device, port));
   if (findings.empty())
-    findings.push_back(not_applicable(about(kArea, "rdma", "RDMA", "/sys/class/infiniband"),
+    findings.push_back(not_applicable(about(kNetworkArea, "rdma", "RDMA", "/sys/class/infiniband"),
                                       "there is no RDMA device, or it is not visible in this container"));
   return findings;
 }
 
 Finding judge_peer(const Tree& tree) {
-  Finding finding = about(kArea, "peer", "link to a peer", "measured: TCP, one connection, two ridge processes");
+  Finding finding = about(kNetworkArea, "peer", "link to a peer", "measured: TCP, one connection, two ridge processes");
   Result<Json> json = json_at(tree, entry::kPeer);
   if (!json && !tree.missing.contains(entry::kPeer))
     return not_applicable(finding, "not measured: run ridge doctor --listen there and --peer HOST here");
@@ -141,7 +141,7 @@ Findings judge_network(const Facts& facts) {
       ++down;
   }
   if (findings.empty())
-    findings.push_back(not_applicable(about(kArea, "link", "links", "/sys/class/net"),
+    findings.push_back(not_applicable(about(kNetworkArea, "link", "links", "/sys/class/net"),
                                       fmt::format("no network device to be seen ({} virtual ones)", down)));
   for (Finding& finding : judge_rdma(tree)) findings.push_back(std::move(finding));
   findings.push_back(judge_peer(tree));

@@ -49,7 +49,7 @@ Finding judge_mig(const KnownCard& known) {
             fmt::format("on, {} instance{}: name one in CUDA_VISIBLE_DEVICES", instances, instances == 1 ? "" : "s"));
 }
 
-Findings judge_card(const KnownCard& known, const std::vector<Card>& all) {
+Findings judge_nvidia_card(const KnownCard& known, const std::vector<Card>& all) {
   if (!known.card.failure.empty()) return {judge_answer(known)};
   return {judge_answer(known), judge_slowdown(known),   judge_ecc(known),       judge_persistence(known),
           judge_mode(known),   judge_mig(known),        judge_card_link(known), judge_peer_links(known, all),
@@ -104,7 +104,7 @@ NvidiaFindings judge_nvidia_cards(const Tree& tree, bool on_bus) {
     findings.of_system.push_back(judge_visible_devices(tree, system->cards.size()));
   for (const Card& card : system->cards)
     findings.of_cards.push_back(
-        {card.pci_address ? *card.pci_address : "", judge_card({card, GpuVendor::kNvidia}, system->cards)});
+        {card.pci_address ? *card.pci_address : "", judge_nvidia_card({card, GpuVendor::kNvidia}, system->cards)});
   return findings;
 }
 

@@ -48,7 +48,7 @@ std::string state_text(const Card& card) {
   return text;
 }
 
-std::string errors_text(const Card& card) {
+std::string link_errors_text(const Card& card) {
   std::string text;
   for (const PeerLink& link : card.links)
     if (faulty(link))
@@ -64,7 +64,7 @@ Finding judge_peer_links(const KnownCard& known, const std::vector<Card>& all) {
   Finding finding = about_card(known, "nvlink", "NVLink");
   if (card.links.empty()) return not_applicable(finding, "it has none: " + card.peer_links.reason);
   const int64_t up = up_count(card), best = best_of_its_kind(card, all);
-  const std::string state = state_text(card), errors = errors_text(card);
+  const std::string state = state_text(card), errors = link_errors_text(card);
   if (up == 0 && best == 0) return not_applicable(finding, state + ": no bridge or switch joins it to another card");
   if (up < best)
     return warn(finding, fmt::format("{}; another card of its kind has {}{}", state, best, errors),

@@ -10,7 +10,7 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "storage";
+constexpr const char* kStorageArea = "storage";
 
 std::string how(const StorageSpeed& speed) {
   std::string size = format_bytes(static_cast<double>(speed.file_bytes));
@@ -19,7 +19,8 @@ std::string how(const StorageSpeed& speed) {
 }
 
 Finding judge_sequential(const StorageSpeed& speed) {
-  Finding finding = about(kArea, "sequential", "reading large files", "measured: 1 MiB blocks, one after the other");
+  Finding finding =
+      about(kStorageArea, "sequential", "reading large files", "measured: 1 MiB blocks, one after the other");
   std::string evidence =
       fmt::format("{}: {} read, {} written ({})", speed.folder, format_bandwidth(speed.read_bytes_per_s),
                   format_bandwidth(speed.write_bytes_per_s), how(speed));
@@ -32,7 +33,7 @@ Finding judge_sequential(const StorageSpeed& speed) {
 }
 
 Finding judge_random(const StorageSpeed& speed) {
-  Finding finding = about(kArea, "random", "reading at random", "measured: 4 KiB blocks, one at a time");
+  Finding finding = about(kStorageArea, "random", "reading at random", "measured: 4 KiB blocks, one at a time");
   std::string evidence =
       fmt::format("{:.0f} reads/s, median {}, p99 {} over {} reads", speed.random_reads_per_s,
                   format_ms(speed.random_read_us / 1e3), format_ms(speed.random_read_p99_us / 1e3), speed.random_reads);
@@ -45,7 +46,7 @@ Finding judge_random(const StorageSpeed& speed) {
 }  // namespace
 
 Findings judge_storage(const Facts& facts) {
-  Finding whole = about(kArea, "speed", "reading files", "measured");
+  Finding whole = about(kStorageArea, "speed", "reading files", "measured");
   Result<Json> json = json_at(facts.tree, entry::kStorage);
   if (!json) {
     std::string reason = reason_at(facts.tree, entry::kStorage);

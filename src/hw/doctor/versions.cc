@@ -11,7 +11,7 @@
 namespace ridge::hw::doctor {
 namespace {
 
-constexpr const char* kArea = "versions";
+constexpr const char* kVersionsArea = "versions";
 constexpr const char* kMatrix = "tables cuda_compat, cudnn_compat, tensorrt_compat, onnxruntime_compat";
 
 std::string shown(const InstalledPart& part) { return fmt::format("{} ({})", version_text(part.version), part.path); }
@@ -47,8 +47,8 @@ Stack stack_of(const Tree& tree) {
 
 // The kernel's half of the driver (the host's) and the user's half (the container's) must be one version.
 Finding judge_halves(const Stack& stack) {
-  Finding finding =
-      about(kArea, "driver", "NVIDIA driver, kernel module and library", "/proc/driver/nvidia/version, libcuda.so");
+  Finding finding = about(kVersionsArea, "driver", "NVIDIA driver, kernel module and library",
+                          "/proc/driver/nvidia/version, libcuda.so");
   const Installed& installed = stack.installed;
   std::string where = installed.container ? "; in a container (" + *installed.container + ")" : "; no container";
   if (!installed.module && !installed.driver)
@@ -82,7 +82,7 @@ std::string newest_text(const Version& driver) {
 }
 
 Finding judge_cuda(const Stack& stack) {
-  Finding finding = about(kArea, "cuda", "driver and CUDA", kMatrix);
+  Finding finding = about(kVersionsArea, "cuda", "driver and CUDA", kMatrix);
   if (!stack.driver) return not_applicable(finding, "there is no NVIDIA driver");
   std::string driver = fmt::format("driver {} ({})", version_text(*stack.driver), stack.driver_origin);
   if (!stack.installed.cuda)
@@ -113,7 +113,7 @@ Finding judge_cuda(const Stack& stack) {
 // cuDNN and TensorRT ask the same questions.
 Finding judge_library(const Stack& stack, const char* id, const std::string& name,
                       const std::optional<InstalledPart>& part, const std::optional<LibraryRow>& row) {
-  Finding finding = about(kArea, id, name, kMatrix);
+  Finding finding = about(kVersionsArea, id, name, kMatrix);
   if (!part) return not_applicable(finding, name + " was not found");
   std::string evidence = name + " " + shown(*part);
   if (!row) return not_applicable(finding, evidence + "; the table has no such release");
@@ -139,7 +139,7 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
 }
 
 Finding judge_onnxruntime(const Stack& stack) {
-  Finding finding = about(kArea, "onnxruntime", "ONNX Runtime for GPUs", kMatrix);
+  Finding finding = about(kVersionsArea, "onnxruntime", "ONNX Runtime for GPUs", kMatrix);
   const Installed& installed = stack.installed;
   if (!installed.onnxruntime) return not_applicable(finding, "no python package of ONNX Runtime found");
   std::string evidence =
@@ -178,7 +178,7 @@ Finding judge_onnxruntime(const Stack& stack) {
 }
 
 Finding judge_capability(const Stack& stack) {
-  Finding finding = about(kArea, "capability", "CUDA and the cards", kMatrix);
+  Finding finding = about(kVersionsArea, "capability", "CUDA and the cards", kMatrix);
   if (stack.capabilities.empty()) return not_applicable(finding, "there is no card whose capability is known");
   if (!stack.installed.cuda) return not_applicable(finding, "no CUDA run-time library found");
   std::optional<CudaRow> row = cuda_row(stack.installed.cuda->version);

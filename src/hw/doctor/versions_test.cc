@@ -84,7 +84,9 @@ std::string installed(const std::vector<std::string>& paths) {
   return text;
 }
 
-std::string judged(const std::string& text, std::string_view id) { return found(judge_versions(facts_of(text)), id); }
+std::string judged_versions(const std::string& text, std::string_view id) {
+  return found(judge_versions(facts_of(text)), id);
+}
 
 TEST(Installed, ReadsVersionsFromNamesAndPrefersTheExactOne) {
   Installed found = installed_of(
@@ -106,57 +108,60 @@ TEST(Installed, ReadsVersionsFromNamesAndPrefersTheExactOne) {
 
 TEST(Versions, ModuleAndLibraryOfDifferentVersionsFail) {
   std::string text = kModule + installed({"/usr/lib/libcuda.so.560.35.03"});
-  EXPECT_THAT(judged(text, "versions.driver"),
+  EXPECT_THAT(judged_versions(text, "versions.driver"),
               AllOf(StartsWith("fail: kernel module 550.54.14, library 560.35.03"), HasSubstr("reboot")));
-  EXPECT_THAT(judged(kModule + installed({"/usr/lib/libcuda.so.550.54.14"}), "versions.driver"), StartsWith("ok: "));
+  EXPECT_THAT(judged_versions(kModule + installed({"/usr/lib/libcuda.so.550.54.14"}), "versions.driver"),
+              StartsWith("ok: "));
 }
 
 TEST(Versions, ContainerWithoutTheHostsLibrariesIsNamed) {
-  EXPECT_THAT(judged(kModule + "=== .dockerenv\n", "versions.driver"),
+  EXPECT_THAT(judged_versions(kModule + "=== .dockerenv\n", "versions.driver"),
               AllOf(StartsWith("warn: kernel module 550.54.14"), HasSubstr("in a container (/.dockerenv)"),
                     HasSubstr("--gpus all")));
 }
 
 TEST(Versions, CudaNewerThanTheDriverFailsWithTheDriverThatItNeeds) {
   const std::string driver = kModule + "=== tools/environment: x=1\n";
-  EXPECT_THAT(judged(driver + installed({"/usr/local/cuda-13.0/lib64/libcudart.so.13.0.48"}), "versions.cuda"),
+  EXPECT_THAT(judged_versions(driver + installed({"/usr/local/cuda-13.0/lib64/libcudart.so.13.0.48"}), "versions.cuda"),
               AllOf(StartsWith("fail: driver 550.54.14"),
                     HasSubstr("update the driver to 580 or newer, or use CUDA 12.4.0 or older")));
-  EXPECT_THAT(judged(driver + installed({"/usr/local/cuda-12.6/lib64/libcudart.so.12.6.77"}), "versions.cuda"),
+  EXPECT_THAT(judged_versions(driver + installed({"/usr/local/cuda-12.6/lib64/libcudart.so.12.6.77"}), "versions.cuda"),
               AllOf(StartsWith("ok: "), HasSubstr("minor-version compatibility")));
-  EXPECT_THAT(judged(driver + installed({"/usr/local/cuda-12.4/lib64/libcudart.so.12.4.99"}), "versions.cuda"),
+  EXPECT_THAT(judged_versions(driver + installed({"/usr/local/cuda-12.4/lib64/libcudart.so.12.4.99"}), "versions.cuda"),
               AllOf(StartsWith("ok: "), Not(HasSubstr("minor-version"))));
 }
 
 TEST(Versions, CudnnForAnotherCudaFails) {
   std::string text = kModule + installed({"/u/libcudart.so.12.4.99", "/u/libcudnn.so.9.12.0"});
-  EXPECT_THAT(judged(text, "versions.cudnn"),
+  EXPECT_THAT(judged_versions(text, "versions.cudnn"),
               AllOf(StartsWith("fail: cuDNN 9.12.0"), HasSubstr("row 9.12.0: CUDA 13.0, found CUDA 12.4.99")));
-  EXPECT_THAT(judged(kModule + installed({"/u/libcudart.so.12.4.99", "/u/libcudnn.so.9.1.0"}), "versions.cudnn"),
-              StartsWith("ok: "));
+  EXPECT_THAT(
+      judged_versions(kModule + installed({"/u/libcudart.so.12.4.99", "/u/libcudnn.so.9.1.0"}), "versions.cudnn"),
+      StartsWith("ok: "));
 }
 
 TEST(Versions, TensorRtForAnotherMinorCudaOnlyWarns) {
-  EXPECT_THAT(judged(installed({"/u/libcudart.so.12.4.99", "/u/libnvinfer.so.10.14.1"}), "versions.tensorrt"),
+  EXPECT_THAT(judged_versions(installed({"/u/libcudart.so.12.4.99", "/u/libnvinfer.so.10.14.1"}), "versions.tensorrt"),
               AllOf(StartsWith("warn: TensorRT 10.14.1"), HasSubstr("found CUDA 12.4.99")));
-  EXPECT_THAT(judged(installed({"/u/libcudart.so.11.8.89", "/u/libnvinfer.so.10.14.1"}), "versions.tensorrt"),
+  EXPECT_THAT(judged_versions(installed({"/u/libcudart.so.11.8.89", "/u/libnvinfer.so.10.14.1"}), "versions.tensorrt"),
               StartsWith("fail: TensorRT 10.14.1"));
 }
 
 TEST(Versions, OnnxRuntimeNeedsItsCudaAndCudnn) {
   const std::string ort = "/v/onnxruntime_gpu-1.20.1.dist-info";
-  EXPECT_THAT(judged(kModule + installed({ort, "/u/libcudart.so.11.8.89"}), "versions.onnxruntime"),
+  EXPECT_THAT(judged_versions(kModule + installed({ort, "/u/libcudart.so.11.8.89"}), "versions.onnxruntime"),
               AllOf(StartsWith("fail: onnxruntime-gpu 1.20.1"), HasSubstr("found CUDA 11.8.89"),
                     HasSubstr("also built for CUDA 11.8 with cuDNN 8")));
-  EXPECT_THAT(
-      judged(kModule + installed({ort, "/u/libcudart.so.12.4.99", "/u/libcudnn.so.8.9.7"}), "versions.onnxruntime"),
-      AllOf(StartsWith("fail: "), HasSubstr("install cuDNN 9 for CUDA 12")));
-  EXPECT_THAT(
-      judged(kModule + installed({ort, "/u/libcudart.so.12.4.99", "/u/libcudnn.so.9.1.0"}), "versions.onnxruntime"),
-      StartsWith("ok: "));
-  EXPECT_THAT(judged(kModule + installed({"/v/onnxruntime-1.31.1.dist-info"}), "versions.onnxruntime"),
+  EXPECT_THAT(judged_versions(kModule + installed({ort, "/u/libcudart.so.12.4.99", "/u/libcudnn.so.8.9.7"}),
+                              "versions.onnxruntime"),
+              AllOf(StartsWith("fail: "), HasSubstr("install cuDNN 9 for CUDA 12")));
+  EXPECT_THAT(judged_versions(kModule + installed({ort, "/u/libcudart.so.12.4.99", "/u/libcudnn.so.9.1.0"}),
+                              "versions.onnxruntime"),
+              StartsWith("ok: "));
+  EXPECT_THAT(judged_versions(kModule + installed({"/v/onnxruntime-1.31.1.dist-info"}), "versions.onnxruntime"),
               AllOf(StartsWith("warn: "), HasSubstr("onnxruntime-gpu")));
-  EXPECT_THAT(judged(installed({"/v/onnxruntime-1.31.1.dist-info"}), "versions.onnxruntime"), StartsWith("ok: "));
+  EXPECT_THAT(judged_versions(installed({"/v/onnxruntime-1.31.1.dist-info"}), "versions.onnxruntime"),
+              StartsWith("ok: "));
 }
 
 TEST(Versions, CardOlderThanTheCudaFails) {

@@ -23,7 +23,7 @@ struct QuantisedWeight {
   std::vector<float> scales;  // one, or one per channel
 };
 
-Shape64 shape_of(const onnx::TensorProto& tensor) { return {tensor.dims().begin(), tensor.dims().end()}; }
+Shape64 shape_in(const onnx::TensorProto& tensor) { return {tensor.dims().begin(), tensor.dims().end()}; }
 
 ChannelLayout layout_of(const Shape64& shape, int axis, bool per_channel) {
   ChannelLayout layout;
@@ -98,7 +98,7 @@ class Constants {
     const WeightKey key = key_of(site);
     if (auto known = weights_.find(key); known != weights_.end()) return &known->second;
     const onnx::TensorProto& tensor = *model_.constant(site.weight);
-    const Shape64 shape = shape_of(tensor);
+    const Shape64 shape = shape_in(tensor);
     RIDGE_ASSIGN(std::vector<float> values, model_.values(tensor));
     for (float& value : values) value *= std::get<2>(key);
     const ChannelLayout layout = layout_of(shape, site.weight_axis, options_.per_channel);

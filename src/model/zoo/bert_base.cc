@@ -10,8 +10,8 @@ namespace ridge::model::zoo {
 namespace {
 
 constexpr int64_t kHidden = 768;
-constexpr int64_t kHeads = 12;
-constexpr int64_t kHeadSize = kHidden / kHeads;
+constexpr int64_t kAttentionHeads = 12;
+constexpr int64_t kHeadSize = kHidden / kAttentionHeads;
 constexpr int64_t kLayers = 12;
 constexpr int64_t kIntermediate = 3072;
 constexpr int64_t kVocabulary = 30522;
@@ -53,7 +53,7 @@ Value additive_mask(GraphBuilder& b, const Value& attention_mask) {
 
 // [batch, sequence, hidden] → [batch, heads, sequence, head size], or with the last two swapped.
 Value split_heads(GraphBuilder& b, const std::string& path, const Value& x, bool swapped) {
-  Value split = b.reshape(path, x, {0, 0, kHeads, kHeadSize});
+  Value split = b.reshape(path, x, {0, 0, kAttentionHeads, kHeadSize});
   return b.transpose(path, split, swapped ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 2, 1, 3});
 }
 

@@ -17,7 +17,7 @@ Feature relu(GraphBuilder& b, const std::string& path, const Feature& x) {
   return {b.node(path, "Relu", {x.value}), x.channels};
 }
 
-Feature bottleneck(GraphBuilder& b, const std::string& path, const Feature& x, int64_t width, int64_t stride) {
+Feature residual_bottleneck(GraphBuilder& b, const std::string& path, const Feature& x, int64_t width, int64_t stride) {
   constexpr int64_t kExpansion = 4;
   Feature y = relu(b, path, conv_bn(b, path + ".conv1", path + ".bn1", x, width, 1, 1, 1));
   y = relu(b, path, conv_bn(b, path + ".conv2", path + ".bn2", y, width, 3, stride, 1));
@@ -43,8 +43,8 @@ Blueprint resnet50(const ZooOptions& options) {
   const int64_t blocks[] = {3, 4, 6, 3};
   for (int64_t stage = 0; stage < 4; ++stage)
     for (int64_t block = 0; block < blocks[stage]; ++block)
-      x = bottleneck(b, "layer" + std::to_string(stage + 1) + "." + std::to_string(block), x, int64_t{64} << stage,
-                     stage > 0 && block == 0 ? 2 : 1);
+      x = residual_bottleneck(b, "layer" + std::to_string(stage + 1) + "." + std::to_string(block), x,
+                              int64_t{64} << stage, stage > 0 && block == 0 ? 2 : 1);
   Value pooled = b.node("avgpool", "GlobalAveragePool", {x.value});
   Value flat = b.node("flatten", "Flatten", {pooled}, {{"axis", int64_t{1}}});
   b.output(b.gemm("fc", flat, x.channels, 1000, kReluGain, "output"), DataType::kFp32, {batch, int64_t{1000}});

@@ -17,7 +17,7 @@ namespace {
 
 // Protobuf's own limit is 2^31 - 1 bytes for a message; the rest of the model needs little.
 constexpr int64_t kLargestEmbedded = 2'000'000'000;
-constexpr int64_t kDataAlignment =
+constexpr int64_t kWeightAlignment =
     4096;  // ONNX: external data offsets that allow mapping are multiples of the page size
 constexpr size_t kPieceElements = 1 << 20;
 
@@ -187,7 +187,7 @@ Status write_external(const Blueprint& blueprint, uint64_t seed, const std::stri
   std::vector<float> piece;
   for (size_t i = 0; i < blueprint.weights.size(); ++i) {
     const Weight& weight = blueprint.weights[i];
-    const int64_t padding = (kDataAlignment - data.size() % kDataAlignment) % kDataAlignment;
+    const int64_t padding = (kWeightAlignment - data.size() % kWeightAlignment) % kWeightAlignment;
     RIDGE_TRY(data.append(std::string(static_cast<size_t>(padding), '\0')));
     onnx::TensorProto& proto = *graph.add_initializer() = weight_header(weight);
     set_external(proto, location, data.size(), size_of(weight.shape) * static_cast<int64_t>(sizeof(float)));

@@ -25,7 +25,7 @@ Feature conv(GraphBuilder& b, const std::string& path, const Feature& x, int64_t
   return {b.silu(path + ".act", y.value), out};
 }
 
-Feature concat(GraphBuilder& b, const std::string& path, const std::vector<Feature>& parts) {
+Feature concat_features(GraphBuilder& b, const std::string& path, const std::vector<Feature>& parts) {
   std::vector<Value> values;
   int64_t channels = 0;
   for (const Feature& part : parts) {
@@ -35,7 +35,7 @@ Feature concat(GraphBuilder& b, const std::string& path, const std::vector<Featu
   return {b.concat(path, std::move(values), 1), channels};
 }
 
-Feature bottleneck(GraphBuilder& b, const std::string& path, const Feature& x, bool shortcut) {
+Feature c2f_bottleneck(GraphBuilder& b, const std::string& path, const Feature& x, bool shortcut) {
   Feature y = conv(b, path + ".cv1", x, x.channels, 3);
   y = conv(b, path + ".cv2", y, x.channels, 3, 1, shortcut ? kResidualScale : 1);
   if (shortcut) y.value = b.add(path, x.value, y.value);
@@ -48,8 +48,8 @@ Feature c2f(GraphBuilder& b, const std::string& path, const Feature& x, int64_t 
   std::vector<Value> halves = b.nodes(path, "Split", {both.value, b.integers({half, half})}, 2, {{"axis", int64_t{1}}});
   std::vector<Feature> parts = {{halves[0], half}, {halves[1], half}};
   for (int64_t block = 0; block < blocks; ++block)
-    parts.push_back(bottleneck(b, path + ".m." + std::to_string(block), parts.back(), shortcut));
-  return conv(b, path + ".cv2", concat(b, path, parts), out, 1);
+    parts.push_back(c2f_bottleneck(b, path + ".m." + std::to_string(block), parts.back(), shortcut));
+  return conv(b, path + ".cv2", concat_features(b, path, parts), out, 1);
 }
 
 // Spatial pyramid pooling, fast form.
@@ -62,7 +62,7 @@ Feature sppf(GraphBuilder& b, const std::string& path, const Feature& x, int64_t
                            {"strides", std::vector<int64_t>{1, 1}}});
     parts.push_back({pooled, x.channels / 2});
   }
-  return conv(b, path + ".cv2", concat(b, path, parts), out, 1);
+  return conv(b, path + ".cv2", concat_features(b, path, parts), out, 1);
 }
 
 Feature upsample(GraphBuilder& b, const std::string& path, const Feature& x) {
@@ -83,10 +83,12 @@ std::array<Feature, 3> backbone_and_neck(GraphBuilder& b, Feature x) {
   Feature p4 = c2f(b, "model.6", conv(b, "model.5", p3, 640, 3, 2), 640, 6, true);
   x = c2f(b, "model.8", conv(b, "model.7", p4, 640, 3, 2), 640, 3, true);
   Feature p5 = sppf(b, "model.9", x, 640);
-  Feature up4 = c2f(b, "model.12", concat(b, "model.11", {upsample(b, "model.10", p5), p4}), 640, 3, false);
-  Feature n3 = c2f(b, "model.15", concat(b, "model.14", {upsample(b, "model.13", up4), p3}), 320, 3, false);
-  Feature n4 = c2f(b, "model.18", concat(b, "model.17", {conv(b, "model.16", n3, 320, 3, 2), up4}), 640, 3, false);
-  Feature n5 = c2f(b, "model.21", concat(b, "model.20", {conv(b, "model.19", n4, 640, 3, 2), p5}), 640, 3, false);
+  Feature up4 = c2f(b, "model.12", concat_features(b, "model.11", {upsample(b, "model.10", p5), p4}), 640, 3, false);
+  Feature n3 = c2f(b, "model.15", concat_features(b, "model.14", {upsample(b, "model.13", up4), p3}), 320, 3, false);
+  Feature n4 =
+      c2f(b, "model.18", concat_features(b, "model.17", {conv(b, "model.16", n3, 320, 3, 2), up4}), 640, 3, false);
+  Feature n5 =
+      c2f(b, "model.21", concat_features(b, "model.20", {conv(b, "model.19", n4, 640, 3, 2), p5}), 640, 3, false);
   return {n3, n4, n5};
 }
 
@@ -156,7 +158,7 @@ Blueprint yolov8x(const ZooOptions& options) {
     const int64_t cells = size / kStrides[i];
     Feature boxes = branch(b, head + ".cv2." + number, levels[i], kBoxWidth, 4 * kBins);
     Feature classes = branch(b, head + ".cv3." + number, levels[i], kClassWidth, kClasses);
-    Feature both = concat(b, head, {boxes, classes});
+    Feature both = concat_features(b, head, {boxes, classes});
     per_level.push_back(b.reshape(head, both.value, {0, both.channels, cells * cells}));
     count += cells * cells;
   }

@@ -1,0 +1,77 @@
+// Asks one card through a maker's management library and remembers the first answer that speaks of a broken card, not
+// of a thing that it does not have.
+//
+// `Library` is the library's table of functions (gpu/library_function.h). Beside them it has:
+//   CardHandle                the type by which the library knows a card
+//   StatusCode                what its functions return
+//   kOk, kAbsent              success, and ridge's own code for a function that the library lacks
+//   broken(status)            whether this status speaks of a broken card
+//   error(function, status)   what it means, for people
+// One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "gpu/library_function.h"
+#include "gpu/reading.h"
+
+namespace ridge::gpu {
+
+// Between two looks at counters whose growth tells power, use or throttling.
+constexpr std::chrono::milliseconds kBetweenLooks(100);
+
+template <typename Library>
+class CardReader {
+ public:
+  using Handle = typename Library::CardHandle;
+  explicit CardReader(const Library& library, Handle card = {}) : library_(library), card_(card) {}
+
+  // Fills in what the last arguments point to and says whether that went well; `error` is set otherwise.
+  template <typename Signature, typename... Arguments>
+  bool ask(Error& error, const LibraryFunction<Signature>& function, Arguments... arguments) {
+    return ask_of(error, function, card_, arguments...);
+  }
+  // The same of a part of the card that has a handle of its own.
+  template <typename Signature, typename... Arguments>
+  bool ask_of(Error& error, const LibraryFunction<Signature>& function, Handle part, Arguments... arguments) {
+    typename Library::StatusCode status = Library::kAbsent;
+    if (function != nullptr) status = function(part, arguments...);
+    if (status == Library::kOk) return true;
+    error = library_.error(function.name(), status);
+    if (Library::broken(status)) fail(error.message);
+    return false;
+  }
+  // Raw: the type to which the last argument of the function points.
+  template <typename Raw, typename Signature, typename... Arguments>
+  Reading<int64_t> number(const LibraryFunction<Signature>& function, Arguments... arguments) {
+    Raw raw{};
+    Error error;
+    if (!ask(error, function, arguments..., &raw)) return error;
+    return static_cast<int64_t>(raw);
+  }
+  // Of functions that take a buffer and its size.
+  template <typename Signature>
+  Reading<std::string> text(const LibraryFunction<Signature>& function) {
+    constexpr uint32_t kRoom = 256;  // the libraries' longest texts need 96 (NVML) and 256 (AMD)
+    char buffer[kRoom] = "";
+    Error error;
+    if (!ask(error, function, static_cast<char*>(buffer), kRoom)) return error;
+    return std::string(buffer, strnlen(buffer, kRoom));
+  }
+
+  void fail(const std::string& reason) {
+    if (failure_.empty()) failure_ = reason;
+  }
+  const std::string& failure() const { return failure_; }  // empty: no answer speaks of a broken card
+  Handle card() const { return card_; }
+
+ private:
+  const Library& library_;
+  Handle card_;
+  std::string failure_;
+};
+
+}  // namespace ridge::gpu

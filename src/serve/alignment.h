@@ -1,0 +1,13 @@
+// How the tensors of a batch lie in one block of memory.
+#pragma once
+
+#include <cstddef>
+
+namespace ridge::serve {
+
+constexpr size_t kAlignment = 64;  // [bytes], a cache line and the widest vector register
+
+// `size` [bytes] and the gap after it, so that what follows is aligned.
+constexpr size_t padded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace ridge::serve
