@@ -32,6 +32,7 @@ struct EngineWeight {
   int64_t bytes = 0;        // before
   int64_t after_bytes = 0;  // in the new form
   int from = -1;            // made of this weight; -1: of itself
+  int64_t aside_bytes = 0;  // packed: a copy turned round, held only while it is packed
 };
 struct EngineWeights {
   std::vector<EngineWeight> stored;    // as the file has them
@@ -39,6 +40,7 @@ struct EngineWeights {
   std::vector<EngineWeight> folded;    // of convolutions that take in a normalisation or a factor
   std::vector<EngineWeight> blocked;   // of convolutions, into NCHWc
   std::vector<EngineWeight> packed;    // of products and of convolutions on integers, for the kernel; the old one goes
+  bool dequantised = false;            // some have scales and zero points of their own beside them
 };
 
 struct EngineGraph {

@@ -104,6 +104,21 @@ TEST(EngineGraph, WeightsOfKernelsOnIntegersStayInEightBits) {
   EXPECT_EQ(engine.steps[0].workspace_bytes, 8 * 9 * 8 * 64);  // a pointer per window and position
 }
 
+// DQ(x) · DQ(w) with w given transposed, [100, 64], and no quantisation behind it: the product of integers makes real numbers, and
+// packing turns a copy of 6400 bytes round.
+TEST(EngineGraph, ATransposedMatrixIsTurnedRoundWhileItIsPacked) {
+  GraphBuilder g;
+  const int scale = g.weight("scale", {});
+  auto real = [&](int t, Shape shape) { return g.node("DequantizeLinear", {t, scale}, std::move(shape)); };
+  const int x = real(g.input("x", {8, 64}, DataType::kUint8), {8, 64});
+  const int w = real(g.weight("w", {100, 64}, DataType::kInt8), {100, 64});
+  EngineGraph engine = engine_graph(g.finish({g.node("Gemm", {x, w}, {8, 100}, {{"transB", int64_t{1}}})}), kAvx512);
+  EXPECT_EQ(ops(engine), Ops({"QGemm"}));
+  ASSERT_EQ(engine.weights.packed.size(), 1U);
+  EXPECT_EQ(engine.weights.packed[0].after_bytes, 112 * (64 + 4));
+  EXPECT_EQ(engine.weights.packed[0].aside_bytes, 100 * 64);
+}
+
 // Without a quantisation behind it the convolution has no kernel on integers: the weight is dequantised in every run, into
 // an activation of 64 · 32 · 4 bytes.
 TEST(EngineGraph, WeightsWithoutAKernelOnIntegersAreDequantisedInEveryRun) {

@@ -28,7 +28,7 @@ void list_stored(const model::Graph& graph, EngineWeights& weights) {
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     const int64_t bytes = stored_bytes(graph.tensors[t]);
     if (is_weight(graph.tensors[t]) && !made[t] && bytes > 0)
-      weights.stored.push_back({static_cast<int>(t), bytes, bytes, -1});
+      weights.stored.push_back({static_cast<int>(t), bytes, bytes, -1, 0});
   }
 }
 
@@ -40,10 +40,10 @@ void list_derived(const Execution& execution, EngineWeights& weights) {
     const int64_t before = bytes_of(from), after = bytes_of(to);
     switch (form) {
       case DerivedWeight::Form::kComputed:
-        if (after > 0) weights.computed.push_back({to, after, after, -1});
+        if (after > 0) weights.computed.push_back({to, after, after, -1, 0});
         break;
-      case DerivedWeight::Form::kScaled: weights.folded.push_back({to, before, after, from}); break;
-      case DerivedWeight::Form::kBlocked: weights.blocked.push_back({from, before, after, -1}); break;
+      case DerivedWeight::Form::kScaled: weights.folded.push_back({to, before, after, from, 0}); break;
+      case DerivedWeight::Form::kBlocked: weights.blocked.push_back({from, before, after, -1, 0}); break;
     }
   }
 }
@@ -59,7 +59,7 @@ void list_of_bodies(const model::Graph& graph, std::unordered_set<std::string_vi
       for (const model::TensorInfo& tensor : (*body)->tensors) {
         const int64_t bytes = stored_bytes(tensor);
         if (is_weight(tensor) && bytes > 0 && !around.contains(tensor.name))
-          weights.stored.push_back({next_id++, bytes, bytes, -1});
+          weights.stored.push_back({next_id++, bytes, bytes, -1, 0});
       }
       list_of_bodies(**body, around, next_id, weights);
     }
@@ -67,23 +67,35 @@ void list_of_bodies(const model::Graph& graph, std::unordered_set<std::string_vi
 
 // ------------------------------------------------------------------------------------------------ packed for kernels
 
+// In the kernel's own form; after_bytes 0: it stays as it is.
+struct PackedForm {
+  int64_t after_bytes = 0, aside_bytes = 0;
+};
+
 // Whole columns of 16 (MlasGemmPackBSize).
-int64_t packed_product(int64_t depth, int64_t columns) { return depth * whole_units(columns, 16) * 4; }
+PackedForm packed_product(int64_t depth, int64_t columns) { return {depth * whole_units(columns, 16) * 4, 0}; }
 
 // Of 8-bit integers: depth in fours, columns in sixteens, and a sum of 32 bits per column (MlasGemmPackBSize of qgemm.cpp).
 int64_t packed_integers(int64_t depth, int64_t columns) {
   return whole_units(columns, 16) * (whole_units(depth, 4) + 4);
 }
 
-// Packing per group; depthwise kernels take the filters reordered, those of whole fours of channels into whole sixteens too
-// (providers/cpu/quantization/qlinearconv.cc, PrePack; MlasConvSymPackWSize).
-int64_t packed_filters(const Shape& filters, int64_t group) {
+// Packing per group, out of a copy with the channels last; depthwise kernels take the filters reordered, and so do those of whole
+// fours of channels into whole sixteens (providers/cpu/quantization/qlinearconv.cc, PrePack; MlasConvSymPackWSize).
+PackedForm packed_filters(const Shape& filters, int64_t group) {
   int64_t taps = 1;
   for (size_t i = 2; i < filters.size(); ++i) taps *= filters[i];
   const int64_t out = filters[0], in = filters[1];
   const bool depthwise = in == 1 && out == group, symmetric = group == 1 && in % 4 == 0 && out % 16 == 0;
-  if (depthwise || symmetric) return out * in * taps;
-  return group * packed_integers(in * taps, out / std::max<int64_t>(group, 1));
+  if (depthwise || symmetric) return {out * in * taps, 0};
+  const int64_t of_group = out / std::max<int64_t>(group, 1);
+  return {group * packed_integers(in * taps, of_group), of_group * in * taps};
+}
+
+// A matrix given transposed is turned round first (providers/cpu/quantization/matmul_integer_base.h, PrePack).
+PackedForm packed_integer_product(const Shape& shape, bool transposed) {
+  if (!transposed) return {packed_integers(shape[0], shape[1]), 0};
+  return {packed_integers(shape[1], shape[0]), shape[0] * shape[1]};
 }
 
 bool is_real_product(const model::Node& node) {
@@ -96,21 +108,20 @@ bool is_integer_product(const model::Node& node) {
   return kOps.contains(node.op);
 }
 
-// [bytes] of input `i` of a node in the kernel's own form; 0: it stays as it is.
-int64_t packed_bytes(const model::Node& node, size_t i, const model::TensorInfo& info) {
+// Of input `i` of a node.
+PackedForm packed_form(const model::Node& node, size_t i, const model::TensorInfo& info) {
   const Shape& shape = *info.shape;
   const bool real = info.type == DataType::kFp32, bytes = data_type_size(info.type) == 1;
-  if (is_real_product(node) && i == 1 && real && shape.size() == 2) {
-    const bool transposed = model::attribute_or<int64_t>(node, "transB", 0) != 0;
+  const bool transposed = model::attribute_or<int64_t>(node, "transB", 0) != 0;
+  if (is_real_product(node) && i == 1 && real && shape.size() == 2)
     return packed_product(shape[transposed ? 1 : 0], shape[transposed ? 0 : 1]);
-  }
   // [directions, gates · units, depth] (rnn/deep_cpu_lstm.cc, deep_cpu_gru.cc)
   if ((node.op == "LSTM" || node.op == "GRU") && (i == 1 || i == 2) && real && shape.size() == 3)
-    return shape[0] * packed_product(shape[2], shape[1]);
-  if (is_integer_product(node) && bytes && shape.size() == 2) return packed_integers(shape[0], shape[1]);
+    return {shape[0] * packed_product(shape[2], shape[1]).after_bytes, 0};
+  if (is_integer_product(node) && bytes && shape.size() == 2) return packed_integer_product(shape, transposed);
   if (node.op == "QLinearConv" && bytes && shape.size() > 2)
     return packed_filters(shape, model::attribute_or<int64_t>(node, "group", 1));
-  return 0;
+  return {};
 }
 
 void list_packed(const model::Graph& executed, EngineWeights& weights) {
@@ -121,9 +132,16 @@ void list_packed(const model::Graph& executed, EngineWeights& weights) {
       const model::TensorInfo& info = executed.tensors[static_cast<size_t>(t)];
       const int64_t before = stored_bytes(info);
       if (!is_weight(info) || before == 0) continue;
-      if (const int64_t after = packed_bytes(node, i, info); after > 0)
-        weights.packed.push_back({t, before, after, -1});
+      if (const PackedForm form = packed_form(node, i, info); form.after_bytes > 0)
+        weights.packed.push_back({t, before, form.after_bytes, -1, form.aside_bytes});
     }
+}
+
+bool has_dequantised_weights(const model::Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const model::Node& node) {
+    return node.op == "DequantizeLinear" && !node.inputs.empty() && node.inputs[0] >= 0 &&
+           is_weight(graph.tensors[static_cast<size_t>(node.inputs[0])]);
+  });
 }
 
 }  // namespace
@@ -139,6 +157,7 @@ EngineWeights engine_weights(const model::Graph& graph, const Execution& executi
   list_of_bodies(graph, {}, next_id, weights);
   list_derived(execution, weights);
   list_packed(execution.graph, weights);
+  weights.dequantised = has_dequantised_weights(graph);
   return weights;
 }
 
