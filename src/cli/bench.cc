@@ -82,14 +82,7 @@ Result<Request> request_of(const BenchOptions& options) {
 
 // What is still missing to measure the model: nothing if ok. Wrong usage too, but only the file can tell.
 Status check_bound(const BenchOptions& options, const model::Graph& graph) {
-  RIDGE_TRY(check_symbols(options.model, graph));
-  for (const model::GraphInput& input : graph.input_specs) {
-    const Shape& shape = input.spec.shape;
-    if (std::any_of(shape.begin(), shape.end(), [](int64_t d) { return d < 0; }))
-      return Error{Code::kInvalid,
-                   fmt::format("{} leaves the shape of input {} open: {}; give it, e.g. --shape {}={}", options.model,
-                               input.spec.name, shape_text(shape), input.spec.name, "1x3x224x224")};
-  }
+  RIDGE_TRY(check_open_dimensions(options.model, graph));
   bool batched = graph.input_specs.empty() || graph.input_specs.front().spec.shape.empty() ||
                  graph.input_specs.front().spec.shape.front() ==
                      options.batch.value_or(graph.input_specs.front().spec.shape.front());

@@ -165,7 +165,7 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
 int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, const model::Binding& binding) {
   auto graph = model::read(options.recommend, binding);
   if (!graph) return fail("gpus", graph.error());
-  if (Status open = check_symbols(options.recommend, *graph); !open) return wrong_usage(open.error());
+  if (Status open = check_open_dimensions(options.recommend, *graph); !open) return wrong_usage(open.error());
   auto workload = plan::workload_of(*graph, options.goal);
   if (!workload) return wrong_usage(workload.error());
   plan::Recommendation result =

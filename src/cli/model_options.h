@@ -13,8 +13,8 @@
 
 namespace ridge::cli {
 
-// ok if every symbol of the model at `path` has a value; else the error asks for the missing ones.
-Status check_symbols(const std::string& path, const model::Graph& graph);
+// ok if every dimension of the inputs of the model at `path` has a size; else the error asks for the missing ones.
+Status check_open_dimensions(const std::string& path, const model::Graph& graph);
 
 // Whether `engine` can be asked to compute the graph in `precision`. OpenVINO converts; elsewhere the file decides, so it must
 // have weights of that type.

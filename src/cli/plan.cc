@@ -89,7 +89,7 @@ int show_study(const Study& study, const std::vector<Section>& sections) {
 int plan_model(const PlanRequest& request) {
   Result<model::Graph> graph = model::read(request.options.model, request.binding);
   if (!graph) return fail("plan", graph.error());
-  if (Status known = check_symbols(request.options.model, *graph); !known) return ask_back(known.error());
+  if (Status known = check_open_dimensions(request.options.model, *graph); !known) return ask_back(known.error());
   Result<Study> study = study_of(request, std::move(*graph));
   if (!study) return fail("plan", study.error());
   Result<std::vector<Section>> sections = sections_of(*study);

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +22,21 @@ Status check_rows(const TuneRequest& request) {
       Code::kInvalid,
       "--shape gives an input several rows, but its first dimension is the batch, which tune searches itself: give 1 "
       "there, or --max-batch 1 if it is not a batch"};
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// What --share alone has.
+Status check_alone(const TuneOptions& options) {
+  if (options.models.size() > 1)
+    return Error{Code::kInvalid, "several models are tuned together with --share, or each with a run of its own"};
+  if (!options.loads.empty()) return Error{Code::kInvalid, "--rps is a goal of models that share a machine: --share"};
+  if (!options.memory.empty()) return Error{Code::kInvalid, "--memory is the budget of models that share it: --share"};
+  return {};
 }
 
 // A tuning.json, or the folder that holds it: of a model in a repository.
@@ -48,12 +65,15 @@ Result<std::optional<std::vector<std::string>>> variants_of(const std::string& t
 }  // namespace
 
 void declare(CLI::App& app, TuneOptions& options) {
-  app.add_option("MODEL", options.model)->required();
+  app.add_option("MODEL", options.models)->required();
   app.add_option("--output,-o", options.repository);
   app.add_option("--name", options.name);
   app.add_option("--shape", options.shapes);
   app.add_option("--objective", options.objective)->check(CLI::IsMember({"throughput", "latency", "energy", "cost"}));
-  app.add_option("--p99-ms", options.p99_ms)->check(CLI::PositiveNumber);
+  app.add_option("--p99-ms", options.p99_ms)->allow_extra_args(false);
+  app.add_option("--rps", options.loads)->allow_extra_args(false);
+  app.add_option("--memory", options.memory);
+  app.add_flag("--share", options.share);
   app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
   app.add_option("--trials", options.trials)->check(CLI::NonNegativeNumber);
   app.add_option("--max-batch", options.max_batch)->check(CLI::PositiveNumber);
@@ -76,16 +96,38 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_flag("--json", options.json);
 }
 
+Result<std::map<std::string, double>> values_per_model(const std::string& option, const std::vector<std::string>& given,
+                                                       const std::vector<std::string>& names) {
+  std::map<std::string, double> values;
+  for (const std::string& text : given) {
+    const size_t equals = text.rfind('=');
+    const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
+    const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc() || end != number.data() + number.size() || !(value > 0) || !std::isfinite(value))
+      return Error{Code::kInvalid, option + " " + text + ": a number above 0 is expected, or NAME=NUMBER"};
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+      return Error{Code::kInvalid,
+                   option + " " + text + ": no model is named '" + name + "'; there are " + listed(names)};
+    for (const std::string& own : names)
+      if (name.empty() || name == own) values[own] = value;
+  }
+  return values;
+}
+
 bool gives_rows(const model::Binding& binding) {
   return std::any_of(binding.shapes.begin(), binding.shapes.end(),
                      [](const auto& given) { return !given.second.empty() && given.second[0] > 1; });
 }
 
 Result<TuneRequest> request_of(const TuneOptions& options) {
+  RIDGE_TRY(check_alone(options));
   TuneRequest request;
   request.options = options;
+  request.options.model = options.models.front();
   if (options.name.empty())
-    request.options.name = tune::entry_name(options.model);
+    request.options.name = tune::entry_name(request.options.model);
   else
     RIDGE_TRY(tune::check_entry_name(options.name));
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
@@ -97,7 +139,8 @@ Result<TuneRequest> request_of(const TuneOptions& options) {
   RIDGE_ASSIGN(request.evaluation, evaluation_options(options.accuracy));
   RIDGE_ASSIGN(request.goal.objective, tune::objective_from_name(options.objective));
   RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
-  request.goal.p99_ms = options.p99_ms;
+  RIDGE_ASSIGN(const auto p99_ms, values_per_model("--p99-ms", options.p99_ms, {request.options.name}));
+  if (!p99_ms.empty()) request.goal.p99_ms = p99_ms.begin()->second;
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   if (!options.compare.empty()) {
     RIDGE_ASSIGN(request.recorded, read_recorded(options.compare));

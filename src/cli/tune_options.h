@@ -23,12 +23,15 @@ namespace ridge::cli {
 constexpr const char* kAnyEngine = "auto";  // --engine: ONNX Runtime as the baseline, and every other one that loads
 
 struct TuneOptions {
-  std::string model;
+  std::vector<std::string> models;
+  std::string model;  // the one that is tuned; of --share each in its turn
   std::string repository;
   std::string name;
   std::vector<std::string> shapes;
   std::string objective = "throughput";
-  std::optional<double> p99_ms;
+  std::vector<std::string> p99_ms;  // "20", or with --share "NAME=20"
+  std::vector<std::string> loads;   // --rps, likewise
+  std::string memory;               // budget of --share; empty: what is available
   double seconds = 60;
   int trials = 0;
   int64_t max_batch = 32;
@@ -45,6 +48,7 @@ struct TuneOptions {
   tune::Strictness strictness;  // of --compare
   std::string html;
   std::string language = "en";
+  bool share = false;
   bool overwrite = false;
   bool fresh = false;
   bool json = false;
@@ -68,6 +72,11 @@ struct TuneRequest {
 };
 
 Result<TuneRequest> request_of(const TuneOptions& options);
+
+// The values of an option that takes VALUE for every model or NAME=VALUE for one, by name; each is above 0. `names` are the
+// models'.
+Result<std::map<std::string, double>> values_per_model(const std::string& option, const std::vector<std::string>& given,
+                                                       const std::vector<std::string>& names);
 
 // Whether --shape gives an input several rows.
 bool gives_rows(const model::Binding& binding);

@@ -1,7 +1,12 @@
 #include "hw/isa.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
 
 #include "hw/proc_text.h"
 
@@ -52,6 +57,44 @@ constexpr std::array kFeatures = {
     Feature{"amx_int8", "amx_int8", Word::k7Edx, 25, kAmxState},
     Feature{"amx_fp16", "amx_fp16", Word::k71Eax, 21, kAmxState},
 };
+
+// Rising; a set that stands nowhere needs none of them.
+constexpr std::array<std::string_view, 9> kRungs = {"SSE41",
+                                                    "AVX",
+                                                    "AVX2",
+                                                    "AVX2_VNNI",
+                                                    "AVX512_CORE",
+                                                    "AVX512_CORE_VNNI",
+                                                    "AVX512_CORE_BF16",
+                                                    "AVX512_CORE_FP16",
+                                                    "AVX512_CORE_AMX"};
+
+struct Rung {
+  std::string_view set;  // as listed, or how it begins
+  std::string_view cap;  // the lowest that leaves it
+};
+// The first that fits counts.
+constexpr std::array kNeeded = {Rung{"avx512_vnni", "AVX512_CORE_VNNI"},
+                                Rung{"avx512_bf16", "AVX512_CORE_BF16"},
+                                Rung{"avx512_fp16", "AVX512_CORE_FP16"},
+                                Rung{"avx512", "AVX512_CORE"},
+                                Rung{"amx", "AVX512_CORE_AMX"},
+                                Rung{"avx_vnni", "AVX2_VNNI"},
+                                Rung{"avx2", "AVX2"},
+                                Rung{"fma", "AVX2"},
+                                Rung{"f16c", "AVX2"},
+                                Rung{"avx", "AVX"},
+                                Rung{"sse4.2", "AVX"}};
+
+size_t rung(std::string_view cap) {
+  return static_cast<size_t>(std::find(kRungs.begin(), kRungs.end(), cap) - kRungs.begin());
+}
+
+bool left_by(size_t highest, const std::string& set) {
+  for (const Rung& needed : kNeeded)
+    if (set.starts_with(needed.set)) return rung(needed.cap) <= highest;
+  return true;
+}
 
 uint32_t word_of(const CpuidWords& words, Word word) {
   switch (word) {
@@ -117,6 +160,19 @@ std::vector<std::string> this_isa() {
 #else
   return {};
 #endif
+}
+
+Result<std::vector<std::string>> isa_up_to(const std::string& cap, const std::vector<std::string>& isa) {
+  std::string name = cap;
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+  const size_t highest = rung(name);
+  if (highest == kRungs.size())
+    return Error{Code::kInvalid,
+                 fmt::format("RIDGE_MAX_CPU_ISA is '{}'; one of {} is expected", cap, fmt::join(kRungs, ", "))};
+  std::vector<std::string> left;
+  std::copy_if(isa.begin(), isa.end(), std::back_inserter(left),
+               [&](const std::string& set) { return left_by(highest, set); });
+  return left;
 }
 
 std::vector<std::string> isa_from_cpuinfo(std::string_view cpuinfo) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace ridge::hw {
 
 // The registers that decide, so that the decision can be tested without the processor.
@@ -25,6 +27,12 @@ std::vector<std::string> isa_from_cpuid(const CpuidWords& words);
 
 // Of this processor; asks the system for permission to use AMX where there is any (inherited by threads started later).
 std::vector<std::string> this_isa();
+
+// Those of `isa` that a cap leaves, so that limits are measured for what an equally capped engine may use (RIDGE_MAX_CPU_ISA
+// beside ONEDNN_MAX_CPU_ISA). Names are oneDNN's (developer guide, "CPU Dispatcher Control"), in any case: SSE41, AVX, AVX2,
+// AVX2_VNNI, AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_BF16, AVX512_CORE_FP16, AVX512_CORE_AMX; each leaves those before it.
+// Errors: another name.
+Result<std::vector<std::string>> isa_up_to(const std::string& cap, const std::vector<std::string>& isa);
 
 // From the text of /proc/cpuinfo: its first "flags" line (x86) or "Features" line (Arm).
 std::vector<std::string> isa_from_cpuinfo(std::string_view cpuinfo);

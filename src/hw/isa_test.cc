@@ -44,6 +44,16 @@ TEST(Isa, AmxNeedsPermissionToo) {
   EXPECT_THAT(isa_from_cpuid(words), Contains("avx512_fp16"));
 }
 
+TEST(Isa, ACapLeavesWhatIsBelowIt) {
+  const std::vector<std::string> all = isa_from_cpuid(all_flags());
+  auto up_to = [&](const std::string& cap) { return *isa_up_to(cap, all); };
+  EXPECT_THAT(up_to("AVX2"), ElementsAre("sse2", "ssse3", "sse4.1", "sse4.2", "avx", "f16c", "fma", "avx2"));
+  EXPECT_THAT(up_to("avx512_core"), testing::AllOf(Contains("avx512vl"), Not(Contains("avx512_vnni"))));
+  EXPECT_THAT(up_to("AVX512_CORE_BF16"), testing::AllOf(Contains("avx512_vnni"), Not(Contains("amx_bf16"))));
+  EXPECT_EQ(up_to("AVX512_CORE_AMX"), all);
+  EXPECT_FALSE(isa_up_to("AVX3", all));
+}
+
 TEST(Isa, CpuinfoUsesTheKernelsNames) {
   EXPECT_THAT(isa_from_cpuinfo("processor : 0\nflags\t\t: sse2 sse4_2 avx2 unheard_of\n"),
               ElementsAre("sse2", "sse4.2", "avx2"));

@@ -1,6 +1,7 @@
 #include "hw/probe.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -125,6 +126,9 @@ Result<Machine> probe(const std::string& root) {
   machine.cpu.quota = limits.processors;
   machine.cpu.isa = root.empty() ? this_isa() : std::vector<std::string>{};
   if (machine.cpu.isa.empty()) machine.cpu.isa = isa_from_cpuinfo(cpuinfo);
+  if (const char* cap = std::getenv("RIDGE_MAX_CPU_ISA"); cap != nullptr && *cap != '\0' && root.empty()) {
+    RIDGE_ASSIGN(machine.cpu.isa, isa_up_to(cap, machine.cpu.isa));
+  }
   machine.memory.total_bytes = meminfo_bytes(meminfo, "MemTotal");
   machine.memory.available_bytes = meminfo_bytes(meminfo, "MemAvailable");
   machine.memory.limit_bytes = limits.memory_bytes;

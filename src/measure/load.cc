@@ -33,6 +33,9 @@ struct Sample {
 struct Window {
   TimePoint begin, end;
   int64_t runs = 0;
+  std::vector<double> latencies_ms;
+
+  double rate_per_s() const { return end > begin ? static_cast<double>(runs) / to_seconds(end - begin) : 0; }
 };
 
 // What one caller has seen; shared with the collector.
@@ -184,6 +187,7 @@ class Load {
     if (window.runs == 0) window.begin = sample.begin;
     window.runs += sample.runs;
     window.end = sample.end;
+    window.latencies_ms.push_back(to_ms(sample.latency));
   }
 
   void add(const std::optional<engine::RunTimes>& times) {
@@ -207,6 +211,8 @@ class Load {
     result.verdict = verdict_;
     result.interrupted = interrupted_;
     result.rate_per_s = rate();
+    if (!schedule_.open() && !rule_.samples().empty())
+      for (const Window& window : windows_) result.callers.push_back({window.latencies_ms, window.rate_per_s()});
     if (timed_ > 0) result.mean_times = {sum_.input / timed_, sum_.compute / timed_, sum_.output / timed_};
     return result;
   }
@@ -219,8 +225,7 @@ class Load {
     const auto requests = static_cast<double>(warming ? warming_runs_ : static_cast<int64_t>(rule_.samples().size()));
     if (warming || schedule_.open()) return elapsed.count() > 0 ? requests / to_seconds(elapsed) : 0;
     double sum = 0;
-    for (const Window& window : windows_)
-      if (window.end > window.begin) sum += static_cast<double>(window.runs) / to_seconds(window.end - window.begin);
+    for (const Window& window : windows_) sum += window.rate_per_s();
     return sum;
   }
 

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
@@ -32,6 +33,12 @@ struct LoadOptions {
   std::function<void(double share_done)> progress;  // of the time limit; may be empty
 };
 
+// Of one caller of a closed loop.
+struct CallerLoad {
+  std::vector<double> latencies_ms;  // as LoadResult has them
+  double rate_per_s = 0;             // of requests, over its own whole runs
+};
+
 struct LoadResult {
   // In the order in which requests ended; if interrupted early, those of the warm-up. In a closed loop of runs that take
   // microseconds a sample of them: reading the clock for each would be a part of what is measured.
@@ -39,8 +46,9 @@ struct LoadResult {
   double half_width_percent = 0;  // of the mean latency, at StopOptions::confidence
   Verdict verdict = Verdict::kTimeOut;
   bool interrupted = false;
-  double rate_per_s = 0;        // of requests; in a closed loop the sum of the callers' own rates over whole runs
-  engine::RunTimes mean_times;  // of the requests that count and were asked for it
+  double rate_per_s = 0;            // of requests; in a closed loop the sum of the callers' own rates over whole runs
+  engine::RunTimes mean_times;      // of the requests that count and were asked for it
+  std::vector<CallerLoad> callers;  // of a closed loop that ended warm: what each caller saw; empty otherwise
 };
 
 Result<LoadResult> run_load(const Target& target, const LoadOptions& options);

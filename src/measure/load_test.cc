@@ -48,6 +48,24 @@ TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
 
 // A target that stalls once for 200 ms, at 200 requests per second: a client that waits for its answer would see one slow
 // request; forty should have been sent meanwhile, and each of them was late.
+TEST(Load, OfAClosedLoopEveryCallersOwnRateIsKnown) {
+  const Target target = [](int caller, engine::RunTimes*) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(caller == 0 ? 4 : 16));
+    return ok_status();
+  };
+  LoadOptions options;
+  options.concurrency = 2;
+  options.stop.min_samples = 1000000;
+  options.stop.max_time = std::chrono::milliseconds(200);
+  Result<LoadResult> result = run_load(target, options);
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result->callers.size(), 2u);
+  EXPECT_GT(result->callers[0].rate_per_s, 2.5 * result->callers[1].rate_per_s);
+  EXPECT_NEAR(result->rate_per_s, result->callers[0].rate_per_s + result->callers[1].rate_per_s, 1e-9);
+  EXPECT_EQ(result->latencies_ms.size(),
+            result->callers[0].latencies_ms.size() + result->callers[1].latencies_ms.size());
+}
+
 TEST(Load, AnOpenLoopShowsTheQueueBehindAStall) {
   std::atomic<int> count = 0;
   Target target = [&](int, engine::RunTimes*) -> Status {

@@ -1,5 +1,6 @@
 #include "measure/resident.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,6 +13,11 @@ int64_t resident_bytes() {
   long long total = 0, resident = 0;
   if (!file || std::fscanf(file.get(), "%lld %lld", &total, &resident) != 2) return 0;
   return static_cast<int64_t>(resident) * sysconf(_SC_PAGESIZE);
+}
+
+int64_t settled_resident_bytes() {
+  malloc_trim(0);
+  return resident_bytes();
 }
 
 }  // namespace ridge::measure

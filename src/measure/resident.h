@@ -7,5 +7,7 @@ namespace ridge::measure {
 
 // [bytes], of /proc/self/statm (proc(5)); 0 if the system does not say.
 int64_t resident_bytes();
+// The same after the C library gave back what is free: what closed sessions left behind does not count.
+int64_t settled_resident_bytes();
 
 }  // namespace ridge::measure

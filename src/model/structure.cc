@@ -62,7 +62,17 @@ void normalise(onnx::NodeProto& node) {
   }
 }
 
+// "?" stands for any size, though by ONNX's rules every dimension of one name has one size: PaddlePaddle's exporter calls all
+// that it does not know so.
+void forget_placeholder(onnx::ValueInfoProto& value) {
+  if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape()) return;
+  for (auto& dim : *value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim())
+    if (dim.dim_param() == "?") dim.clear_dim_param();
+}
+
 void normalise(onnx::GraphProto& graph) {
+  for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()})
+    for (onnx::ValueInfoProto& value : *values) forget_placeholder(value);
   google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     normalise(node);

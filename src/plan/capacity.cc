@@ -27,6 +27,18 @@ double arrivals_quantile_ms(double count, double rows_per_s) {
   return 1e3 / rows_per_s * count * std::pow(1 - ninth + kNormal * std::sqrt(ninth), 3);
 }
 
+std::string why_never(const Load& load, const Service& service, const Capacity& most) {
+  if (service.ms > *load.p99_ms)
+    return fmt::format("one run takes {} ({}), longer than the goal of {}, even on an idle machine",
+                       format_ms(service.ms), service.basis, format_ms(*load.p99_ms));
+  return fmt::format(
+      "collecting {} rows and running them take {} at the 99th percentile with instances to spare, longer "
+      "than the goal of {}; a smaller batch answers sooner",
+      service.batch, format_ms(most.p99_ms), format_ms(*load.p99_ms));
+}
+
+}  // namespace
+
 Capacity with_instances(const Load& load, const Service& service, int64_t instances) {
   double batch = number(service.batch);
   Capacity result;
@@ -43,18 +55,6 @@ Capacity with_instances(const Load& load, const Service& service, int64_t instan
   result.met = result.utilisation <= load.most_utilisation && in_time;
   return result;
 }
-
-std::string why_never(const Load& load, const Service& service, const Capacity& most) {
-  if (service.ms > *load.p99_ms)
-    return fmt::format("one run takes {} ({}), longer than the goal of {}, even on an idle machine",
-                       format_ms(service.ms), service.basis, format_ms(*load.p99_ms));
-  return fmt::format(
-      "collecting {} rows and running them take {} at the 99th percentile with instances to spare, longer "
-      "than the goal of {}; a smaller batch answers sooner",
-      service.batch, format_ms(most.p99_ms), format_ms(*load.p99_ms));
-}
-
-}  // namespace
 
 Capacity capacity(const Load& load, const Service& service, int64_t instances_per_machine) {
   double offered = load.rows_per_s / number(service.batch) * service.ms / 1e3;

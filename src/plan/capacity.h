@@ -43,6 +43,9 @@ struct Capacity {
   std::string reason;  // why it is not met
 };
 
+// What exactly so many instances do under the load; `reason` stays empty.
+Capacity with_instances(const Load& load, const Service& service, int64_t instances);
+
 // The fewest instances that meet the load. `instances_per_machine` ≥ 1.
 Capacity capacity(const Load& load, const Service& service, int64_t instances_per_machine);
 

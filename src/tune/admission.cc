@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/engine.h"
@@ -107,6 +108,7 @@ struct Admitting {
   const VariantOptions& options;
   Answers reference;
   Admission admission;
+  std::map<std::string, std::string> not_made = {};  // variant → why; not tried again for another engine
 
   void refuse(const Wish& wish, std::string reason) { admission.refusals.push_back({wish, std::move(reason)}); }
 
@@ -147,10 +149,15 @@ struct Admitting {
   Result<const Variant*> made(const Wish& wish) {
     for (const Variant& variant : admission.variants)
       if (variant.name == wish.variant) return &variant;
+    if (auto failed = not_made.find(wish.variant); failed != not_made.end()) {
+      refuse(wish, failed->second);
+      return nullptr;
+    }
     const VariantBasis own{basis.plan, basis.signature.inputs, basis.samples, reference};
     Result<Variant> variant = make_variant(own, wish.variant, options);
     if (!variant) {
       RIDGE_TRY(refused(wish, variant.error()));
+      not_made[wish.variant] = variant.error().message;
       return nullptr;
     }
     admission.variants.push_back(std::move(*variant));

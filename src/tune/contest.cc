@@ -13,31 +13,11 @@
 #include "measure/resident.h"
 #include "measure/runner.h"
 #include "measure/statistics.h"
+#include "tune/turns.h"
 
 namespace ridge::tune {
 namespace {
 
-// How much a trial measures. Short ones only have to show a direction.
-struct Extent {
-  int pairs;        // of slices, at most
-  int least_pairs;  // even if the time is over: an interval needs some
-  double share;     // of the time for the whole search
-};
-Extent extent_of(Effort effort) {
-  switch (effort) {
-    case Effort::kShort: return {4, 2, 1.0 / 20};
-    case Effort::kLong: return {8, 3, 1.0 / 8};
-    case Effort::kConfirm: break;
-  }
-  return {16, 4, 1.0 / 4};
-}
-
-constexpr double kSlowRunMs = 250;  // from here on the first run is warm-up enough, and slices are short of runs
-constexpr double kLongestBaselineSliceMs = 250;
-// Runs of each of several callers in a slice: half a run beyond whole ones, so that jitter does not decide whether a run
-// counts.
-constexpr double kSeveralRuns = 2.5;
-constexpr double kSeveralSlowRuns = 1.5;
 // Rows run together must equal rows run alone to this relative L2; kernels differ with the batch in the last bits only.
 constexpr double kSameRows = 1e-3;
 
@@ -98,22 +78,8 @@ struct Player {
   }
 
   Side side() {
-    Side side;
-    double runs = std::max(1.0, static_cast<double>(latencies_ms.size()));
-    side.latency_ms = measure::latency_of(latencies_ms);
-    side.rows_per_s = measure::mean(rates);
+    Side side = side_of(runner, latencies_ms, measure::mean(rates), times_ms);
     side.joules_per_row = measure::mean(energies);
-    double half = measure::half_width_in_time(latencies_ms, 0.95);
-    side.ci95_percent = std::isfinite(half) && side.latency_ms.mean > 0 ? 100 * half / side.latency_ms.mean : 100;
-    side.samples = static_cast<int64_t>(latencies_ms.size());
-    side.stages_ms = {runner.load_ms(), runner.first_run_ms(), times_ms.input / runs, times_ms.compute / runs,
-                      times_ms.output / runs};
-    const engine::Info& info = runner.session(0).info();
-    side.engine = info.name;
-    side.engine_version = info.version;
-    side.device = info.device;
-    side.threads = info.threads;
-    side.rss_delta_bytes = runner.rss_delta_bytes();
     return side;
   }
 };
@@ -289,10 +255,8 @@ Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
     if (!warm) return finished(warm.error().message);
     run_ms = measure::median(warm->load.latencies_ms);
   }
-  // Several callers each need the time of whole runs, or a slice would count too few.
-  const double runs = candidate.instances == 1 ? 1 : run_ms < kSlowRunMs ? kSeveralRuns : kSeveralSlowRuns;
-  own.slice_ms = std::max(least_ms, runs * run_ms);
-  other.slice_ms = std::clamp(own.slice_ms, least_ms, std::max(least_ms, kLongestBaselineSliceMs));
+  own.slice_ms = slice_ms(run_ms, candidate.instances, least_ms);
+  other.slice_ms = untuned_slice_ms(own.slice_ms, least_ms);
   const Extent extent = extent_of(effort);
   const TimePoint end = begin + from_seconds(extent.share * state.options.seconds);
   for (int pair = 0; pair < extent.pairs && (pair < extent.least_pairs || Clock::now() < end); ++pair) {

@@ -225,7 +225,9 @@ std::optional<model::TensorRange> range_of(const Histogram& histogram, const Ran
     const double largest = std::max(std::abs(range.minimum), std::abs(range.maximum));
     const size_t kept = entropy_threshold(histogram.magnitudes(kEntropyBins));
     const double threshold = largest * static_cast<double>(kept) / static_cast<double>(kEntropyBins);
-    range = {std::max(range.minimum, -threshold), std::min(range.maximum, threshold)};
+    // Values that all lie far from zero would be cut off altogether.
+    if (range.minimum < threshold && range.maximum > -threshold)
+      range = {std::max(range.minimum, -threshold), std::min(range.maximum, threshold)};
   }
   return range;
 }

@@ -86,6 +86,16 @@ TEST(Ranges, EntropyClipsALongThinTail) {
 
 TEST(Ranges, EntropyKeepsAnEvenSpreadWhole) { EXPECT_EQ(entropy_threshold(std::vector<double>(2048, 10)), 2048u); }
 
+// The histogram's bin that holds all of these values begins below them, and so did the range.
+TEST(Ranges, EntropyKeepsTheEndsInOrderWhereAllValuesLieFarFromZero) {
+  Histogram histogram;
+  histogram.add(std::vector<float>{1, 1, 1, 1.0001f});
+  histogram.add(std::vector<float>{1.0003f});
+  const std::optional<model::TensorRange> range = range_of(histogram, {RangeMethod::kEntropy, 0});
+  ASSERT_TRUE(range);
+  EXPECT_LE(range->minimum, range->maximum);
+}
+
 TEST(Ranges, MethodsHaveNames) {
   EXPECT_EQ(range_method_from_name("entropy").value(), RangeMethod::kEntropy);
   EXPECT_FALSE(range_method_from_name("guess"));

@@ -95,12 +95,6 @@ Entry bounded(const Candidate& candidate, int64_t rows, const hw::Machine& machi
   return entry;
 }
 
-double available_bytes(const hw::Machine& machine) {
-  int64_t bytes = machine.memory.available_bytes;
-  if (machine.memory.limit_bytes) bytes = std::min(bytes, *machine.memory.limit_bytes);
-  return static_cast<double>(bytes);
-}
-
 // Why the candidate cannot pay on this machine whatever a measurement says; empty = it may.
 std::string hopeless(const Entry& entry, double available, const SpaceOptions& options) {
   const Goal& goal = options.goal;
@@ -204,6 +198,12 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph,
     }
   }
   return space;
+}
+
+double available_bytes(const hw::Machine& machine) {
+  int64_t bytes = machine.memory.available_bytes;
+  if (machine.memory.limit_bytes) bytes = std::min(bytes, *machine.memory.limit_bytes);
+  return static_cast<double>(bytes);
 }
 
 void count_skip(std::vector<Skipped>& skipped, const std::string& reason) {

@@ -82,6 +82,9 @@ PricedImplementation priced(const Implementation& implementation, const model::G
 Space make_space(const hw::Machine& machine, const model::Graph& graph,
                  std::span<const PricedImplementation> implementations, const SpaceOptions& options);
 
+// [bytes] That models may take on the machine: what was free when it was probed, within the cgroup's limit; 0 = not known.
+double available_bytes(const hw::Machine& machine);
+
 // Adds one to `reason`.
 void count_skip(std::vector<Skipped>& skipped, const std::string& reason);
 

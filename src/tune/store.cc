@@ -88,9 +88,20 @@ Store::Store(const std::string& path, StoreKey key)
 Store::~Store() = default;
 
 std::optional<Trial> Store::find(const Candidate& candidate, int ordinal) {
+  const std::optional<Json> json = find(key_text(candidate, key_), ordinal);
+  if (!json) return std::nullopt;
+  Result<Trial> trial = trial_from_json(*json);
+  return trial ? std::optional(std::move(trial).value()) : std::nullopt;
+}
+
+void Store::keep(const Candidate& candidate, int ordinal, const Trial& trial) {
+  keep(key_text(candidate, key_), ordinal, to_json(trial));
+}
+
+std::optional<Json> Store::find(const std::string& what, int ordinal) {
   if (!database_) return std::nullopt;
-  std::vector<std::string> parameters{
-      key_.machine, key_.engine, key_.model, key_.shapes, key_text(candidate, key_), std::to_string(ordinal)};
+  std::vector<std::string> parameters{key_.machine, key_.engine, key_.model,
+                                      key_.shapes,  what,        std::to_string(ordinal)};
   std::optional<std::string> found;
   if (!database_->query("SELECT result FROM trial WHERE machine=? AND engine=? AND model=? AND shapes=? AND candidate=?"
                         " AND ordinal=CAST(? AS INTEGER)",
@@ -100,20 +111,13 @@ std::optional<Trial> Store::find(const Candidate& candidate, int ordinal) {
   }
   if (!found) return std::nullopt;
   Result<Json> json = parse_json(*found, "tuning store " + path_);
-  if (!json) return std::nullopt;  // an unreadable entry is measured again
-  Result<Trial> trial = trial_from_json(*json);
-  return trial ? std::optional(std::move(trial).value()) : std::nullopt;
+  return json ? std::optional(std::move(*json)) : std::nullopt;  // an unreadable entry is measured again
 }
 
-void Store::keep(const Candidate& candidate, int ordinal, const Trial& trial) {
+void Store::keep(const std::string& what, int ordinal, const Json& record) {
   if (!database_) return;
-  std::vector<std::string> parameters{key_.machine,
-                                      key_.engine,
-                                      key_.model,
-                                      key_.shapes,
-                                      key_text(candidate, key_),
-                                      std::to_string(ordinal),
-                                      dump_json(to_json(trial))};
+  std::vector<std::string> parameters{
+      key_.machine, key_.engine, key_.model, key_.shapes, what, std::to_string(ordinal), dump_json(record)};
   if (!database_->query("INSERT OR REPLACE INTO trial VALUES (?,?,?,?,?,CAST(? AS INTEGER),?)", parameters))
     give_up(database_->message());
 }

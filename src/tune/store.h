@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "tune/candidate.h"
 #include "tune/trial.h"
 
@@ -36,6 +37,9 @@ class Store {
 
   std::optional<Trial> find(const Candidate& candidate, int ordinal);
   void keep(const Candidate& candidate, int ordinal, const Trial& trial);
+  // The same of a record of any kind, under a text of its own instead of a candidate's.
+  std::optional<Json> find(const std::string& what, int ordinal);
+  void keep(const std::string& what, int ordinal, const Json& record);
   // Forgets everything under this key.
   void clear();
   bool usable() const { return database_ != nullptr; }

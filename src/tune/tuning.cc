@@ -12,27 +12,14 @@
 namespace ridge::tune {
 namespace {
 
-const char* choice_name(Choice choice) {
-  switch (choice) {
-    case Choice::kCandidate: return "tuned";
-    case Choice::kBaseline: return "baseline";
-    case Choice::kNone: break;
-  }
-  return "none";
-}
-
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-Json gain_json(const Gain& gain) {
-  return {{"ratio", gain.ratio}, {"low", number_or_null(gain.low)}, {"high", number_or_null(gain.high)}};
-}
 
 Json standing_json(const Standing& standing) {
   Json json = to_json(standing.candidate);
   json["text"] = describe(standing.candidate);
   json["throughput_per_s"] = standing.outcome.rows_per_s;
   json["latency_ms"] = {{"p50", standing.outcome.p50_ms}, {"p99", standing.outcome.p99_ms}};
-  json["gain"] = gain_json(standing.gain);
+  json["gain"] = to_json(standing.gain);
   json["meets_goal"] = standing.feasible;
   json["samples"] = standing.outcome.samples;
   json["memory_bytes"] = standing.entry.memory_bytes;
@@ -68,16 +55,7 @@ Json energy_json(const Tuning& tuning) {
 }
 
 Json space_json(const Tuning& tuning) {
-  Json skipped = Json::array();
-  for (const Skipped& entry : tuning.skipped) skipped.push_back({{"reason", entry.reason}, {"count", entry.count}});
-  return {{"candidates", tuning.candidates}, {"measured", tuning.measured}, {"skipped", skipped}};
-}
-
-// "compute limits it now: 71 % of what this machine can do".
-std::string limit_sentence(const measure::Measurement& measured) {
-  if (measured.percent_of_limit <= 0) return "its physical limit is not known";
-  const char* what = measured.limiter == cost::Limiter::kMemory ? "memory bandwidth" : "compute";
-  return fmt::format("the limit is {}, of which it reaches {}", what, format_percent(measured.percent_of_limit));
+  return {{"candidates", tuning.candidates}, {"measured", tuning.measured}, {"skipped", to_json(tuning.skipped)}};
 }
 
 std::string gain_sentence(const Tuning& tuning) {
@@ -197,6 +175,12 @@ std::string shapes_text(const plan::Plan& plan) {
   return text;
 }
 
+std::string limit_sentence(const measure::Measurement& measured) {
+  if (measured.percent_of_limit <= 0) return "its physical limit is not known";
+  const char* what = measured.limiter == cost::Limiter::kMemory ? "memory bandwidth" : "compute";
+  return fmt::format("the limit is {}, of which it reaches {}", what, format_percent(measured.percent_of_limit));
+}
+
 std::string conclusion(const Tuning& tuning) {
   const measure::Measurement& best = tuning.best;
   std::string goal = tuning.goal.p99_ms ? fmt::format("p99 ≤ {}", format_ms(*tuning.goal.p99_ms)) : "";
@@ -214,6 +198,25 @@ std::string conclusion(const Tuning& tuning) {
                      limit_sentence(best));
 }
 
+const char* choice_name(Choice choice) {
+  switch (choice) {
+    case Choice::kCandidate: return "tuned";
+    case Choice::kBaseline: return "baseline";
+    case Choice::kNone: break;
+  }
+  return "none";
+}
+
+Json to_json(const Gain& gain) {
+  return {{"ratio", gain.ratio}, {"low", number_or_null(gain.low)}, {"high", number_or_null(gain.high)}};
+}
+
+Json to_json(const std::vector<Skipped>& skipped) {
+  Json json = Json::array();
+  for (const Skipped& entry : skipped) json.push_back({{"reason", entry.reason}, {"count", entry.count}});
+  return json;
+}
+
 Json to_json(const Tuning& tuning) {
   Json json;
   json["machine"] = hw::to_json(tuning.machine);
@@ -226,7 +229,7 @@ Json to_json(const Tuning& tuning) {
   json["choice"] = choice_name(tuning.choice);
   json["candidate"] = to_json(tuning.candidate);
   json["speedup"] = tuning.gain.ratio;
-  json["gain"] = gain_json(tuning.gain);
+  json["gain"] = to_json(tuning.gain);
   json["noise_percent"] = number_or_null(tuning.noise_percent);
   json["drift"] = to_json(tuning.drift);
   json["accuracy"] = to_json(tuning.admission);

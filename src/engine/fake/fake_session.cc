@@ -1,5 +1,6 @@
 #include "engine/fake/fake_session.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <condition_variable>
@@ -35,6 +36,31 @@ void fill(DataType type, double value, std::span<std::byte> data) {
   }
 }
 
+// The machine that scripted sessions share where their script has "processors": like a real one it belongs to the process.
+class SharedMachine {
+ public:
+  // A run on so many threads begins: how much longer than alone it takes, by what is under way at that moment.
+  double begin(const Script& script, int threads) {
+    std::lock_guard lock(mutex_);
+    const double crowd = static_cast<double>(busy_ += threads) / script.processors;
+    return std::max(1.0, crowd) * (1 + script.interference * runs_++);
+  }
+  void end(int threads) {
+    std::lock_guard lock(mutex_);
+    busy_ -= threads;
+    --runs_;
+  }
+
+ private:
+  std::mutex mutex_;
+  int busy_ = 0;  // guarded by mutex_: threads of the runs under way
+  int runs_ = 0;  // guarded by mutex_
+};
+SharedMachine& shared_machine() {
+  static SharedMachine machine;
+  return machine;
+}
+
 class FakeSession final : public Session {
  public:
   FakeSession(Script script, Info info, int threads)
@@ -49,10 +75,9 @@ class FakeSession final : public Session {
     const int64_t number = ++runs_;
     RIDGE_TRY(check(inputs));
     const int64_t rows = inputs.empty() || inputs[0].shape.empty() ? 1 : inputs[0].shape[0];
-    const Nanoseconds latency = from_ms(latency_ms(script_, number, rows, threads_));
     acquire();
     const TimePoint started = script_.parallel > 0 ? Clock::now() : begin;
-    if (latency > Nanoseconds(0)) wait_until(started + latency, script_.spin);
+    work(started, latency_ms(script_, number, rows, threads_));
     release();
     if (script_.fail_runs.contains(number))
       return Error{Code::kFailed, "the fake engine fails run " + std::to_string(number) + " as its script says"};
@@ -77,6 +102,13 @@ class FakeSession final : public Session {
   }
 
  private:
+  void work(TimePoint started, double alone_ms) {
+    const bool shared = script_.processors > 0;
+    const double longer = shared ? shared_machine().begin(script_, threads_) : 1;
+    if (alone_ms > 0) wait_until(started + from_ms(longer * alone_ms), script_.spin);
+    if (shared) shared_machine().end(threads_);
+  }
+
   Status check(std::span<const TensorView> inputs) const {
     assert(inputs.size() == script_.signature.inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {

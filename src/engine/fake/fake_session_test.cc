@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <thread>
 
 #include "base/file.h"
 #include "engine/fake/script.h"
@@ -110,6 +111,28 @@ TEST(FakeScript, AnUnknownMemberOrTypeIsAnError) {
   EXPECT_FALSE(read_script(scripted({{"latency", "4"}})).ok());
   EXPECT_FALSE(read_script(scripted({{"latency_ms", "soon"}})).ok());
   EXPECT_FALSE(read_script(scripted({{"inputs", R"([{"name":"x","type":"FP31","shape":[1]}])"}})).ok());
+}
+
+// Two threads of one model and two of another on two processors: each run that begins beside the other takes twice as long.
+TEST(FakeSession, RunsOnSharedProcessorsSlowEachOtherDown) {
+  plan::Plan plan = scripted({{"latency_ms", "20"}, {"processors", "2"}});
+  plan.threads = 2;
+  auto one = engine::open(plan), other = engine::open(plan);
+  ASSERT_TRUE(one.ok() && other.ok());
+  auto took_ms = [](Session& session) {
+    const TimePoint begin = Clock::now();
+    Output output;
+    EXPECT_TRUE(run_once(session, output).ok());
+    return to_ms(Clock::now() - begin);
+  };
+  EXPECT_LT(took_ms(**one), 35) << "alone";
+  double beside_ms = 0;
+  {
+    std::jthread neighbour([&] { took_ms(**other); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(8));
+    beside_ms = took_ms(**one);
+  }
+  EXPECT_GE(beside_ms, 40);
 }
 
 }  // namespace

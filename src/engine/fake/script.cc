@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::string_view kScriptSuffix = ".fake.json";
 constexpr std::string_view kMembers[] = {
-    "inputs", "outputs",      "load_ms",  "fail_load", "latency_ms", "latency_ms_per_row", "jitter_ms", "seed",
-    "spin",   "serial_share", "parallel", "fail_runs", "stall_runs", "stall_ms",           "answer",    "value"};
+    "inputs",       "outputs",   "load_ms",    "fail_load",    "latency_ms", "latency_ms_per_row",
+    "jitter_ms",    "seed",      "spin",       "serial_share", "parallel",   "processors",
+    "interference", "fail_runs", "stall_runs", "stall_ms",     "answer",     "value"};
 
 Result<std::vector<TensorSpec>> read_specs(const Json& script, const char* key) {
   std::vector<TensorSpec> specs;
@@ -76,6 +77,9 @@ Result<Script> from_json(const Json& json) {
   RIDGE_ASSIGN(script.spin, json_member_or<bool>(json, "spin", false));
   RIDGE_ASSIGN(int64_t parallel, json_member_or<int64_t>(json, "parallel", 0));
   script.parallel = static_cast<int>(parallel);
+  RIDGE_ASSIGN(int64_t processors, json_member_or<int64_t>(json, "processors", 0));
+  script.processors = static_cast<int>(processors);
+  RIDGE_ASSIGN(script.interference, json_member_or<double>(json, "interference", 0));
   RIDGE_ASSIGN(script.fail_runs, read_runs(json, "fail_runs"));
   RIDGE_ASSIGN(script.stall_runs, read_runs(json, "stall_runs"));
   RIDGE_ASSIGN(script.stall_ms, json_member_or<double>(json, "stall_ms", 0));

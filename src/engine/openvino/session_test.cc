@@ -1,4 +1,7 @@
 #include <gtest/gtest.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 #include <unistd.h>
 
 #include <array>
@@ -401,6 +404,10 @@ TEST_F(OpenVinoSession, WhatCannotBeLoadedSaysWhyAndWhatToDo) {
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.error().code, Code::kInvalid) << session.error().message;
 
+#ifdef __SANITIZE_ADDRESS__
+  const __lsan::ScopedDisabler
+      leaks;  // OpenVINO's reader loses 8 bytes there, where the leak checker cannot see whose they are
+#endif
   session =
       engine::open(plan_for(model(node("NoSuchOperator", "n", {"x"}, "y"), block(11, value_info("x", kFloat, {1})),
                                   block(12, value_info("y", kFloat, {1})))));

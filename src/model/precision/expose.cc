@@ -39,7 +39,7 @@ Status exposed(const std::string& model_file, const std::vector<std::string>& te
     RIDGE_TRY(check_exists(model, tensor));
     if (outputs.insert(tensor).second) add_output(model, tensor);
   }
-  RIDGE_ASSIGN([[maybe_unused]] const int64_t bytes, model.write(out_file));
+  RIDGE_ASSIGN([[maybe_unused]] const int64_t bytes, model.write_unchecked(out_file));
   return {};
 }
 

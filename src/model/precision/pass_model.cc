@@ -209,13 +209,23 @@ void PassModel::remove_unused() {
 }
 
 Result<int64_t> PassModel::write(const std::string& out_file) {
+  RIDGE_TRY(complete());
+  RIDGE_TRY(check_model(*proto_));
+  return write_model(*proto_, folder_, out_file);
+}
+
+Result<int64_t> PassModel::write_unchecked(const std::string& out_file) {
+  RIDGE_TRY(complete());
+  return write_model(*proto_, folder_, out_file);
+}
+
+Status PassModel::complete() {
   rewire();
   remove_unused();
   RIDGE_TRY(order_nodes(*proto_));
-  RIDGE_TRY(check_model(*proto_));
   proto_->set_producer_name("ridge");
   proto_->clear_producer_version();
-  return write_model(*proto_, folder_, out_file);
+  return {};
 }
 
 }  // namespace ridge::model

@@ -84,6 +84,8 @@ class PassModel {
   // Drops initialisers that nothing reads and descriptions of tensors that are gone, sorts the nodes, runs ONNX's checker and
   // writes. Returns the bytes written. The model is used up.
   Result<int64_t> write(const std::string& out_file);
+  // The same without the checker: it wants a rank of every output, engines do not.
+  Result<int64_t> write_unchecked(const std::string& out_file);
 
  private:
   struct Info {
@@ -95,6 +97,7 @@ class PassModel {
   void name_nodes(const Graph& described);
   void note_tensors(const Graph& described);
   void remove_unused();
+  Status complete();  // all of write() but checking and writing
 
   std::unique_ptr<onnx::ModelProto> proto_;
   std::string folder_;  // of the file, for external data

@@ -213,5 +213,11 @@ TEST(ExposeTensors, AddsOutputsOnceWithTheirTypes) {
   EXPECT_THAT(expose_tensors(files.in(), {"none"}, files.out()).error().message, HasSubstr("no tensor 'none'"));
 }
 
+TEST(ExposeTensors, TakesATensorWhoseRankOnlyTheDataDecide) {
+  PassFiles files("(float[2, 3] x, int64[n] s) => (int64[m] y) { z = Reshape (x, s) \n y = Shape (z) }");
+  const Status exposed = expose_tensors(files.in(), {"z"}, files.out());
+  EXPECT_TRUE(exposed.ok()) << exposed.error().message;
+}
+
 }  // namespace
 }  // namespace ridge::model

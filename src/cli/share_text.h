@@ -1,0 +1,12 @@
+// A shared tuning for people: one table of all models, what was measured together, and what it comes to.
+#pragma once
+
+#include <string>
+
+#include "tune/share/sharing.h"
+
+namespace ridge::cli {
+
+std::string sharing_text(const tune::Sharing& sharing);
+
+}  // namespace ridge::cli

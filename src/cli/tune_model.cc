@@ -1,0 +1,170 @@
+#include "cli/tune_model.h"
+
+#include "cli/interruption.h"
+#include "cli/model_options.h"
+#include "cli/tune_admission.h"
+#include "cost/costs.h"
+#include "hw/probe.h"
+#include "model/external_files.h"
+#include "model/reader.h"
+#include "tune/digest.h"
+
+namespace ridge::cli {
+namespace {
+
+// The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is what is tuned.
+Result<model::Graph> read_at(const TuneRequest& request, int64_t batch) {
+  model::Binding binding = request.binding;
+  if (!gives_rows(binding)) binding.batch = batch;
+  binding.insist_on_batch = batch > 1;
+  for (auto& [name, shape] : binding.shapes)
+    if (!shape.empty()) shape[0] *= batch;
+  RIDGE_ASSIGN(model::Graph graph, model::read(request.options.model, binding));
+  RIDGE_TRY(check_open_dimensions(request.options.model, graph));
+  return graph;
+}
+
+// Each with its costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
+std::vector<tune::PricedImplementation> price(const TuneModel& model) {
+  const Result<model::Graph> two = read_at(model.request, 2);
+  std::vector<tune::PricedImplementation> result;
+  for (const tune::Admitted& admitted : model.admission.admitted)
+    result.push_back(tune::priced(admitted.implementation, model.graph, two ? &*two : nullptr));
+  return result;
+}
+
+plan::Plan plan_of(const TuneRequest& request, const model::Graph& graph) {
+  plan::Plan plan;
+  plan.model = request.options.model;
+  plan.engine = request.engine;
+  plan.engine_library = request.options.engine_library;
+  plan.options = request.engine_options;
+  plan.shapes = input_shapes(graph);
+  plan.batch = rows_of(graph);
+  return plan;
+}
+
+Status open_contest(TuneModel& model, hw::EnergyMeter* energy) {
+  tune::ContestOptions how;
+  how.seconds = model.request.options.seconds;
+  how.interrupted = interrupted;
+  how.energy = energy;
+  RIDGE_ASSIGN(model.contest, tune::Contest::open(model.plan, &model.graph, how));
+  return {};
+}
+
+Status measure_untuned(TuneModel& model) {
+  model.batching = model.contest->check_batching();
+  Result<tune::Trial> trial = model.contest->measure(tune::baseline_candidate(), tune::Effort::kLong);
+  if (!trial && trial.error().code == Code::kCancelled)
+    return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
+  if (!trial) return trial.error();
+  model.untuned = std::move(*trial);
+  if (!model.untuned.failure.empty()) return Error{Code::kFailed, model.untuned.failure};
+  return {};
+}
+
+tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch) {
+  const TuneRequest& request = model.request;
+  tune::ServingFacts facts;
+  facts.name = request.options.name;
+  facts.signature = model.signature;
+  facts.best = tuning.candidate;
+  const std::string& engine = tuning.candidate.engine.empty() ? request.engine : tuning.candidate.engine;
+  if (engine == "openvino") facts.engine = engine;
+  facts.precision = tuning.best.precision;
+  facts.batches = model.batching.possible;
+  facts.verified_batch = verified_batch;
+  facts.batching = tuning.batching_advice;
+  if (request.engine == "onnxruntime" && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
+  return facts;
+}
+
+}  // namespace
+
+Result<hw::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tell) {
+  hw::LimitOptions how;
+  how.fresh = options.fresh;
+  how.progress = [&](const std::string& step, double share) { tell("machine: " + step, share); };
+  return hw::know(how);
+}
+
+Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const hw::Machine& machine,
+                                           hw::EnergyMeter* energy, const Tell& tell) {
+  RIDGE_ASSIGN(model::Graph graph, read_at(request, 1));
+  const plan::Plan plan = plan_of(request, graph);
+  std::unique_ptr<TuneModel> model(
+      new TuneModel{request, machine, std::move(graph), plan, {}, {}, nullptr, {}, {}, {}, {}});
+  RIDGE_TRY(open_contest(*model, energy));
+  model->signature = model->contest->signature();
+  model->info = model->contest->info();
+  tell("untuned: the engine's defaults", 0);
+  RIDGE_TRY(measure_untuned(*model));
+  RIDGE_ASSIGN(model->admission,
+               admit({request, machine, model->graph, cost::count(model->graph), plan, model->signature}, tell));
+  model->implementations = price(*model);
+  model->contest->admit(implementations_of(model->admission));
+  return model;
+}
+
+Status reopen(TuneModel& model) {
+  RIDGE_TRY(open_contest(model, nullptr));
+  model.contest->admit(implementations_of(model.admission));
+  return {};
+}
+
+Result<tune::StoreKey> store_key(const TuneModel& model) {
+  const plan::Plan& plan = model.plan;
+  RIDGE_ASSIGN(std::vector<std::string> files, model::external_files(plan.model));
+  size_t slash = plan.model.rfind('/');
+  std::string folder = slash == std::string::npos ? "" : plan.model.substr(0, slash + 1);
+  for (std::string& file : files) file.insert(0, folder);
+  files.insert(files.begin(), plan.model);
+  RIDGE_ASSIGN(std::string digest, tune::digest_files(files));
+  std::string engine = model.info.name + " " + model.info.version;
+  for (const auto& [key, value] : model.request.engine_options) engine += " " + key + "=" + value;
+  return tune::StoreKey{model.machine.id, engine, digest, tune::shapes_text(plan), implementations_of(model.admission)};
+}
+
+tune::SpaceOptions limits_of(const TuneModel& model) {
+  const TuneOptions& options = model.request.options;
+  return {model.request.goal, model.batching.possible ? options.max_batch : 1, options.threads,
+          options.search == "full" ? 0 : 1e3 * options.seconds / 20, model.plan.batch};
+}
+
+std::vector<tune::Implementation> implementations_of(const tune::Admission& admission) {
+  std::vector<tune::Implementation> result;
+  for (const tune::Admitted& admitted : admission.admitted) result.push_back(admitted.implementation);
+  return result;
+}
+
+Result<tune::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model) {
+  if (candidate == tune::baseline_candidate()) return tune::Drift{};
+  const tune::Admitted* admitted = tune::admitted_as(candidate, model.admission);
+  if (admitted != nullptr && !admitted->verdict.outputs.empty()) return admitted->verdict.worst;
+  return model.contest->drift(candidate);
+}
+
+Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
+  if (candidate.batch == 1 || model.request.evaluation) return true;
+  RIDGE_ASSIGN(const tune::Drift drift, model.contest->drift(candidate));
+  return tune::within(drift, model.request.guard);
+}
+
+Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
+                                const std::string& tuning_json) {
+  const TuneOptions& options = model.request.options;
+  const tune::ServingFacts facts = facts_of(model, tuning, verified_batch);
+  tune::RepositoryEntry entry;
+  entry.name = options.name;
+  entry.model_file = options.model;
+  const tune::Admitted* admitted = tune::admitted_as(tuning.candidate, model.admission);
+  if (admitted != nullptr && !admitted->implementation.file.empty()) entry.model_file = admitted->implementation.file;
+  RIDGE_ASSIGN(entry.external_files, model::external_files(entry.model_file));
+  entry.config_pbtxt = tune::config_text(tune::serving_config(facts));
+  entry.ovms_json = tune::ovms_text(facts);
+  entry.tuning_json = tuning_json;
+  return tune::save(entry, options.repository, options.overwrite);
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,103 @@
+#include "tune/share/member.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/units.h"
+#include "plan/capacity.h"
+
+namespace ridge::tune {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+// The load on the instances as measured: a run's mean time follows from the rows/s of all of them kept busy.
+plan::Capacity under_load(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures) {
+  const double rows_at_once = static_cast<double>(candidate.instances) * static_cast<double>(candidate.batch);
+  plan::Load load;
+  load.rows_per_s = *goal.rows_per_s;
+  load.p99_ms = goal.p99_ms;
+  return plan::with_instances(load, {candidate.batch, 1e3 * rows_at_once / figures.rows_per_s, "measured"},
+                              candidate.instances);
+}
+
+void lower(Fulfilment& fulfilment, double ratio, const std::string& miss) {
+  fulfilment.ratio = std::min(fulfilment.ratio, ratio);
+  if (ratio >= 1) return;
+  fulfilment.miss += (fulfilment.miss.empty() ? "" : "; ") + miss;
+}
+
+void judge_load(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures,
+                Fulfilment& fulfilment) {
+  const plan::Capacity busy = under_load(goal, candidate, figures);
+  const double most = plan::Load{}.most_utilisation;
+  fulfilment.utilisation = busy.utilisation;
+  // The capacity counts every run at its mean; the tail of the runs comes on top, on the safe side.
+  fulfilment.request_p99_ms = busy.p99_ms - busy.service.ms + std::max(busy.service.ms, figures.p99_ms);
+  lower(fulfilment, most / busy.utilisation,
+        fmt::format("{:.4g} rows/s keep it {} busy, more than {}", *goal.rows_per_s,
+                    format_percent(100 * busy.utilisation), format_percent(100 * most)));
+  if (!goal.p99_ms) return;
+  lower(fulfilment, *goal.p99_ms / fulfilment.request_p99_ms,
+        std::isfinite(fulfilment.request_p99_ms)
+            ? fmt::format("a request's p99 is {}, above {}", format_ms(fulfilment.request_p99_ms),
+                          format_ms(*goal.p99_ms))
+            : "requests come faster than they are answered");
+}
+
+}  // namespace
+
+Fulfilment fulfilment_of(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures) {
+  Fulfilment fulfilment;
+  fulfilment.ratio = kNoLimit;
+  if (goal.rows_per_s) {
+    judge_load(goal, candidate, figures, fulfilment);
+  } else if (goal.p99_ms) {
+    lower(fulfilment, *goal.p99_ms / figures.p99_ms,
+          fmt::format("the p99 of a run is {}, above {}", format_ms(figures.p99_ms), format_ms(*goal.p99_ms)));
+  }
+  return fulfilment;
+}
+
+int processors_of(const Candidate& candidate) {
+  return std::max(1, candidate.threads) * candidate.inter_op_threads * candidate.instances;
+}
+
+bool all_have_loads(std::span<const Member> members) {
+  return std::all_of(members.begin(), members.end(), [](const Member& m) { return m.goal.rows_per_s.has_value(); });
+}
+
+const char* value_name(std::span<const Member> members) {
+  return all_have_loads(members) ? "times the loads" : "least share of the throughput alone";
+}
+
+double value_of(std::span<const Member> members, std::span<const double> rows_per_s) {
+  const bool loads = all_have_loads(members);
+  double least = kNoLimit;
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (loads)
+      least = std::min(least, rows_per_s[i] / *members[i].goal.rows_per_s);
+    else if (!members[i].goal.rows_per_s)
+      least = std::min(least, rows_per_s[i] / members[i].alone.figures.rows_per_s);
+  }
+  return least;
+}
+
+Score score_of(std::span<const Member> members, std::span<const Candidate> split,
+               std::span<const ModelFigures> figures) {
+  Score score;
+  std::vector<double> rates;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const Fulfilment fulfilment = fulfilment_of(members[i].goal, split[i], figures[i]);
+    score.met = score.met && fulfilment.met();
+    score.closeness = std::min(score.closeness, fulfilment.ratio);
+    rates.push_back(figures[i].rows_per_s);
+  }
+  score.value = value_of(members, rates);
+  return score;
+}
+
+}  // namespace ridge::tune

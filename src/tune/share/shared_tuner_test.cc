@@ -1,0 +1,236 @@
+// Several models at once on the scripted engine: real sessions, threads and clock, scripted interference, known answer.
+#include "tune/share/shared_tuner.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tune/share/ensemble.h"
+
+namespace ridge::tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run sleeps 8 ms on one thread, half of it divides among threads; the machine has two processors.
+plan::Plan scripted_sharer(const std::map<std::string, std::string>& more = {}) {
+  plan::Plan plan;
+  plan.model = "scripted";
+  plan.engine = "fake";
+  plan.shapes["x"] = {1, 16};
+  plan.options = {{"latency_ms", "8"}, {"serial_share", "0.5"}, {"processors", "2"}};
+  for (const auto& [key, value] : more) plan.options[key] = value;
+  return plan;
+}
+
+EnsemblePart part_of(int threads, const std::map<std::string, std::string>& more = {}) {
+  EnsemblePart part{scripted_sharer(more), nullptr};
+  part.plan.threads = threads;
+  return part;
+}
+
+std::vector<double> rates_together(const std::vector<EnsemblePart>& parts) {
+  Result<Ensemble> ensemble = Ensemble::open(parts, 1);
+  EXPECT_TRUE(ensemble) << ensemble.error().message;
+  Result<std::vector<PartSlice>> slices = ensemble->run_slice(200, {});
+  EXPECT_TRUE(slices) << slices.error().message;
+  std::vector<double> rates;
+  for (const PartSlice& slice : *slices) rates.push_back(slice.rows_per_s);
+  return rates;
+}
+
+// 125 rows/s alone on one thread, 167 on two. Two of two threads each on two processors take twice as long.
+TEST(Ensemble, ModelsThatShareProcessorsSlowEachOtherDown) {
+  const std::vector<double> beside = rates_together({part_of(1), part_of(1)});
+  EXPECT_NEAR(beside[0], 125, 25);
+  EXPECT_NEAR(beside[1], 125, 25);
+  const std::vector<double> crowded = rates_together({part_of(2), part_of(2)});
+  EXPECT_NEAR(crowded[0], 83, 20);
+  EXPECT_NEAR(crowded[1], 83, 20);
+}
+
+TEST(Ensemble, AFastModelIsKeptBusyUntilASlowOneHasRun) {
+  Result<Ensemble> ensemble = Ensemble::open(std::vector{part_of(1), part_of(1, {{"latency_ms", "150"}})}, 1);
+  ASSERT_TRUE(ensemble) << ensemble.error().message;
+  Result<std::vector<PartSlice>> slices = ensemble->run_slice(20, {});
+  ASSERT_TRUE(slices) << slices.error().message;
+  EXPECT_GE(slices->at(1).latencies_ms.size(), 1u);
+  EXPECT_GE(slices->at(0).latencies_ms.size(), 8u) << "150 ms of runs of 8 ms";
+}
+
+TEST(Ensemble, AModelThatFailsIsNamed) {
+  EnsemblePart broken = part_of(1, {{"fail_load", "\"no weights\""}});
+  broken.plan.model = "b.onnx";
+  const Result<Ensemble> ensemble = Ensemble::open(std::vector{part_of(1), broken}, 1);
+  ASSERT_FALSE(ensemble);
+  EXPECT_NE(ensemble.error().message.find("b.onnx"), std::string::npos) << ensemble.error().message;
+}
+
+class SharedTunerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "ridge_shared_tuner_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    options_.seconds = 20;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // As measured alone: one or two threads.
+  static Member scripted_member(const std::string& name, MemberGoal goal = {}) {
+    Member member{name, goal, {}, {}};
+    for (const auto& [threads, rows_per_s] : {std::pair{2, 166.7}, std::pair{1, 125.0}}) {
+      LonePoint point;
+      point.candidate.threads = threads;
+      point.processors = threads;
+      point.figures = {rows_per_s, 1e3 / rows_per_s, 1e3 / rows_per_s};
+      member.points.push_back(point);
+    }
+    member.alone = member.points.front();
+    return member;
+  }
+
+  std::unique_ptr<SharedContest> contest(const std::map<std::string, std::string>& more = {}) {
+    SharedContestOptions how;
+    how.slice = std::chrono::milliseconds(40);
+    how.seconds = options_.seconds;
+    Result<std::unique_ptr<SharedContest>> opened =
+        SharedContest::open({{scripted_sharer(more), nullptr, {}}, {scripted_sharer(more), nullptr, {}}}, how);
+    EXPECT_TRUE(opened) << opened.error().message;
+    return opened ? std::move(*opened) : nullptr;
+  }
+
+  StoreKey key_{"machine", "fake", "models", "x"};
+  fs::path folder_;
+  TuneOptions options_;
+};
+
+// Side by side 125 rows/s each; in turns 83; untuned (one thread each in this engine) as side by side.
+TEST_F(SharedTunerTest, OneThreadEachWinsAndTheDefaultsThatDoTheSameStand) {
+  const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
+  SplitSearch search(members, make_splits(members, {2, 0, 0}));
+  Store store((folder_ / "tune.sqlite").string(), key_);
+  auto contest = this->contest();
+  Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
+  ASSERT_TRUE(untuned) << untuned.error().message;
+  Result<SharedExplored> explored = explore_splits(search, *contest, store, options_);
+  ASSERT_TRUE(explored) << explored.error().message;
+  ASSERT_TRUE(search.best());
+  EXPECT_EQ(search.best()->entry.split[0].threads, 1);
+  EXPECT_NEAR(search.best()->figures[0].rows_per_s, 125, 25);
+  Result<SharedDecision> decision = confirm_split(search, *contest, *explored, *untuned, options_);
+  ASSERT_TRUE(decision) << decision.error().message;
+  if (decision->choice == Choice::kCandidate)
+    EXPECT_LT(decision->gain.ratio, 1.1) << "a real gain cannot be there";
+  else
+    EXPECT_EQ(decision->split, untuned_split(2));
+}
+
+TEST_F(SharedTunerTest, ARunResumesFromTheStoreWithoutMeasuringAgain) {
+  const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
+  const std::string file = (folder_ / "tune.sqlite").string();
+  int measured = 0;
+  {
+    Store store(file, key_);
+    SplitSearch search(members, make_splits(members, {2, 0, 0}));
+    Result<SharedExplored> first = explore_splits(search, *contest(), store, options_);
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ(first->reused, 0);
+    measured = first->trials;
+  }
+  Store store(file, key_);
+  SplitSearch search(members, make_splits(members, {2, 0, 0}));
+  Result<SharedExplored> again = explore_splits(search, *contest(), store, options_);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->reused, measured);
+  EXPECT_EQ(again->trials, measured);
+}
+
+TEST_F(SharedTunerTest, GoalsThatCannotBeMetTogetherAreAnsweredNo) {
+  // Each alone carries 100 rows/s on two threads (167 · 0.8); side by side 125 · 0.8 = 100 is not enough for 120.
+  const std::vector<Member> members = {scripted_member("a", {120.0, {}}), scripted_member("b", {120.0, {}})};
+  SplitSearch search(members, make_splits(members, {2, 0, 0}));
+  Store store((folder_ / "tune.sqlite").string(), key_);
+  auto contest = this->contest();
+  Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
+  ASSERT_TRUE(untuned);
+  Result<SharedExplored> explored = explore_splits(search, *contest, store, options_);
+  ASSERT_TRUE(explored);
+  Result<SharedDecision> decision = confirm_split(search, *contest, *explored, *untuned, options_);
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(decision->choice, Choice::kNone);
+  EXPECT_EQ(decision->split[0].threads, 1) << "the closest";
+}
+
+TEST_F(SharedTunerTest, TheProofRunsEveryModelAtItsLoad) {
+  const std::vector<Sharer> sharers = {{scripted_sharer(), nullptr, {}}, {scripted_sharer(), nullptr, {}}};
+  Candidate one;
+  one.threads = 1;
+  SharedContestOptions how;
+  how.seconds = 6;
+  // 8 ms of every 33: a request waits for one before it at times. The other is kept busy.
+  std::vector<Member> members = {scripted_member("a", {30.0, 60.0}), scripted_member("b")};
+  const Result<Proof> proof = prove(sharers, members, {one, one}, how);
+  ASSERT_TRUE(proof) << proof.error().message;
+  ASSERT_TRUE(proof->at_load[0]);
+  EXPECT_FALSE(proof->at_load[1]);
+  EXPECT_NEAR(proof->at_load[0]->done_per_s, 30, 15);
+  EXPECT_GE(proof->at_load[0]->request_p99_ms, 8);
+  EXPECT_GT(proof->resident_bytes, 1 << 20);
+  EXPECT_EQ(refuted(*proof, members), "");
+  members[0].goal.p99_ms = 5;
+  EXPECT_NE(refuted(*proof, members).find("p99"), std::string::npos);
+}
+
+TEST(Refuted, ALoadThatIsNotDoneIsNamedWithBothRates) {
+  Member member{"a", {100.0, {}}, {}, {}};
+  Proof proof;
+  proof.at_load = {AtLoad{100, 60, 9, 200}};
+  EXPECT_EQ(refuted(proof, std::span(&member, 1)), "at the loads a does 60 of 100 rows/s (measured)");
+  proof.at_load = {AtLoad{100, 90, 9, 200}};
+  EXPECT_EQ(refuted(proof, std::span(&member, 1)), "");
+}
+
+TEST_F(SharedTunerTest, ASplitThatCannotRunIsATrialWithItsReason) {
+  auto contest = this->contest({{"fail_runs", "[4]"}});
+  const Result<SharedTrial> trial = contest->measure(untuned_split(2), Effort::kShort);
+  EXPECT_TRUE(!trial || !trial->failure.empty());
+}
+
+TEST_F(SharedTunerTest, AnInterruptionKeepsWhatWasMeasured) {
+  const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
+  SplitSearch search(members, make_splits(members, {2, 0, 0}));
+  Store store((folder_ / "tune.sqlite").string(), key_);
+  auto contest = this->contest();
+  Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
+  ASSERT_TRUE(untuned);
+  options_.interrupted = [&] { return search.trials() >= 1; };
+  Result<SharedExplored> explored = explore_splits(search, *contest, store, options_);
+  ASSERT_TRUE(explored);
+  EXPECT_TRUE(explored->interrupted);
+  EXPECT_EQ(search.trials(), 1);
+  Result<SharedDecision> decision = confirm_split(search, *contest, *explored, *untuned, options_);
+  ASSERT_TRUE(decision);
+  EXPECT_TRUE(decision->interrupted);
+  EXPECT_EQ(search.trials(), 1);
+}
+
+TEST(SharedTrialRecord, ComesBackAsItWasWritten) {
+  SharedTrial trial;
+  trial.models.resize(2);
+  trial.models[1].candidate.rows_per_s = 7;
+  trial.pairs = {{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}};
+  trial.memory_bytes = 9;
+  trial.seconds = 10;
+  const Result<SharedTrial> read = shared_trial_from_json(to_json(trial));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(dump_json(to_json(*read)), dump_json(to_json(trial)));
+  Json damaged = to_json(trial);
+  damaged["pairs"][0]["split"] = Json::array({1});
+  EXPECT_FALSE(shared_trial_from_json(damaged));
+}
+
+}  // namespace
+}  // namespace ridge::tune
