@@ -119,6 +119,21 @@ def in_process(ridge, model, threads, seconds):
     return json.loads(text)["throughput_per_s"]
 
 
+def require_wrk():
+    if shutil.which("wrk") is None:
+        raise SystemExit("wrk is missing: ./dev setup installs it")
+
+
+def machine_line():
+    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    return (f"machine: {cpu}, {len(os.sched_getaffinity(0))} processors shared by server and load, {platform.system()} "
+            f"{platform.release()}")
+
+
+def commit():
+    return subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+
+
 def spread(values):
     return f"{statistics.median(values):.4g} ({min(values):.4g}–{max(values):.4g})"
 
@@ -139,8 +154,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=pathlib.Path, help="also write the report here")
     options = parser.parse_args()
-    if shutil.which("wrk") is None:
-        raise SystemExit("wrk is missing: ./dev setup installs it")
+    require_wrk()
     ridge = str(RELEASE / "ridge")
     echo = RELEASE / "benchmarks" / "http_echo"
 
@@ -196,12 +210,10 @@ def main():
     rows.append(ratio_row("identity c=16 ridge / echo [requests/s]", results["ridge c16"], results["echo c16"], None, None))
     rows.append(ratio_row("identity c=1 p50 ridge / echo [µs]", results["ridge c1"], results["echo c1"], None, None))
 
-    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
-    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
     lines = [
         f"serve_overhead: {options.rounds} rounds, {seconds} s of load per party and round, median (min–max)",
-        f"machine: {cpu}, {len(os.sched_getaffinity(0))} processors shared by server and load, {platform.system()} {platform.release()}",
-        f"commit: {commit}",
+        machine_line(),
+        f"commit: {commit()}",
         "",
     ]
     header = ["what", "A", "B", "A / B per round", "goal", ""]

@@ -8,6 +8,7 @@
 #include "model/external_files.h"
 #include "model/reader.h"
 #include "tune/digest.h"
+#include "tune/warmup_data.h"
 
 namespace ridge::cli {
 namespace {
@@ -154,7 +155,8 @@ Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel&
 Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
                                 const std::string& tuning_json) {
   const TuneOptions& options = model.request.options;
-  const tune::ServingFacts facts = facts_of(model, tuning, verified_batch);
+  tune::ServingFacts facts = facts_of(model, tuning, verified_batch);
+  RIDGE_ASSIGN(facts.warmup, tune::warmup_data(model.signature, model.plan, &model.graph, facts.batches));
   tune::RepositoryEntry entry;
   entry.name = options.name;
   entry.model_file = options.model;
@@ -163,6 +165,7 @@ Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuni
   RIDGE_ASSIGN(entry.external_files, model::external_files(entry.model_file));
   entry.config_pbtxt = tune::config_text(tune::serving_config(facts));
   entry.ovms_json = tune::ovms_text(facts);
+  for (const tune::WarmupInput& input : facts.warmup) entry.warmup_files.emplace_back(input.file, input.bytes);
   entry.tuning_json = tuning_json;
   return tune::save(entry, options.repository, options.overwrite);
 }

@@ -16,6 +16,7 @@ int bench(std::span<const std::string> arguments);
 int doctor(std::span<const std::string> arguments);
 int explain(std::span<const std::string> arguments);
 int gpus(std::span<const std::string> arguments);
+int lab(std::span<const std::string> arguments);
 int make(std::span<const std::string> arguments);
 int plan(std::span<const std::string> arguments);
 int serve(std::span<const std::string> arguments);

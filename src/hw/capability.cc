@@ -13,7 +13,7 @@ namespace ridge::hw {
 namespace {
 
 constexpr double kKib = 1024;
-constexpr std::array<std::string_view, 17> kCapabilityColumns = {"cc",
+constexpr std::array<std::string_view, 22> kCapabilityColumns = {"cc",
                                                                  "architecture",
                                                                  "chips",
                                                                  "min_cuda",
@@ -29,6 +29,11 @@ constexpr std::array<std::string_view, 17> kCapabilityColumns = {"cc",
                                                                  "max_warps_per_sm",
                                                                  "fp32_lanes_per_sm",
                                                                  "fp64_lanes_per_sm",
+                                                                 "regs_per_block",
+                                                                 "reg_unit_per_warp",
+                                                                 "sub_partitions",
+                                                                 "smem_unit_bytes",
+                                                                 "smem_reserved_bytes",
                                                                  "tensor_core_precisions"};
 
 Capability capability_of(const TableRow& row) {
@@ -47,6 +52,11 @@ Capability capability_of(const TableRow& row) {
   capability.shared_bytes_per_block = row.number("smem_per_block_optin_kib", kKib);
   capability.fp32_lanes = row.whole("fp32_lanes_per_sm");
   capability.fp64_lanes = row.whole("fp64_lanes_per_sm");
+  capability.registers_per_block = row.whole("regs_per_block");
+  capability.register_unit = row.whole("reg_unit_per_warp");
+  capability.sub_partitions = row.whole("sub_partitions");
+  capability.shared_unit_bytes = row.number("smem_unit_bytes");
+  capability.shared_reserved_bytes = row.number("smem_reserved_bytes");
   capability.tensor_precisions = split_words(row.text("tensor_core_precisions"));
   capability.notes = row.text("notes");
   capability.source = row.text("source");
@@ -102,6 +112,11 @@ Json to_json(const Capability& capability) {
               {"shared_bytes_per_block", or_null(capability.shared_bytes_per_block)},
               {"fp32_lanes", or_null(capability.fp32_lanes)},
               {"fp64_lanes", or_null(capability.fp64_lanes)},
+              {"registers_per_block", or_null(capability.registers_per_block)},
+              {"register_unit", or_null(capability.register_unit)},
+              {"sub_partitions", or_null(capability.sub_partitions)},
+              {"shared_unit_bytes", or_null(capability.shared_unit_bytes)},
+              {"shared_reserved_bytes", or_null(capability.shared_reserved_bytes)},
               {"tensor_precisions", capability.tensor_precisions},
               {"notes", text(capability.notes)},
               {"source", capability.source}};

@@ -26,7 +26,13 @@ struct Capability {
   std::optional<double> shared_bytes;            // per multiprocessor
   std::optional<double> shared_bytes_per_block;  // at most, with opt-in
   std::optional<int> fp32_lanes, fp64_lanes;     // per multiprocessor
-  std::vector<std::string> tensor_precisions;    // of the tensor cores; none before 7.0
+  // How a launch is given its share (lab/occupancy.h counts with these):
+  std::optional<int> registers_per_block;       // at most
+  std::optional<int> register_unit;             // registers of one warp are a multiple of it
+  std::optional<int> sub_partitions;            // of a multiprocessor, each with its part of registers and warps
+  std::optional<double> shared_unit_bytes;      // shared memory of a block is a multiple of it
+  std::optional<double> shared_reserved_bytes;  // of each block, for the system
+  std::vector<std::string> tensor_precisions;   // of the tensor cores; none before 7.0
   std::string notes;
   std::string source;
 };

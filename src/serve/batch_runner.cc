@@ -2,7 +2,14 @@
 
 #include <new>
 
+#include "serve/parted_run.h"
+
 namespace ridge::serve {
+
+Status BatchRunner::run_engine(std::span<const TensorView> inputs, int64_t rows) {
+  if (settings_.prepared_rows.empty()) return session_.run(inputs, outputs_.wanted(), outputs_.outputs());
+  return run_in_parts(session_, parts_of(rows, settings_.prepared_rows), inputs, outputs_.wanted(), outputs_.outputs());
+}
 
 Result<std::vector<InferResponse>> BatchRunner::run_steps(std::span<const JobPtr> jobs, BatchTimes& times) {
   int64_t rows = 0;
@@ -10,7 +17,7 @@ Result<std::vector<InferResponse>> BatchRunner::run_steps(std::span<const JobPtr
   std::span<const TensorView> inputs = inputs_.assemble(jobs, rows);
   outputs_.prepare(jobs, rows);
   times.inputs_ready = Clock::now();
-  Status ran = session_.run(inputs, outputs_.wanted(), outputs_.outputs());
+  Status ran = run_engine(inputs, rows);
   times.computed = Clock::now();
   if (!ran) return Error{Code::kFailed, "model '" + settings_.name + "' failed: " + ran.error().message};
   return outputs_.divide(jobs, rows);

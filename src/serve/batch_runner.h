@@ -1,4 +1,5 @@
-// BatchRunner runs a batch of jobs on one engine session: inputs together, one execution, outputs apart. One thread.
+// BatchRunner runs a batch of jobs on one engine session: inputs together, one execution (in parts of the numbers of rows that
+// the engine is prepared for, where it has to be), outputs apart. One thread.
 #pragma once
 
 #include <vector>
@@ -21,6 +22,7 @@ class BatchRunner {
 
  private:
   Result<std::vector<InferResponse>> run_steps(std::span<const JobPtr> jobs, BatchTimes& times);
+  Status run_engine(std::span<const TensorView> inputs, int64_t rows);
 
   const ModelSettings& settings_;
   engine::Session& session_;

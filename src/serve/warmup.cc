@@ -93,10 +93,26 @@ Status run_sample(const ModelSettings& settings, const WarmupSample& sample, Bat
   return answers ? ok_status() : Status(answers.error());
 }
 
-WarmupSample zero_sample(const ModelSettings& settings, int64_t batch) {
+// The first sample of the configuration that gives every input, or null.
+const WarmupSample* whole_sample(const ModelSettings& settings) {
+  for (const WarmupSample& sample : settings.warmup_samples) {
+    auto gives = [&](const TensorSettings& input) {
+      return std::any_of(sample.inputs.begin(), sample.inputs.end(),
+                         [&](const WarmupTensor& tensor) { return tensor.name == input.name; });
+    };
+    if (std::all_of(settings.inputs.begin(), settings.inputs.end(), gives)) return &sample;
+  }
+  return nullptr;
+}
+
+// `batch` rows: of the configuration's sample, which knows the dimensions that will come; else of zeros.
+WarmupSample sample_of(const ModelSettings& settings, int64_t batch) {
   WarmupSample sample;
+  const WarmupSample* configured = whole_sample(settings);
+  if (configured != nullptr) sample = *configured;
   sample.name = fmt::format("batch size {}", batch);
   sample.batch = settings.batching() ? batch : 0;
+  if (configured != nullptr) return sample;
   for (const TensorSettings& input : settings.inputs) {
     Shape dims = input.dims;
     std::replace(dims.begin(), dims.end(), int64_t{-1}, int64_t{1});
@@ -105,15 +121,18 @@ WarmupSample zero_sample(const ModelSettings& settings, int64_t batch) {
   return sample;
 }
 
-void warm_up_batches(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {
-  for (int64_t batch : warmup_batches(settings.max_batch_size, settings.queue.batch.preferred)) {
-    if (stop.stop_requested()) return;
-    Status ran = run_sample(settings, zero_sample(settings, batch), runner);
+// Those that ran: all, or none if one failed.
+std::vector<int64_t> warm_up_batches(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {
+  const std::vector<int64_t> batches = warmup_batches(settings.max_batch_size, settings.queue.batch.preferred);
+  for (int64_t batch : batches) {
+    if (stop.stop_requested()) return {};
+    Status ran = run_sample(settings, sample_of(settings, batch), runner);
     if (ran) continue;
-    log::warning("model '{}' version {}: warm-up with zeros, batch size {}, failed; the model is served without it: {}",
+    log::warning("model '{}' version {}: warm-up with batch size {} failed; the model is served without it: {}",
                  settings.name, settings.version, batch, ran.error().message);
-    return;
+    return {};
   }
+  return batches;
 }
 
 }  // namespace
@@ -121,21 +140,22 @@ void warm_up_batches(const ModelSettings& settings, BatchRunner& runner, const s
 std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<int64_t>& preferred) {
   if (max_batch_size < 1) return {1};
   std::set<int64_t> sizes = {max_batch_size};
-  for (int64_t size = 1; size < max_batch_size; size += max_batch_size <= kEverySizeUpTo ? 1 : size) sizes.insert(size);
+  for (int64_t size = 1; size < max_batch_size; size += size < kEverySizeUpTo ? 1 : size) sizes.insert(size);
   for (int64_t size : preferred)
     if (size >= 1 && size <= max_batch_size) sizes.insert(size);
   return {sizes.begin(), sizes.end()};
 }
 
-Status warm_up(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {
-  if (settings.warmup_batches) warm_up_batches(settings, runner, stop);
+Result<std::vector<int64_t>> warm_up(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {
+  std::vector<int64_t> batches;
+  if (settings.warmup_batches) batches = warm_up_batches(settings, runner, stop);
   for (const WarmupSample& sample : settings.warmup_samples)
     for (int i = 0; i < sample.count && !stop.stop_requested(); ++i) {
       Status ran = run_sample(settings, sample, runner);
-      if (!ran) return wrap(std::move(ran).error(), fmt::format("warm-up sample '{}'", sample.name));
+      if (!ran) return wrap(ran.error(), fmt::format("warm-up sample '{}'", sample.name));
     }
   if (stop.stop_requested()) return Error{Code::kCancelled, "the warm-up was broken off"};
-  return {};
+  return batches;
 }
 
 }  // namespace ridge::serve

@@ -13,8 +13,10 @@ namespace ridge::serve {
 // The batch sizes worth running: all of them up to 16; above, powers of two, the preferred sizes and the largest.
 std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<int64_t>& preferred);
 
-// Inputs of zeros (open dimensions are 1: a guess, so that a failure of these runs is only logged), then the samples,
-// whose failure is an error. kCancelled: `stop` came between two runs.
-Status warm_up(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop = {});
+// Every such size with the values of the first sample that gives every input, else with zeros (open dimensions are 1: a
+// guess, so that a failure of these runs is only logged); then the samples, whose failure is an error. Returns the sizes that
+// are warm now, rising; empty if one of them failed or they are switched off. kCancelled: `stop` came between two runs.
+Result<std::vector<int64_t>> warm_up(const ModelSettings& settings, BatchRunner& runner,
+                                     const std::stop_token& stop = {});
 
 }  // namespace ridge::serve

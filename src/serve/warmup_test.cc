@@ -14,8 +14,9 @@ TEST(WarmupBatches, CoverEverySizeOfSmallBatches) {
   EXPECT_EQ(warmup_batches(4, {}), (Sizes{1, 2, 3, 4}));
 }
 
-TEST(WarmupBatches, CoverPowersOfTwoPreferredSizesAndTheLargestOfBigOnes) {
-  EXPECT_EQ(warmup_batches(100, {48, 200}), (Sizes{1, 2, 4, 8, 16, 32, 48, 64, 100}));
+TEST(WarmupBatches, AboveSixteenCoverPowersOfTwoPreferredSizesAndTheLargest) {
+  EXPECT_EQ(warmup_batches(100, {48, 200}),
+            (Sizes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 32, 48, 64, 100}));
 }
 
 class WarmUp : public testing::Test {
@@ -27,7 +28,7 @@ class WarmUp : public testing::Test {
     settings_.inputs = {{"x", DataType::kFp32, {-1, 2}, {}, false, 0, {}, {}}};
     settings_.outputs = {{"y", DataType::kFp32, {-1, 2}, {}, false, 0, {}, {}}};
   }
-  Status run() {
+  Result<Sizes> run() {
     TestSession session({{{"x", DataType::kFp32, {-1, -1, 2}}}, {{"y", DataType::kFp32, {-1, -1, 2}}}},
                         [this](auto inputs, auto wanted, auto outputs) {
                           shapes_.push_back(inputs[0].shape);
@@ -51,9 +52,22 @@ TEST_F(WarmUp, RunsEveryBatchSizeWithZeros) {
   EXPECT_EQ(last_, std::vector<float>(6, 0.0f));
 }
 
+TEST_F(WarmUp, SaysWhichSizesAreWarm) {
+  EXPECT_EQ(*run(), (Sizes{1, 2, 3}));
+  settings_.warmup_batches = false;
+  EXPECT_EQ(*run(), Sizes());
+}
+
+TEST_F(WarmUp, EverySizeRunsWithTheConfigurationsSampleWhereItGivesEveryInput) {
+  settings_.warmup_samples = {{"s", 1, 1, {{"x", DataType::kFp32, {5, 2}, WarmupTensor::Data::kRandom, ""}}}};
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(shapes_, (std::vector<Shape>{{1, 5, 2}, {2, 5, 2}, {3, 5, 2}, {1, 5, 2}}))
+      << "the dimension that is open is as in the sample, which then runs as it is";
+}
+
 TEST_F(WarmUp, AModelThatRefusesGuessedZerosIsServedAllTheSame) {
   fail_ = true;
-  EXPECT_TRUE(run().ok());
+  EXPECT_EQ(*run(), Sizes()) << "nothing is warm";
   EXPECT_EQ(shapes_.size(), 1u);
 }
 
@@ -81,7 +95,7 @@ TEST_F(WarmUp, ASampleThatFailsIsAnErrorThatNamesIt) {
   EXPECT_GE(last_[0], 0.0f);
   EXPECT_LT(last_[0], 1.0f);
   fail_ = true;
-  Status failed = run();
+  Result<Sizes> failed = run();
   ASSERT_FALSE(failed);
   EXPECT_NE(failed.error().message.find("'s'"), std::string::npos);
   settings_.warmup_samples[0].inputs[0].dims = {int64_t{1} << 40, 2};

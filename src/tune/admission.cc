@@ -221,6 +221,7 @@ Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, st
 Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes, const VariantOptions& options) {
   Admission only_baseline;
   only_baseline.samples = provenance(basis.samples);
+  only_baseline.synthetic = basis.samples.synthetic;
   only_baseline.admitted.emplace_back();
   only_baseline.admitted.front().implementation.engine = basis.plan.engine;
   only_baseline.admitted.front().verdict.holds = true;

@@ -54,6 +54,7 @@ struct Admitted {
 
 struct Admission {
   std::string samples;             // "drift was measured on …"
+  bool synthetic = false;          // those samples were made up
   std::vector<Admitted> admitted;  // the first is the baseline
   std::vector<Variant> variants;   // whose files were made, also those that lost too much
   std::vector<Refusal> refusals;

@@ -89,6 +89,18 @@ Status write_version(const RepositoryEntry& entry, const fs::path& folder) {
   return {};
 }
 
+Status write_configuration(const RepositoryEntry& entry, const fs::path& folder) {
+  RIDGE_TRY(write_file_atomically((folder / "config.pbtxt").string(), entry.config_pbtxt));
+  RIDGE_TRY(write_file_atomically((folder / "tuning.json").string(), entry.tuning_json));
+  if (!entry.ovms_json.empty()) RIDGE_TRY(write_file_atomically((folder / "ovms.json").string(), entry.ovms_json));
+  std::error_code failure;
+  if (!entry.warmup_files.empty()) fs::create_directories(folder / "warmup", failure);
+  if (failure) return failed("create " + (folder / "warmup").string(), failure.message());
+  for (const auto& [name, content] : entry.warmup_files)
+    RIDGE_TRY(write_file_atomically((folder / "warmup" / name).string(), content));
+  return {};
+}
+
 // Puts `staged` where `target` is or will be; what was there ends up at `staged`.
 Status take_place(const fs::path& staged, const fs::path& target) {
   if (rename(staged.c_str(), target.c_str()) == 0) return {};
@@ -135,10 +147,7 @@ Result<std::string> save(const RepositoryEntry& entry, const std::string& reposi
   if (keep) RIDGE_TRY(keep_old(target, staging.path()));
   std::string version = std::to_string(keep ? highest_version(target) + 1 : 1);
   RIDGE_TRY(write_version(entry, staging.path() / version));
-  RIDGE_TRY(write_file_atomically((staging.path() / "config.pbtxt").string(), entry.config_pbtxt));
-  RIDGE_TRY(write_file_atomically((staging.path() / "tuning.json").string(), entry.tuning_json));
-  if (!entry.ovms_json.empty())
-    RIDGE_TRY(write_file_atomically((staging.path() / "ovms.json").string(), entry.ovms_json));
+  RIDGE_TRY(write_configuration(entry, staging.path()));
   RIDGE_TRY(take_place(staging.path(), target));
   return (target / version).string();
 }

@@ -1,5 +1,5 @@
 // Writes a tuned model into a Triton-style repository: <name>/<version>/model.onnx, <name>/config.pbtxt and
-// <name>/tuning.json.
+// <name>/tuning.json, and what else the configuration names: warm-up data, <name>/warmup/….
 //
 // A reader sees the old entry or the new one, never a part: the entry is completed in a hidden folder beside it and
 // takes its place in one step. An existing entry keeps its versions and gets the next one; with `overwrite` it is
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -19,7 +20,8 @@ struct RepositoryEntry {
   std::vector<std::string> external_files;  // its external data, relative to its folder; copied under the same names
   std::string config_pbtxt;
   std::string tuning_json;
-  std::string ovms_json = {};  // for OpenVINO Model Server; empty = not written
+  std::string ovms_json = {};                                          // for OpenVINO Model Server; empty = not written
+  std::vector<std::pair<std::string, std::string>> warmup_files = {};  // name beneath warmup/, and content
 };
 
 // "model.onnx" → "model"; characters that do not belong into a folder name or URL become '_'.

@@ -3,6 +3,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "model_config.pb.h"
 #include "tune/serving_config.h"
+#include "tune/warmup_data.h"
 
 namespace ridge::tune {
 namespace {
@@ -56,12 +58,16 @@ TEST(ServingConfig, HoldsTheDecisionUnderTritonsNames) {
   EXPECT_EQ(config.parameters().at("intra_op_thread_count").string_value(), "1");
 }
 
-TEST(ServingConfig, NoDynamicBatchingWhereBatchingDidNotHelp) {
+TEST(ServingConfig, NobodyWaitsWhereBatchingDidNotHelp) {
   ServingFacts facts = resnet();
   facts.batching.helps = false;
   inference::ModelConfig config = parsed(facts);
-  EXPECT_FALSE(config.has_dynamic_batching());
+  EXPECT_EQ(config.dynamic_batching().max_queue_delay_microseconds(), 0u);
+  ASSERT_EQ(config.dynamic_batching().preferred_batch_size_size(), 1) << "the tuned batch, of what waits anyway";
+  EXPECT_EQ(config.dynamic_batching().preferred_batch_size(0), 4);
   EXPECT_EQ(config.max_batch_size(), 8);
+  facts.best.batch = 1;
+  EXPECT_FALSE(parsed(facts).has_dynamic_batching());
 }
 
 TEST(ServingConfig, ModelThatDoesNotBatchKeepsItsDimsWhole) {
@@ -104,6 +110,10 @@ TEST(ServingConfig, OpenVinoIsConfiguredUnderItsBackendsNames) {
   facts.engine = "openvino";
   facts.precision = Precision::kBf16;
   facts.engine_options["PERFORMANCE_HINT"] = "LATENCY";
+  ServingFacts quantised = facts;
+  quantised.precision = Precision::kInt8;
+  EXPECT_EQ(parsed(quantised).parameters().at("ridge_precision").string_value(), "int8");
+  EXPECT_EQ(parsed(quantised).parameters().count("HINT_BF16"), 0u);
   const inference::ModelConfig config = parsed(facts);
   EXPECT_EQ(config.backend(), "openvino");
   EXPECT_EQ(config.default_model_filename(), "model.onnx");
@@ -121,8 +131,81 @@ TEST(ServingConfig, ModelServerGetsOneModelWithAllInstancesThreads) {
   const Json config = parse_json(ovms_text(facts), "ovms.json").value()["model_config_list"][0]["config"];
   EXPECT_EQ(config["name"], "resnet50");
   EXPECT_EQ(config["nireq"], 2);
+  EXPECT_EQ(config["base_path"], ".") << "relative to the file";
   EXPECT_EQ(config["plugin_config"]["NUM_STREAMS"], "2");
   EXPECT_EQ(config["plugin_config"]["INFERENCE_NUM_THREADS"], "8");
+  EXPECT_EQ(config.size(), 4u) << "the server refuses members that its schema does not have";
+}
+
+// What Triton's core refuses of a configuration (model_config_utils.cc of triton-inference-server/core), beyond what its schema does.
+void expect_accepted(const inference::ModelConfig& config) {
+  EXPECT_FALSE(config.name().empty() || config.backend().empty());
+  for (const auto& input : config.input()) EXPECT_GT(input.dims_size(), 0) << "dims may not be empty";
+  for (const auto& output : config.output()) EXPECT_GT(output.dims_size(), 0);
+  for (const auto& group : config.instance_group()) EXPECT_GT(group.count(), 0);
+  EXPECT_TRUE(config.max_batch_size() > 0 || !config.has_dynamic_batching());
+  for (const int32_t size : config.dynamic_batching().preferred_batch_size()) {
+    EXPECT_GT(size, 0);
+    EXPECT_LE(size, config.max_batch_size());
+  }
+  for (const auto& warmup : config.model_warmup()) {
+    EXPECT_EQ(warmup.inputs_size(), config.input_size());
+    EXPECT_GE(warmup.batch_size(), 1u);
+    EXPECT_LE(warmup.batch_size(), static_cast<uint32_t>(std::max(1, config.max_batch_size())));
+    for (const auto& input : config.input()) {
+      ASSERT_TRUE(warmup.inputs().contains(input.name()));
+      EXPECT_EQ(warmup.inputs().at(input.name()).data_type(), input.data_type());
+      for (const int64_t dimension : warmup.inputs().at(input.name()).dims()) EXPECT_GT(dimension, 0);
+    }
+  }
+}
+
+ServingFacts bert() {
+  ServingFacts facts = resnet();
+  facts.signature.inputs = {{"ids", DataType::kInt64, {-1, -1}}};
+  facts.warmup = {{"ids", DataType::kInt64, {128}, "input-0", std::string(1024, '\1')}};
+  return facts;
+}
+
+TEST(ServingConfig, EveryFormOfAWinnerIsWhatTritonAccepts) {
+  for (const std::string engine : {"onnxruntime", "openvino"})
+    for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16, Precision::kInt8})
+      for (const int64_t batch : {1, 4})
+        for (const bool helps : {false, true})
+          for (const bool batches : {false, true})
+            for (ServingFacts facts : {resnet(), bert()}) {
+              facts.engine = engine;
+              facts.precision = precision;
+              facts.best.batch = batch;
+              facts.batches = batches;
+              facts.batching.helps = helps && batch > 1;
+              SCOPED_TRACE(config_text(serving_config(facts)));
+              expect_accepted(parsed(facts));
+            }
+}
+
+TEST(ServingConfig, OpenDimensionsAreWarmedUpWithWhatWasTuned) {
+  const inference::ModelConfig config = parsed(bert());
+  ASSERT_EQ(config.model_warmup_size(), 4) << "batches 1, 2, 4 and 8";
+  EXPECT_EQ(config.model_warmup(3).batch_size(), 8u);
+  EXPECT_EQ(config.model_warmup(0).inputs().at("ids").dims(0), 128);
+  EXPECT_EQ(config.model_warmup(0).inputs().at("ids").input_data_file(), "input-0");
+}
+
+TEST(WarmupData, IsOneRowOfTheTunedShapesWhereDimensionsAreOpen) {
+  engine::Signature signature;
+  signature.inputs = {{"ids", DataType::kInt64, {-1, -1}}, {"scale", DataType::kFp32, {-1, 2}}};
+  plan::Plan plan;
+  plan.shapes = {{"ids", {3, 128}}, {"scale", {3, 2}}};
+  const std::vector<WarmupInput> rows = warmup_data(signature, plan, nullptr, true).value();
+  ASSERT_EQ(rows.size(), 2u) << "all inputs, or a server could not run them";
+  EXPECT_EQ(rows[0].dims, (Shape{128}));
+  EXPECT_EQ(rows[0].bytes.size(), 128 * sizeof(int64_t));
+  EXPECT_EQ(rows[1].bytes.size(), 2 * sizeof(float));
+  EXPECT_NE(rows[0].file, rows[1].file);
+  EXPECT_EQ(warmup_data(signature, plan, nullptr, false).value()[0].dims, (Shape{3, 128})) << "whole tensors";
+  signature.inputs[0].shape = {-1, 128};
+  EXPECT_TRUE(warmup_data(signature, plan, nullptr, true).value().empty()) << "only the batch is open";
 }
 
 TEST(ServingConfig, BaselineSetsNoParameters) {
@@ -166,6 +249,10 @@ TEST_F(RepositoryTest, HoldsModelExternalDataConfigurationAndTuning) {
   EXPECT_EQ(content("net/config.pbtxt"), "name: \"net\"\n");
   EXPECT_EQ(content("net/tuning.json"), "{}\n");
   EXPECT_EQ(entries(), 1u) << "nothing else is left behind";
+  EXPECT_FALSE(fs::exists(repository_ + "/net/warmup"));
+  entry_.warmup_files = {{"input-0", "row"}};
+  ASSERT_TRUE(save(entry_, repository_, false));
+  EXPECT_EQ(content("net/warmup/input-0"), "row");
 }
 
 TEST_F(RepositoryTest, ExistingModelGetsTheNextVersion) {

@@ -1,10 +1,12 @@
 #include "tune/serving_config.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "model_config.pb.h"
 
@@ -59,8 +61,39 @@ Parameters openvino_parameters(const ServingFacts& facts) {
   Parameters parameters;
   if (facts.best.threads > 0) parameters.emplace_back("INFERENCE_NUM_THREADS", std::to_string(facts.best.threads));
   if (facts.precision == Precision::kBf16) parameters.emplace_back("HINT_BF16", "YES");
+  // The plan that was measured, whole: the plugin opens INT8 and FP16 in another way than FP32.
+  if (facts.precision != Precision::kFp32)
+    parameters.emplace_back("ridge_precision", std::string(precision_name(facts.precision)));
   for (const auto& [key, value] : facts.engine_options) parameters.emplace_back("ridge_option_" + key, value);
   return parameters;
+}
+
+// Batches that the engine will see most: single rows, what the queue prefers, and the largest.
+std::vector<int64_t> warmup_batches(const ServingConfig& config) {
+  std::set<int64_t> sizes = {1, std::max<int64_t>(1, config.max_batch_size)};
+  if (config.batching)
+    sizes.insert(config.batching->preferred_batch_sizes.begin(), config.batching->preferred_batch_sizes.end());
+  return {sizes.begin(), sizes.end()};
+}
+
+void fill(inference::ModelWarmup& message, int64_t batch, const std::vector<WarmupInput>& inputs) {
+  message.set_name(fmt::format("tuned shapes, batch size {}", batch));
+  message.set_batch_size(static_cast<uint32_t>(batch));
+  for (const WarmupInput& input : inputs) {
+    inference::ModelWarmup::Input& tensor = (*message.mutable_inputs())[input.name];
+    tensor.set_data_type(config_type(input.type));
+    for (int64_t dimension : input.dims) tensor.add_dims(dimension);
+    if (input.dims.empty()) tensor.add_dims(1);
+    tensor.set_input_data_file(input.file);
+  }
+}
+
+// Where merging is not worth a wait, but more rows than one were tuned, what waits anyway is still merged up to that batch: it
+// costs nobody time, and the tuned throughput is that batch's.
+std::optional<DynamicBatching> batching_of(const Candidate& best, const BatchingAdvice& advice) {
+  if (advice.helps) return DynamicBatching{advice.preferred, std::llround(1e3 * advice.queue_delay_ms)};
+  if (best.batch > 1) return DynamicBatching{{best.batch}, 0};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -74,10 +107,11 @@ ServingConfig serving_config(const ServingFacts& facts) {
   config.outputs = facts.batches ? without_batch(facts.signature.outputs) : facts.signature.outputs;
   const BatchingAdvice& advice = facts.batching;
   if (facts.batches) config.max_batch_size = std::max(advice.max_batch, std::min(facts.verified_batch, kUsualBatch));
-  if (facts.batches && advice.helps)
-    config.batching = DynamicBatching{advice.preferred, std::llround(1e3 * advice.queue_delay_ms)};
+  if (facts.batches) config.batching = batching_of(best, advice);
   config.backend = facts.engine;
   config.parameters = facts.engine == "openvino" ? openvino_parameters(facts) : onnxruntime_parameters(facts);
+  config.warmup = facts.warmup;
+  if (!config.warmup.empty()) config.warmup_batches = warmup_batches(config);
   return config;
 }
 
@@ -100,6 +134,7 @@ std::string config_text(const ServingConfig& config) {
     batching.set_max_queue_delay_microseconds(static_cast<uint64_t>(config.batching->max_queue_delay_us));
   }
   for (const auto& [key, value] : config.parameters) (*message.mutable_parameters())[key].set_string_value(value);
+  for (int64_t batch : config.warmup_batches) fill(*message.add_model_warmup(), batch, config.warmup);
   google::protobuf::TextFormat::Printer printer;
   std::string text;
   printer.PrintToString(message, &text);

@@ -3,8 +3,8 @@
 // Parameters carry the names of Triton's backends: onnxruntime's intra_op_thread_count, inter_op_thread_count and
 // execution_mode, beside ONNX Runtime's own session configuration keys (session.intra_op.allow_spinning,
 // session.dynamic_block_base, …); openvino's INFERENCE_NUM_THREADS and HINT_BF16 (README.md of
-// triton-inference-server/openvino_backend), beside OpenVINO's properties as ridge_option_NAME. Threads are those of one
-// instance.
+// triton-inference-server/openvino_backend), beside OpenVINO's properties as ridge_option_NAME, and ridge_precision, for what
+// that backend has no name for. Threads are those of one instance.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "tune/batching.h"
 #include "tune/candidate.h"
+#include "tune/warmup_data.h"
 
 namespace ridge::tune {
 
@@ -34,6 +35,8 @@ struct ServingConfig {
   int instances = 1;
   std::optional<DynamicBatching> batching;
   std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<WarmupInput> warmup;      // of one row; empty: nothing but the batch is open
+  std::vector<int64_t> warmup_batches;  // rows of each warm-up run
 };
 
 // What the decision rests on.
@@ -47,6 +50,7 @@ struct ServingFacts {
   int64_t verified_batch = 1;                         // the largest that ran and met the goal
   BatchingAdvice batching;                            // what its curve over the batch says
   std::map<std::string, std::string> engine_options;  // that every candidate had, besides its own
+  std::vector<WarmupInput> warmup = {};
 };
 
 // max_batch_size and dynamic_batching as the advice says; the former at least 8 as far as the model was seen to run it, so

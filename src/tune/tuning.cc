@@ -82,6 +82,14 @@ std::string gain_sentence(const Tuning& tuning) {
                      untuned.throughput_per_s);
 }
 
+// Where the guard judged the winner's outputs, and only on made-up samples.
+std::string synthetic_sentence(const Tuning& tuning) {
+  if (!tuning.admission.synthetic) return "";
+  const Admitted* admitted = admitted_as(tuning.candidate, tuning.admission);
+  const bool judged = admitted != nullptr && !admitted->verdict.outputs.empty();
+  return judged ? "; drift was measured on synthetic samples only" : "";
+}
+
 // The candidate's; the first is the baseline's.
 const PricedImplementation& implementation_of(const Candidate& candidate, const Subject& subject) {
   for (const PricedImplementation& priced : subject.implementations)
@@ -194,8 +202,8 @@ std::string conclusion(const Tuning& tuning) {
     case Choice::kCandidate: break;
   }
   std::string changed = describe(tuning.candidate);
-  return fmt::format("{}{} {}; {}.", changed, goal.empty() ? "" : ", with " + goal + ",", gain_sentence(tuning),
-                     limit_sentence(best));
+  return fmt::format("{}{} {}; {}{}.", changed, goal.empty() ? "" : ", with " + goal + ",", gain_sentence(tuning),
+                     limit_sentence(best), synthetic_sentence(tuning));
 }
 
 const char* choice_name(Choice choice) {

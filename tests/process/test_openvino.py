@@ -51,6 +51,18 @@ def test_both_engines_serve_from_one_repository_with_the_same_answers(repository
         assert server.get("/v2/models/openvino").json()["platform"] == "openvino"
 
 
+def test_batches_beyond_the_sizes_that_are_warm_have_the_same_answers(repository):
+    path, weights = repository
+    config = path / "openvino" / "config.pbtxt"
+    config.write_text(config.read_text().replace("max_batch_size: 8", "max_batch_size: 50"))
+    with Server(path) as server:
+        for rows in (16, 23, 47, 50):
+            values, found = infer(server, "openvino", rows)
+            np.testing.assert_allclose(found, values @ weights, rtol=1e-5, atol=1e-5)
+        statistics = server.get("/v2/models/openvino/stats").json()["model_stats"][0]
+        assert (statistics["inference_count"], statistics["execution_count"]) == (136, 4)
+
+
 def test_a_precision_that_the_engine_may_not_use_keeps_the_model_from_loading_with_the_reason(repository):
     path, _ = repository
     (path / "openvino" / "config.pbtxt").write_text('backend: "openvino"\nparameters { key: "HINT_BF16" value { string_value: "YES" } }\n')

@@ -1,0 +1,121 @@
+// ridge lab: the guides' performance claims, put to the test on this device; the occupancy of a kernel.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "cli/interruption.h"
+#include "cli/lab_text.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "lab/ledger.h"
+
+namespace ridge::cli {
+namespace {
+
+struct LabOptions {
+  lab::Wanted wanted;
+  std::string device = "cpu";
+  double seconds = 2;
+  bool json = false;
+};
+
+struct OccupancyOptions {
+  lab::KernelUse use;
+  std::string shared = "0";
+  std::string capability;
+  bool json = false;
+};
+
+int wrong_lab_usage(const Error& error) {
+  fail("lab", error);
+  return kUsage;
+}
+
+int show_claims(std::span<const lab::Claim> claims, bool json) {
+  if (json)
+    print_json(claims_json(claims));
+  else
+    print(claims_text(claims));
+  return kDone;
+}
+
+// Capabilities whose limits are known, or the one that is asked for.
+Result<std::vector<hw::Capability>> asked_capabilities(const std::string& version) {
+  RIDGE_ASSIGN(std::vector<hw::Capability> all, hw::capabilities());
+  if (version.empty()) {
+    std::erase_if(all, [](const hw::Capability& capability) { return !capability.register_unit; });
+    return all;
+  }
+  RIDGE_ASSIGN(hw::Capability one, hw::find_capability(all, version));
+  return std::vector{one};
+}
+
+int show_occupancy(OccupancyOptions& options) {
+  Result<int64_t> shared = parse_bytes(options.shared);
+  if (!shared) return wrong_lab_usage(shared.error());
+  options.use.shared_bytes = static_cast<double>(*shared);
+  auto capabilities = asked_capabilities(options.capability);
+  if (!capabilities) return wrong_lab_usage(capabilities.error());
+  std::vector<lab::Occupancy> results;
+  for (const hw::Capability& capability : *capabilities) {
+    auto result = lab::occupancy(capability, options.use);
+    if (!result) return wrong_lab_usage(result.error());
+    results.push_back(std::move(*result));
+  }
+  if (options.json)
+    print_json(occupancy_json(options.use, *capabilities, results));
+  else
+    print(occupancy_text(*capabilities, results));
+  return kDone;
+}
+
+// open → test → judge
+int run_experiments(const LabOptions& options, std::span<const lab::Claim> claims) {
+  if (Status known = lab::check_wanted(options.wanted, claims); !known) return wrong_lab_usage(known.error());
+  auto device = lab::open_device(options.device);
+  if (!device)
+    return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
+  listen_for_interruption();
+  Progress progress("lab on " + (*device)->text());
+  lab::LedgerOptions how;
+  how.most_time = from_seconds(options.seconds);
+  how.interrupted = interrupted;
+  how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
+  auto ledger = lab::keep_ledger(**device, options.wanted, claims, how);
+  progress.finish();
+  if (!ledger) return fail("lab", ledger.error());
+  if (options.json)
+    print_json(ledger_json(**device, *ledger));
+  else
+    print(ledger_text(**device, *ledger));
+  return kDone;
+}
+
+}  // namespace
+
+int lab(std::span<const std::string> arguments) {
+  LabOptions options;
+  OccupancyOptions occupancy;
+  CLI::App app;
+  app.add_option("ID", options.wanted.names);
+  app.add_option("--device,-d", options.device);
+  app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
+  app.add_flag("--json", options.json);
+  CLI::App* list = app.add_subcommand("list");
+  list->add_flag("--json", options.json);
+  CLI::App* calculator = app.add_subcommand("occupancy");
+  calculator->add_option("--threads,-t", occupancy.use.threads);
+  calculator->add_option("--registers,-r", occupancy.use.registers);
+  calculator->add_option("--shared,-s", occupancy.shared);
+  calculator->add_option("--cc", occupancy.capability);
+  calculator->add_flag("--json", occupancy.json);
+  if (Parsed parsed = parse(app, "lab", arguments); !parsed.go_on) return parsed.exit;
+  if (calculator->parsed()) return show_occupancy(occupancy);
+  auto claims = lab::claims();
+  if (!claims) return fail("lab", claims.error());
+  return list->parsed() ? show_claims(*claims, options.json) : run_experiments(options, *claims);
+}
+
+}  // namespace ridge::cli

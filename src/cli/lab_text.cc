@@ -1,0 +1,142 @@
+#include "cli/lab_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "cli/paragraph.h"
+#include "cli/terminal.h"
+
+namespace ridge::cli {
+namespace {
+
+using lab::LedgerRow;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<std::string> experiments_of(const lab::Claim& claim) {
+  std::vector<std::string> names;
+  for (const lab::Experiment& experiment : lab::experiments())
+    if (std::find(experiment.claims.begin(), experiment.claims.end(), claim.id) != experiment.claims.end())
+      names.emplace_back(experiment.name);
+  return names;
+}
+
+// "12.3 GB/s against 4.56 GB/s (measured)"; or GFLOP/s; of work that is neither, the times.
+std::string rates_text(const LedgerRow& row) {
+  auto pair = [&](double work, std::string (*format)(double)) {
+    return fmt::format("{} against {}", format(work / row.variant_seconds), format(work / row.baseline_seconds));
+  };
+  std::string times =
+      fmt::format("{} against {}", format_ms(1e3 * row.variant_seconds), format_ms(1e3 * row.baseline_seconds));
+  if (row.bytes > 0) return times + ", " + pair(row.bytes, format_bandwidth);
+  return times + ", " + pair(row.flops, format_flops_rate);
+}
+
+std::string interval_text(const lab::Interval& ratio) {
+  return fmt::format("{:.2f} × [{:.2f} to {:.2f}]", ratio.value, ratio.low, ratio.high);
+}
+
+std::string measured_text(const LedgerRow& row, size_t width) {
+  std::string head = fmt::format("{}  {}: {} against {}\n", row.claim.id, row.experiment, row.variant, row.baseline);
+  std::string judged =
+      fmt::format("     {}: measured {}, claimed {}{}\n", lab::verdict_name(row.verdict), interval_text(row.ratio),
+                  lab::figure_text(row.figure), row.converged ? "" : " (the interval stayed wide)");
+  return head + judged +
+         paragraph("     ", fmt::format("{}: {}; {}.", row.title, rates_text(row), row.explanation), 5, width);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+}  // namespace
+
+std::string claims_text(std::span<const lab::Claim> claims) {
+  Rows rows;
+  for (const lab::Claim& claim : claims) {
+    std::vector<std::string> experiments = experiments_of(claim);
+    std::string where = claim.elsewhere.empty() ? fmt::format("{}", fmt::join(claim.on, ", ")) : claim.elsewhere;
+    rows.push_back({claim.id, claim.statement, claim.figure ? lab::figure_text(*claim.figure) : "-",
+                    experiments.empty() ? "-" : fmt::format("{}", fmt::join(experiments, ", ")), where, claim.source});
+  }
+  return table({"id", "claim", "as a ratio", "experiment", "tested on, or elsewhere by", "source"}, rows, "llllll");
+}
+
+Json claims_json(std::span<const lab::Claim> claims) {
+  Json list = Json::array();
+  for (const lab::Claim& claim : claims) {
+    Json figure = nullptr;
+    if (claim.figure)
+      figure = Json{{"low", claim.figure->low},
+                    {"high", claim.figure->high ? Json(*claim.figure->high) : Json(nullptr)},
+                    {"text", lab::figure_text(*claim.figure)}};
+    list.push_back({{"id", claim.id},
+                    {"statement", claim.statement},
+                    {"figure", figure},
+                    {"experiments", experiments_of(claim)},
+                    {"on", claim.on},
+                    {"elsewhere", text_or_null(claim.elsewhere)},
+                    {"source", claim.source}});
+  }
+  return Json{{"claims", list}};
+}
+
+std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger) {
+  auto width = static_cast<size_t>(std::max(60, terminal_columns()));
+  std::string text =
+      fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, in turns\n\n", device.text());
+  if (!device.note().empty())
+    text.insert(text.find("\n\n") + 1, paragraph("note      ", device.note(), 10, width) + "\n");
+  Rows untested;
+  for (const LedgerRow& row : ledger.rows) {
+    if (row.experiment.empty())
+      untested.push_back({row.claim.id, row.claim.statement, row.explanation});
+    else
+      text += measured_text(row, width) + "\n";
+  }
+  if (!untested.empty()) text += table({"", "not testable here", "why, or by what it is tested"}, untested, "lll");
+  if (ledger.interrupted) text += "interrupted: the other claims were not tested\n";
+  return text;
+}
+
+Json ledger_json(const lab::Device& device, const lab::Ledger& ledger) {
+  Json rows = Json::array();
+  for (const LedgerRow& row : ledger.rows) rows.push_back(lab::to_json(row));
+  return Json{{"conditions", device.conditions()}, {"interrupted", ledger.interrupted}, {"ledger", rows}};
+}
+
+std::string occupancy_text(std::span<const hw::Capability> capabilities, std::span<const lab::Occupancy> results) {
+  Rows rows;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const lab::Occupancy& one = results[i];
+    std::string more;
+    if (one.registers_for_more) more = fmt::format("{} registers", *one.registers_for_more);
+    if (one.shared_for_more) more = format_bytes(*one.shared_for_more) + " shared";
+    auto or_dash = [](const std::optional<int>& value) { return value ? std::to_string(*value) : std::string("-"); };
+    rows.push_back(
+        {capabilities[i].version, capabilities[i].architecture, format_percent(one.percent), std::to_string(one.warps),
+         std::to_string(one.blocks), fmt::format("{}", fmt::join(one.limiters, ", ")), std::to_string(one.by_warps),
+         std::to_string(one.by_blocks), or_dash(one.by_registers), or_dash(one.by_shared), more.empty() ? "-" : more});
+  }
+  return table({"cc", "architecture", "occupancy", "warps", "blocks", "limited by", "by warps", "by blocks",
+                "by registers", "by shared", "one block more with"},
+               rows, "llrrrlrrrrl");
+}
+
+Json occupancy_json(const lab::KernelUse& use, std::span<const hw::Capability> capabilities,
+                    std::span<const lab::Occupancy> results) {
+  Json list = Json::array();
+  for (size_t i = 0; i < results.size(); ++i) {
+    Json one = lab::to_json(results[i]);
+    one["compute_capability"] = capabilities[i].version;
+    one["architecture"] = capabilities[i].architecture;
+    list.push_back(std::move(one));
+  }
+  return Json{{"threads", use.threads},
+              {"registers", use.registers},
+              {"shared_bytes", use.shared_bytes},
+              {"origin", origin_name(Origin::kDerived)},
+              {"occupancy", list}};
+}
+
+}  // namespace ridge::cli

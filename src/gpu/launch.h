@@ -1,0 +1,35 @@
+// What to start on a device, in the terms that CUDA and OpenCL share: a block of threads is OpenCL's work-group. Plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ridge::gpu {
+
+struct Extent {
+  size_t x = 1, y = 1, z = 1;
+};
+
+// A buffer of the workspace, by the number that it got when it was made.
+struct BufferNumber {
+  size_t value = 0;
+};
+using Argument = std::variant<BufferNumber, int32_t, float>;
+
+struct Launch {
+  std::string kernel;
+  Extent blocks;   // in the grid
+  Extent threads;  // per block
+  std::vector<Argument> arguments;
+};
+
+// How long launches took that were queued together.
+struct LaunchTime {
+  double device_seconds = 0;  // sum over the launches, by the device's own clock
+  double whole_seconds = 0;   // from before the first is queued until all have ended, by the host's clock
+};
+
+}  // namespace ridge::gpu

@@ -1,0 +1,91 @@
+#include "lab/claim.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+
+#include "base/name_table.h"
+#include "hw/data.h"
+#include "hw/proc_text.h"
+#include "hw/table.h"
+
+namespace ridge::lab {
+namespace {
+
+constexpr std::array<std::string_view, 8> kClaimColumns = {"id",   "statement", "kind",      "low",
+                                                           "high", "on",        "elsewhere", "source"};
+constexpr std::pair<Figure::Kind, std::string_view> kKinds[] = {
+    {Figure::kGain, "gain"}, {Figure::kCost, "cost"}, {Figure::kShare, "share"}};
+constexpr std::pair<Verdict, std::string_view> kVerdicts[] = {{Verdict::kConfirmed, "confirmed"},
+                                                              {Verdict::kLarger, "larger"},
+                                                              {Verdict::kSmaller, "smaller"},
+                                                              {Verdict::kContradicted, "contradicted"},
+                                                              {Verdict::kNotTestable, "not testable here"}};
+
+Result<Claim> claim_of(const hw::TableRow& row) {
+  Claim claim;
+  claim.id = row.text("id");
+  claim.statement = row.text("statement");
+  claim.source = row.text("source");
+  claim.on = hw::split_words(row.text("on"));
+  claim.elsewhere = row.text("elsewhere");
+  if (!row.text("kind").empty()) {
+    RIDGE_ASSIGN(Figure::Kind kind, from_name<Figure::Kind>(kKinds, row.text("kind"), "kind of figure"));
+    claim.figure = Figure{kind, row.number("low").value_or(1), row.number("high")};
+  }
+  RIDGE_TRY(row.status());
+  return claim;
+}
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) { return name_of(kVerdicts, verdict); }
+
+Result<std::vector<Claim>> claims() {
+  RIDGE_ASSIGN(hw::Table table, hw::Table::read(hw::data("claims"), "claims", kClaimColumns));
+  std::vector<Claim> all;
+  for (size_t i = 0; i < table.size(); ++i) {
+    RIDGE_ASSIGN(Claim claim, claim_of(table.row(i)));
+    all.push_back(std::move(claim));
+  }
+  return all;
+}
+
+Result<Claim> find_claim(std::span<const Claim> all, std::string_view id) {
+  std::string known;
+  for (const Claim& claim : all) {
+    if (claim.id == id) return claim;
+    known += (known.empty() ? "" : ", ") + claim.id;
+  }
+  return Error{Code::kInvalid, fmt::format("there is no claim '{}'; known: {}", id, known)};
+}
+
+Verdict judge(const Figure& figure, const Interval& measured) {
+  Interval effect = measured;
+  // Of a cost, the effect is how much longer the dearer way takes.
+  if (figure.kind == Figure::kCost) effect = {1 / measured.value, 1 / measured.high, 1 / measured.low};
+  double around = figure.high == figure.low ? kAround : 0;
+  double low = figure.low * (1 - around);
+  double high = figure.high.value_or(std::numeric_limits<double>::infinity()) * (1 + around);
+  bool has_direction = figure.kind != Figure::kShare;
+  if (effect.high > kTooWide * effect.low) return Verdict::kNotTestable;
+  if (has_direction && effect.high < 1) return Verdict::kContradicted;
+  if (effect.high < low) return Verdict::kSmaller;
+  if (effect.low > high) return Verdict::kLarger;
+  if (!has_direction || effect.low > 1) return Verdict::kConfirmed;
+  return figure.high ? Verdict::kNotTestable : Verdict::kSmaller;  // "more than 1": no gain to be seen
+}
+
+std::string figure_text(const Figure& figure) {
+  if (figure.kind == Figure::kShare)
+    return figure.high && *figure.high < 1 && *figure.high > figure.low
+               ? fmt::format("{:.0f} to {:.0f} %", 100 * figure.low, 100 * *figure.high)
+               : fmt::format("{:.0f} %", 100 * figure.low);
+  std::string unit = figure.kind == Figure::kCost ? " × the time" : " ×";
+  if (!figure.high) return fmt::format("more than {:g}{}", figure.low, unit);
+  if (*figure.high > figure.low) return fmt::format("{:.2f} to {:.2f}{}", figure.low, *figure.high, unit);
+  return fmt::format("{:.2f}{}", figure.low, unit);
+}
+
+}  // namespace ridge::lab

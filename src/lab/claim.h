@@ -1,0 +1,59 @@
+// Claims of the field's guides as a table (data/claims.csv), and when a measurement bears one out. Pure; immutable values.
+//
+// Guides: A GPU notes, B GPU performance optimisation, C a GPU guide, D buying and cloud, E RTX 4090 for AI research.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ridge::lab {
+
+// What a claim promises, as a ratio of speeds or a share of a limit.
+struct Figure {
+  enum Kind {
+    kGain,   // the better way is so many times as fast
+    kCost,   // the dearer way takes so many times as long
+    kShare,  // of the limit
+  };
+  Kind kind = kGain;
+  double low = 1;
+  std::optional<double> high;  // absent: any more than `low`
+};
+
+struct Claim {
+  std::string id;         // "L04"
+  std::string statement;  // in one line
+  std::string source;     // guide and section
+  std::optional<Figure> figure;
+  std::vector<std::string> on;  // where an experiment of the lab could test it: "cuda", "opencl", "cpu"
+  std::string elsewhere;        // what checks it instead; empty: the lab
+};
+
+Result<std::vector<Claim>> claims();
+// Errors name the known ones.
+Result<Claim> find_claim(std::span<const Claim> all, std::string_view id);
+
+enum class Verdict { kConfirmed, kLarger, kSmaller, kContradicted, kNotTestable };
+std::string_view verdict_name(Verdict verdict);  // "confirmed", …, "not testable here"
+
+// The measured ratio or share with its confidence interval.
+struct Interval {
+  double value = 1, low = 1, high = 1;
+};
+
+// confirmed: the interval meets the claimed range and excludes "no effect". larger, smaller: the interval lies wholly beyond
+// or short of the range. contradicted: the effect is the other way round. Not testable: so wide that it tells nothing, that
+// is, it meets the range and also allows that there is no effect, or it is wider than kTooWide. A claim of one number stands
+// for a range of kAround to either side.
+constexpr double kTooWide = 1.5;  // high / low
+constexpr double kAround = 0.05;
+Verdict judge(const Figure& figure, const Interval& measured);
+
+std::string figure_text(const Figure& figure);  // "1.10 to 1.30 ×", "more than 1 ×", "60 to 70 %"
+
+}  // namespace ridge::lab

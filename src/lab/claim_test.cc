@@ -1,0 +1,73 @@
+#include "lab/claim.h"
+
+#include <gtest/gtest.h>
+
+namespace ridge::lab {
+namespace {
+
+const Figure kTenToThirty{Figure::kGain, 1.10, 1.30};
+
+TEST(Verdicts, FollowFromRangeAndInterval) {
+  EXPECT_EQ(judge(kTenToThirty, {1.20, 1.18, 1.22}), Verdict::kConfirmed);
+  EXPECT_EQ(judge(kTenToThirty, {1.08, 1.05, 1.11}), Verdict::kConfirmed) << "the range may be what is true";
+  EXPECT_EQ(judge(kTenToThirty, {1.05, 1.04, 1.06}), Verdict::kSmaller);
+  EXPECT_EQ(judge(kTenToThirty, {1.01, 0.99, 1.03}), Verdict::kSmaller) << "no effect is less than the claim";
+  EXPECT_EQ(judge(kTenToThirty, {2.00, 1.90, 2.10}), Verdict::kLarger);
+  EXPECT_EQ(judge(kTenToThirty, {0.90, 0.88, 0.92}), Verdict::kContradicted);
+}
+
+TEST(Verdicts, AreRefusedWhereTheIntervalTellsNothing) {
+  EXPECT_EQ(judge(kTenToThirty, {1.05, 0.95, 1.15}), Verdict::kNotTestable);
+  EXPECT_EQ(judge(kTenToThirty, {2.00, 1.50, 2.60}), Verdict::kNotTestable) << "wider than kTooWide";
+}
+
+TEST(Verdicts, OfAClaimOfOneNumberAllowALittleAround) {
+  Figure once{Figure::kGain, 1.37, 1.37};
+  EXPECT_EQ(judge(once, {1.40, 1.39, 1.41}), Verdict::kConfirmed);
+  EXPECT_EQ(judge(once, {1.50, 1.49, 1.51}), Verdict::kLarger);
+  EXPECT_EQ(judge(once, {1.20, 1.19, 1.21}), Verdict::kSmaller);
+}
+
+TEST(Verdicts, OfAClaimWithoutUpperEndNeedAGain) {
+  Figure faster{Figure::kGain, 1, std::nullopt};
+  EXPECT_EQ(judge(faster, {3, 2.8, 3.2}), Verdict::kConfirmed);
+  EXPECT_EQ(judge(faster, {1.00, 0.98, 1.02}), Verdict::kSmaller);
+  EXPECT_EQ(judge(faster, {0.95, 0.94, 0.96}), Verdict::kContradicted);
+}
+
+TEST(Verdicts, OfACostLookAtTheTimeOfTheDearerWay) {
+  Figure cost{Figure::kCost, 1.05, 1.10};
+  EXPECT_EQ(judge(cost, {0.93, 0.92, 0.94}), Verdict::kConfirmed);
+  EXPECT_EQ(judge(cost, {0.50, 0.49, 0.51}), Verdict::kLarger);
+  EXPECT_EQ(judge(cost, {1.10, 1.08, 1.12}), Verdict::kContradicted);
+}
+
+TEST(Verdicts, OfAShareHaveNoDirection) {
+  Figure share{Figure::kShare, 0.60, 0.75};
+  EXPECT_EQ(judge(share, {0.70, 0.69, 0.71}), Verdict::kConfirmed);
+  EXPECT_EQ(judge(share, {0.40, 0.39, 0.41}), Verdict::kSmaller);
+  EXPECT_EQ(judge(share, {0.90, 0.89, 0.91}), Verdict::kLarger);
+}
+
+TEST(Claims, AreAllThereInOrderWithTheirFigures) {
+  auto all = claims();
+  ASSERT_TRUE(all) << all.error().message;
+  ASSERT_EQ(all->size(), 33u);
+  EXPECT_EQ(all->front().id, "L01");
+  EXPECT_EQ(all->back().id, "L33");
+  for (const Claim& claim : *all) {
+    EXPECT_FALSE(claim.statement.empty()) << claim.id;
+    EXPECT_FALSE(claim.source.empty()) << claim.id;
+    EXPECT_NE(claim.on.empty(), claim.elsewhere.empty()) << claim.id << ": the lab tests it, or something else does";
+  }
+  auto coalescing = find_claim(*all, "L04");
+  ASSERT_TRUE(coalescing);
+  EXPECT_EQ(figure_text(*coalescing->figure), "1.10 to 1.30 ×");
+  EXPECT_EQ(figure_text(*find_claim(*all, "L05")->figure), "more than 1 ×");
+  EXPECT_EQ(figure_text(*find_claim(*all, "L01")->figure), "1.05 to 1.10 × the time");
+  EXPECT_EQ(figure_text(*find_claim(*all, "L17")->figure), "60 to 75 %");
+  EXPECT_FALSE(find_claim(*all, "L99"));
+}
+
+}  // namespace
+}  // namespace ridge::lab

@@ -1,0 +1,77 @@
+// What an experiment is: the same work done in several ways (variants), a slow reference that says what must come out, and
+// which two ways a claim compares. Plain values: the same experiment runs on every device, and its kernels compile with
+// no device at all.
+//
+// Not for measuring (lab/ledger.h) nor for running (lab/device.h). Immutable once made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/launch.h"
+#include "lab/claim.h"
+
+namespace ridge::lab {
+
+// Who runs it: kernels (CUDA, OpenCL), or functions of this program on one thread of the processor.
+enum class Family { kKernels, kNative };
+
+// For what an experiment is made.
+struct Target {
+  Family family = Family::kKernels;
+  int64_t last_cache_bytes = 0;     // the cache that arrays must not fit where memory is what is compared
+  int64_t threads_per_block = 256;  // at most
+  bool processor = false;           // kernels run on a processor: sizes for its speed, not for a card's
+  bool small = false;               // the smallest size that uses every part of the code: for tests
+};
+
+// The buffers of a case, in the processor's memory, each aligned to a cache line.
+using NativeBuffers = std::span<const std::span<float>>;
+
+struct Variant {
+  std::string name;                           // "stride 32"
+  std::vector<gpu::Launch> launches;          // Family::kKernels
+  std::function<void(NativeBuffers)> native;  // Family::kNative
+  size_t expected = 0;                        // which of the case's results must come out
+};
+
+struct Comparison {
+  std::string claim;  // "L04"
+  size_t variant = 0, baseline = 0;
+  std::string because;           // one sentence: why the one should be faster, in figures of this case
+  std::optional<Figure> figure;  // absent: the claim's
+};
+
+// What of a run counts: the time on the device alone, or all until the host knows that it ended.
+enum class Counted { kDevice, kWhole };
+
+struct Case {
+  std::string title;                         // what is done, and how much of it
+  std::string kernels;                       // name of the text in lab/kernels.h
+  std::vector<std::vector<float>> buffers;   // content at the start; variants read and write them by number
+  size_t output = 0;                         // the buffer that is checked
+  std::vector<std::vector<float>> expected;  // by the reference; as long as the output or shorter
+  double tolerance = 0;                      // |got − expected| ≤ tolerance · max(1, |expected|)
+  double bytes = 0;                          // that any variant must read and write [bytes], or
+  double flops = 0;                          // operations that it must do; of one run
+  Counted counted = Counted::kDevice;
+  std::vector<Variant> variants;
+  std::vector<Comparison> comparisons;
+};
+
+struct Experiment {
+  std::string_view name;   // "coalescing"; also of its files
+  std::string_view title;  // what is asked
+  std::vector<std::string_view> claims;
+  std::vector<Case> (*cases)(const Target& target);  // none where this family has no such thing
+};
+
+// All of them, in the order of their claims.
+std::span<const Experiment> experiments();
+
+}  // namespace ridge::lab

@@ -1,0 +1,54 @@
+// L03: loads from the beginning of a line, or across two lines.
+#include <fmt/format.h>
+
+#include "lab/experiments/all.h"
+#include "lab/experiments/copy.h"
+#include "lab/workload.h"
+
+namespace ridge::lab {
+namespace {
+
+constexpr size_t kMargin = 32;  // floats behind the array, so that it can be read from an offset
+
+Case aligned_copy(const Target& target, size_t count, std::string where) {
+  Case work;
+  work.title = fmt::format("{} copied {}", size_text(count), where);
+  work.kernels = "alignment";
+  work.buffers = {random_values(count + kMargin, 3), std::vector<float>(count)};
+  work.output = 1;
+  work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
+  for (size_t offset : {size_t{0}, size_t{1}}) {
+    Variant variant;
+    variant.name =
+        offset == 0 ? "from the line's beginning" : fmt::format("{} bytes behind it", offset * sizeof(float));
+    if (target.family == Family::kKernels)
+      variant.launches = {launch_per_element(
+          "copy_from", count, 256, {gpu::BufferNumber{0}, gpu::BufferNumber{1}, static_cast<int32_t>(offset)})};
+    else
+      variant.native = [offset](NativeBuffers buffers) {
+        widest_copy()(buffers[0].data() + offset, buffers[1].data(), buffers[1].size());
+      };
+    variant.expected = offset == 0 ? 0 : 1;
+    work.expected.emplace_back(work.buffers[0].begin() + static_cast<ptrdiff_t>(offset),
+                               work.buffers[0].begin() + static_cast<ptrdiff_t>(offset + count));
+    work.variants.push_back(std::move(variant));
+  }
+  work.comparisons = {{"L03", 0, 1,
+                       target.family == Family::kKernels
+                           ? "32 threads that read 128 bytes from an offset touch one line more than they need"
+                           : fmt::format("of loads of {} bytes from an offset, {} in 16 lie across two lines",
+                                         widest_copy_bytes(), widest_copy_bytes() / 4),
+                       std::nullopt}};
+  return work;
+}
+
+}  // namespace
+
+std::vector<Case> alignment_cases(const Target& target) {
+  std::vector<Case> cases;
+  cases.push_back(aligned_copy(target, floats_beyond_caches(target), "in memory"));
+  if (target.family == Family::kNative) cases.push_back(aligned_copy(target, 2048, "in the first cache"));
+  return cases;
+}
+
+}  // namespace ridge::lab

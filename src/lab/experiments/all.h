@@ -1,0 +1,22 @@
+// The cases of every experiment, one function and one file each; the table is in lab/experiment.cc.
+#pragma once
+
+#include <vector>
+
+#include "lab/experiment.h"
+
+namespace ridge::lab {
+
+std::vector<Case> alignment_cases(const Target& target);
+std::vector<Case> attention_cases(const Target& target);
+std::vector<Case> block_size_cases(const Target& target);
+std::vector<Case> coalescing_cases(const Target& target);
+std::vector<Case> divergence_cases(const Target& target);
+std::vector<Case> layer_norm_cases(const Target& target);
+std::vector<Case> matmul_cases(const Target& target);
+std::vector<Case> reduction_cases(const Target& target);
+std::vector<Case> small_launches_cases(const Target& target);
+std::vector<Case> transpose_cases(const Target& target);
+std::vector<Case> vector_loads_cases(const Target& target);
+
+}  // namespace ridge::lab

@@ -1,0 +1,66 @@
+// L04: neighbouring threads read neighbouring addresses, or addresses that lie apart.
+#include <fmt/format.h>
+
+#include "lab/experiments/all.h"
+#include "lab/workload.h"
+
+namespace ridge::lab {
+namespace {
+
+constexpr size_t kStrides[] = {1, 2, 8, 32};
+constexpr size_t kLineFloats = 16;  // of a cache line of 64 bytes; GPUs fetch 32 bytes at least
+
+std::vector<float> read_with_stride(std::span<const float> in, size_t stride) {
+  std::vector<float> out(in.size());
+  size_t rows = in.size() / stride;
+  for (size_t i = 0; i < in.size(); ++i) out[i] = in[i % rows * stride + i / rows];
+  return out;
+}
+
+void read_with_stride_natively(NativeBuffers buffers, size_t stride) {
+  const float* in = buffers[0].data();
+  float* out = buffers[1].data();
+  size_t rows = buffers[0].size() / stride;
+  for (size_t column = 0; column < stride; ++column)
+    for (size_t row = 0; row < rows; ++row) *out++ = in[row * stride + column];
+}
+
+Variant strided(const Target& target, size_t count, size_t stride) {
+  Variant variant;
+  variant.name = fmt::format("stride {}", stride);
+  if (target.family == Family::kKernels)
+    variant.launches = {launch_per_element(
+        "read_with_stride", count, 256,
+        {gpu::BufferNumber{0}, gpu::BufferNumber{1}, static_cast<int32_t>(count), static_cast<int32_t>(stride)})};
+  else
+    variant.native = [stride](NativeBuffers buffers) { read_with_stride_natively(buffers, stride); };
+  return variant;
+}
+
+}  // namespace
+
+std::vector<Case> coalescing_cases(const Target& target) {
+  Case work;
+  size_t count = floats_beyond_caches(target);
+  work.title = fmt::format("each float of {} read once", size_text(count));
+  work.kernels = "coalescing";
+  work.buffers = {random_values(count, 1), std::vector<float>(count)};
+  work.output = 1;
+  work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
+  for (size_t stride : kStrides) {
+    Variant variant = strided(target, count, stride);
+    variant.expected = work.expected.size();
+    work.expected.push_back(read_with_stride(work.buffers[0], stride));
+    if (stride > 1)
+      work.comparisons.push_back(
+          {"L04", 0, work.variants.size(),
+           fmt::format("with stride {} a line of 64 bytes that is fetched has {} bytes for the {} that fetched it",
+                       stride, std::max<size_t>(1, kLineFloats / stride) * sizeof(float),
+                       target.family == Family::kKernels ? "group of threads" : "loop"),
+           std::nullopt});
+    work.variants.push_back(std::move(variant));
+  }
+  return {work};
+}
+
+}  // namespace ridge::lab

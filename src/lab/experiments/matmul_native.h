@@ -1,0 +1,19 @@
+// Matrix products on one thread of the processor.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace ridge::lab {
+
+// c = a · b of squares of `size` floats, row by row; size is a multiple of 64.
+using Matmul = void (*)(const float* a, const float* b, float* c, size_t size);
+
+struct MatmulLoop {
+  const char* name;
+  Matmul run;
+};
+// From the plainest to the best, compiled for the widest vectors of this processor.
+std::span<const MatmulLoop> matmul_loops();
+
+}  // namespace ridge::lab

@@ -1,0 +1,53 @@
+// L12: many small launches, or one that does the same.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lab/experiments/all.h"
+#include "lab/workload.h"
+
+namespace ridge::lab {
+namespace {
+
+constexpr int kLaunches = 16;
+constexpr float kStepFactor = 0.75F, kStepOffset = 0.125F;
+
+std::vector<float> after_steps(std::span<const float> in, int steps) {
+  std::vector<float> out(in.begin(), in.end());
+  for (float& x : out)
+    for (int step = 0; step < steps; ++step) x = std::fma(x, kStepFactor, kStepOffset);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Case> small_launches_cases(const Target& target) {
+  if (target.family == Family::kNative) return {};  // a function of this program is not launched
+  Case work;
+  constexpr size_t kCount = 4096;
+  work.title = fmt::format("{} steps over {}", kLaunches, size_text(kCount));
+  work.kernels = "small_launches";
+  work.buffers = {random_values(kCount, 29), std::vector<float>(kCount)};
+  work.output = 1;
+  work.expected = {after_steps(work.buffers[0], kLaunches)};
+  work.tolerance = 1e-6;
+  work.flops = 2.0 * kLaunches * kCount;
+  work.counted = Counted::kWhole;  // what lies between the kernels is what is asked about
+  Variant many, one;
+  many.name = fmt::format("{} launches", kLaunches);
+  many.launches = {launch_per_element("first_step", kCount, 256,
+                                      {gpu::BufferNumber{0}, gpu::BufferNumber{1}, kStepFactor, kStepOffset})};
+  for (int i = 1; i < kLaunches; ++i)
+    many.launches.push_back(
+        launch_per_element("one_step", kCount, 256, {gpu::BufferNumber{1}, kStepFactor, kStepOffset}));
+  one.name = "one launch";
+  one.launches = {launch_per_element(
+      "all_steps", kCount, 256, {gpu::BufferNumber{0}, gpu::BufferNumber{1}, kStepFactor, kStepOffset, kLaunches})};
+  work.variants = {many, one};
+  work.comparisons = {{"L12", 1, 0,
+                       "a launch costs its overhead whatever it computes; values stay in registers between the steps",
+                       std::nullopt}};
+  return {work};
+}
+
+}  // namespace ridge::lab

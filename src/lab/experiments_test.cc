@@ -1,0 +1,119 @@
+// Every experiment, on every device that a test machine has: do all variants compute the same, and do the kernels compile
+// for cards that are not there?
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "gpu/nvrtc.h"
+#include "lab/device.h"
+#include "lab/experiment.h"
+#include "lab/kernels.h"
+
+namespace ridge::lab {
+namespace {
+
+// Turing, Ampere (server and desktop), Ada, Hopper, Blackwell (server and desktop).
+constexpr int kArchitectures[] = {75, 80, 86, 89, 90, 100, 120};
+
+class EveryExperiment : public testing::TestWithParam<Experiment> {};
+
+std::vector<Case> small_cases(const Experiment& experiment, Family family) {
+  Target target;
+  target.family = family;
+  target.small = true;
+  return experiment.cases(target);
+}
+
+void check_on(Device& device, const Experiment& experiment, Family family) {
+  for (const Case& work : small_cases(experiment, family)) {
+    auto place = device.prepare(work);
+    ASSERT_TRUE(place) << place.error().message;
+    Status right = check(**place, work);
+    EXPECT_TRUE(right) << right.error().message;
+  }
+}
+
+// On pocl, an implementation of OpenCL for processors, which ./dev setup brings.
+TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnOpenCl) {
+  auto device = open_device("opencl:0");
+  ASSERT_TRUE(device) << device.error().message;
+  check_on(**device, GetParam(), Family::kKernels);
+}
+
+TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnTheProcessor) {
+  auto device = open_device("cpu");
+  ASSERT_TRUE(device) << device.error().message;
+  check_on(**device, GetParam(), Family::kNative);
+}
+
+TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaCards) {
+  auto nvrtc = gpu::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/libnvrtc.so");
+  ASSERT_TRUE(nvrtc) << nvrtc.error().message;
+  std::set<std::string> launched, texts;
+  for (const Case& work : small_cases(GetParam(), Family::kKernels)) {
+    texts.insert(work.kernels);
+    for (const Variant& variant : work.variants)
+      for (const gpu::Launch& launch : variant.launches) launched.insert(launch.kernel);
+  }
+  for (int architecture : kArchitectures) {
+    std::set<std::string> compiled;
+    for (const std::string& text : texts) {
+      ASSERT_FALSE(kernel_text(text).empty()) << text;
+      auto program = nvrtc->compile(kernel_source(text), text + ".cu", architecture);
+      ASSERT_TRUE(program) << program.error().message;
+      for (const gpu::CudaKernelUse& kernel : program->kernels) {
+        compiled.insert(kernel.name);
+        EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name << " for sm_" << architecture;
+      }
+    }
+    EXPECT_EQ(compiled, launched) << "the kernels of the text are those that the variants start";
+  }
+}
+
+// What a comparison says must be there to be compared.
+TEST_P(EveryExperiment, ComparesVariantsThatItHas) {
+  for (Family family : {Family::kKernels, Family::kNative})
+    for (const Case& work : small_cases(GetParam(), family)) {
+      EXPECT_GT(work.bytes + work.flops, 0) << work.title;
+      EXPECT_FALSE(work.comparisons.empty()) << work.title;
+      for (const Comparison& comparison : work.comparisons) {
+        EXPECT_LT(std::max(comparison.variant, comparison.baseline), work.variants.size()) << work.title;
+        EXPECT_NE(std::count(GetParam().claims.begin(), GetParam().claims.end(), comparison.claim), 0);
+        EXPECT_FALSE(comparison.because.empty());
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lab, EveryExperiment, testing::ValuesIn(experiments().begin(), experiments().end()),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+// A wrong kernel must not pass.
+TEST(Check, FindsAVariantThatComputesSomethingElse) {
+  auto device = open_device("opencl:0");
+  ASSERT_TRUE(device) << device.error().message;
+  Target target;
+  target.small = true;
+  Case work = experiments().front().cases(target).front();
+  work.expected[0][17] += 1;
+  auto place = (*device)->prepare(work);
+  ASSERT_TRUE(place) << place.error().message;
+  Status wrong = check(**place, work);
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("value 17 is"), std::string::npos) << wrong.error().message;
+}
+
+TEST(Devices, AreNamedOrRefused) {
+  for (const char* name : {"gpu", "opencl:", "opencl:x", "opencl7", "cuda"}) {
+    auto device = open_device(name);
+    ASSERT_FALSE(device) << name;
+    EXPECT_EQ(device.error().code, Code::kInvalid) << name;
+  }
+  auto device = open_device("opencl:99");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace ridge::lab

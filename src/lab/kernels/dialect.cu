@@ -1,0 +1,37 @@
+// One text, two languages: what CUDA C++ and OpenCL C call differently, under one name. A kernel that needs more than this
+// is written twice.
+#ifdef __OPENCL_VERSION__
+#define KERNEL __kernel void
+#define KERNEL_OF(x, y) __kernel __attribute__((reqd_work_group_size(x, y, 1))) void  // only with blocks of x · y threads
+#define GLOBAL __global
+#define SHARED __local
+#define SHARED_POINTER __local  // a pointer to shared memory
+#define RESTRICT restrict
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)  // all threads of the block have arrived; they see each other's shared memory
+#define THREAD_X ((int)get_local_id(0))
+#define THREAD_Y ((int)get_local_id(1))
+#define BLOCK_X ((int)get_group_id(0))
+#define BLOCK_Y ((int)get_group_id(1))
+#define THREADS_X ((int)get_local_size(0))  // per block
+#define BLOCKS_X ((int)get_num_groups(0))   // in the grid
+#define INFINITE INFINITY
+#define expf exp
+#define fmaf fma
+#define fmaxf fmax
+#define rsqrtf rsqrt
+#else
+#define KERNEL extern "C" __global__ void
+#define KERNEL_OF(x, y) extern "C" __global__ void __launch_bounds__((x) * (y))
+#define GLOBAL
+#define SHARED __shared__
+#define SHARED_POINTER
+#define RESTRICT __restrict__
+#define BARRIER() __syncthreads()
+#define THREAD_X ((int)threadIdx.x)
+#define THREAD_Y ((int)threadIdx.y)
+#define BLOCK_X ((int)blockIdx.x)
+#define BLOCK_Y ((int)blockIdx.y)
+#define THREADS_X ((int)blockDim.x)
+#define BLOCKS_X ((int)gridDim.x)
+#define INFINITE __int_as_float(0x7f800000)
+#endif

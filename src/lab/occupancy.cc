@@ -1,0 +1,112 @@
+#include "lab/occupancy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace ridge::lab {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kThreadsPerBlock =
+    1024;  // every capability since 2.0: CUDA programming guide, table of compute capabilities
+
+int rounded_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
+
+// Everything the rules need is sourced for this capability.
+bool known(const hw::Capability& c) {
+  return c.threads && c.blocks && c.registers && c.registers_per_thread && c.shared_bytes && c.shared_bytes_per_block &&
+         c.registers_per_block && c.register_unit && c.sub_partitions && c.shared_unit_bytes && c.shared_reserved_bytes;
+}
+
+int warps_of(const KernelUse& use) { return rounded_up(use.threads, kWarp) / kWarp; }
+
+int blocks_by_warps(const hw::Capability& c, const KernelUse& use) {
+  return use.threads > kThreadsPerBlock ? 0 : *c.threads / kWarp / warps_of(use);
+}
+
+// Registers are given to warps in units, from the part of the register file that belongs to the warp's sub-partition. A
+// launch is refused as if its warps were a multiple of the sub-partitions.
+int blocks_by_registers(const hw::Capability& c, const KernelUse& use) {
+  int of_warp = rounded_up(use.registers * kWarp, *c.register_unit);
+  if (use.registers > *c.registers_per_thread) return 0;
+  if (of_warp * rounded_up(warps_of(use), *c.sub_partitions) > *c.registers_per_block) return 0;
+  int warps_of_partition = *c.registers / *c.sub_partitions / of_warp;
+  return warps_of_partition * *c.sub_partitions / warps_of(use);
+}
+
+int blocks_by_shared(const hw::Capability& c, const KernelUse& use) {
+  if (use.shared_bytes > *c.shared_bytes_per_block) return 0;
+  double unit = *c.shared_unit_bytes;
+  double of_block = std::ceil((use.shared_bytes + *c.shared_reserved_bytes) / unit) * unit;
+  return static_cast<int>(*c.shared_bytes / of_block);
+}
+
+// The most registers per thread with which `blocks` blocks fit.
+std::optional<int> registers_for(const hw::Capability& c, KernelUse use, int blocks) {
+  for (--use.registers; use.registers > 0; --use.registers)
+    if (blocks_by_registers(c, use) >= blocks) return use.registers;
+  return std::nullopt;
+}
+
+// The most shared memory per block with which `blocks` blocks fit: their equal part, in whole units, less what is reserved.
+std::optional<double> shared_for(const hw::Capability& c, int blocks) {
+  double part = std::floor(*c.shared_bytes / blocks / *c.shared_unit_bytes) * *c.shared_unit_bytes;
+  double bytes = std::min(part - *c.shared_reserved_bytes, *c.shared_bytes_per_block);
+  return bytes > 0 ? std::optional(bytes) : std::nullopt;
+}
+
+void name_limiters(const hw::Capability& c, const KernelUse& use, Occupancy& result) {
+  int registers = result.by_registers.value_or(INT_MAX), shared = result.by_shared.value_or(INT_MAX);
+  for (auto [name, admits] : {std::pair("warps", result.by_warps), std::pair("blocks", result.by_blocks),
+                              std::pair("registers", registers), std::pair("shared memory", shared)})
+    if (admits == result.blocks) result.limiters.emplace_back(name);
+  // Giving up one resource helps only where no other one holds the kernel back as well.
+  if (result.limiters.size() != 1) return;
+  if (registers == result.blocks) result.registers_for_more = registers_for(c, use, result.blocks + 1);
+  if (shared == result.blocks) result.shared_for_more = shared_for(c, result.blocks + 1);
+}
+
+}  // namespace
+
+Result<Occupancy> occupancy(const hw::Capability& capability, const KernelUse& use) {
+  if (use.threads < 1 || use.registers < 0 || use.shared_bytes < 0)
+    return Error{Code::kInvalid,
+                 fmt::format("occupancy of {} threads, {} registers, {} bytes: threads must be at least 1 "
+                             "and nothing negative",
+                             use.threads, use.registers, use.shared_bytes)};
+  if (!known(capability))
+    return Error{Code::kUnsupported,
+                 fmt::format("the limits of compute capability {} are not sourced", capability.version)};
+  Occupancy result;
+  result.by_warps = blocks_by_warps(capability, use);
+  result.by_blocks = *capability.blocks;
+  if (use.registers > 0) result.by_registers = blocks_by_registers(capability, use);
+  if (use.shared_bytes > 0 || *capability.shared_reserved_bytes > 0)
+    result.by_shared = blocks_by_shared(capability, use);
+  result.blocks = std::min(
+      {result.by_warps, result.by_blocks, result.by_registers.value_or(INT_MAX), result.by_shared.value_or(INT_MAX)});
+  result.warps = result.blocks * warps_of(use);
+  result.percent = 100.0 * result.warps / (*capability.threads / kWarp);
+  name_limiters(capability, use, result);
+  return result;
+}
+
+Json to_json(const Occupancy& occupancy) {
+  auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  return Json{{"blocks", occupancy.blocks},
+              {"warps", occupancy.warps},
+              {"percent", occupancy.percent},
+              {"blocks_by_warps", occupancy.by_warps},
+              {"blocks_by_blocks", occupancy.by_blocks},
+              {"blocks_by_registers", or_null(occupancy.by_registers)},
+              {"blocks_by_shared_memory", or_null(occupancy.by_shared)},
+              {"limiters", occupancy.limiters},
+              {"registers_for_more", or_null(occupancy.registers_for_more)},
+              {"shared_bytes_for_more", or_null(occupancy.shared_for_more)}};
+}
+
+}  // namespace ridge::lab

@@ -1,0 +1,86 @@
+#include "lab/opencl_device.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gpu/opencl.h"
+#include "lab/kernels.h"
+
+namespace ridge::lab {
+namespace {
+
+class OpenClPlace : public Place {
+ public:
+  OpenClPlace(gpu::OpenClWorkspace workspace, Counted counted) : workspace_(std::move(workspace)), counted_(counted) {}
+
+  Status fill(const Case& work) {
+    for (const std::vector<float>& content : work.buffers) RIDGE_TRY(workspace_.add(content));
+    Status built = workspace_.build(kernel_source(work.kernels));
+    return built ? built : wrap(built.error(), "kernels/" + work.kernels + ".cu");
+  }
+  Result<double> seconds(const Variant& variant, int repeats) override {
+    RIDGE_ASSIGN(gpu::LaunchTime time, workspace_.run(variant.launches, repeats));
+    return counted_ == Counted::kDevice ? time.device_seconds : time.whole_seconds;
+  }
+  Status put(size_t buffer, std::span<const float> content) override { return workspace_.write({buffer}, content); }
+  Status get(size_t buffer, std::span<float> content) override { return workspace_.read({buffer}, content); }
+
+ private:
+  gpu::OpenClWorkspace workspace_;
+  Counted counted_;
+};
+
+class OpenClLabDevice : public Device {
+ public:
+  OpenClLabDevice(gpu::OpenCl opencl, size_t index) : opencl_(std::move(opencl)), index_(index) {
+    const gpu::OpenClDevice& device = opencl_.devices()[index];
+    text_ = fmt::format("{} ({} {}, {})", device.name, device.platform, device.driver, device.kind);
+  }
+  std::string_view kind() const override { return "opencl"; }
+  const std::string& text() const override { return text_; }
+  Json conditions() const override {
+    Json json = gpu::to_json(opencl_.devices()[index_]);
+    json["device"] = fmt::format("opencl:{}", index_);
+    json["note"] = note();
+    return json;
+  }
+  std::string_view note() const override {
+    if (!runs_on_processor()) return {};
+    return "this device is a processor, where a block of threads is a loop on one core; explanations by warps, banks "
+           "and "
+           "multiprocessors are those of a card";
+  }
+  Target target() const override {
+    const gpu::OpenClDevice& device = opencl_.devices()[index_];
+    Target target;
+    target.last_cache_bytes = device.cache_bytes;
+    target.threads_per_block = device.threads_per_block;
+    target.processor = runs_on_processor();
+    return target;
+  }
+  Result<std::unique_ptr<Place>> prepare(const Case& work) override {
+    RIDGE_ASSIGN(gpu::OpenClWorkspace workspace, opencl_.workspace(index_));
+    auto place = std::make_unique<OpenClPlace>(std::move(workspace), work.counted);
+    RIDGE_TRY(place->fill(work));
+    return std::unique_ptr<Place>(std::move(place));
+  }
+
+ private:
+  bool runs_on_processor() const { return opencl_.devices()[index_].kind == "cpu"; }
+  gpu::OpenCl opencl_;
+  size_t index_;
+  std::string text_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_opencl_device(size_t index) {
+  RIDGE_ASSIGN(gpu::OpenCl opencl, gpu::OpenCl::open());
+  if (index >= opencl.devices().size())
+    return Error{Code::kNotFound, fmt::format("there is no OpenCL device {}; there {} {}", index,
+                                              opencl.devices().size() == 1 ? "is" : "are", opencl.devices().size())};
+  return std::unique_ptr<Device>(std::make_unique<OpenClLabDevice>(std::move(opencl), index));
+}
+
+}  // namespace ridge::lab
