@@ -5,36 +5,34 @@
 #include <cmath>
 
 #include "lab/experiments/all.h"
-#include "lab/experiments/attention_native.h"
 #include "lab/workload.h"
 
 namespace ridge::lab {
 namespace {
 
-constexpr size_t kScoreTile = 16, kQueries = 64, kSoftmaxThreads = 128;  // as in kernels/attention.cu
-enum AttentionBuffer : size_t { kQuery, kKey, kValue, kScores, kResult, kTurnedKeys };
+constexpr size_t kWidth = 64, kScoreTile = 16, kQueries = 64, kSoftmaxThreads = 128;  // as in kernels/attention.cu
+enum AttentionBuffer : size_t { kQuery, kKey, kValue, kScores, kResult };
 
 std::vector<float> attention(const Case& work, size_t heads, size_t count) {
-  std::vector<float> out(heads * count * kHeadWidth);
-  std::vector<double> scores(count), sums(kHeadWidth);
+  std::vector<float> out(heads * count * kWidth);
+  std::vector<double> scores(count), sums(kWidth);
   for (size_t row = 0; row < heads * count; ++row) {
     size_t head = row / count * count;
-    const float* query = work.buffers[kQuery].data() + row * kHeadWidth;
+    const float* query = work.buffers[kQuery].data() + row * kWidth;
     for (size_t key = 0; key < count; ++key) {
-      const float* other = work.buffers[kKey].data() + (head + key) * kHeadWidth;
+      const float* other = work.buffers[kKey].data() + (head + key) * kWidth;
       scores[key] = 0;
-      for (size_t i = 0; i < kHeadWidth; ++i)
-        scores[key] += static_cast<double>(query[i]) * other[i] / std::sqrt(kHeadWidth);
+      for (size_t i = 0; i < kWidth; ++i) scores[key] += static_cast<double>(query[i]) * other[i] / std::sqrt(kWidth);
     }
     double most = *std::max_element(scores.begin(), scores.end()), total = 0;
     std::fill(sums.begin(), sums.end(), 0.0);
     for (size_t key = 0; key < count; ++key) {
       double weight = std::exp(scores[key] - most);
-      const float* value = work.buffers[kValue].data() + (head + key) * kHeadWidth;
-      for (size_t i = 0; i < kHeadWidth; ++i) sums[i] += weight * value[i];
+      const float* value = work.buffers[kValue].data() + (head + key) * kWidth;
+      for (size_t i = 0; i < kWidth; ++i) sums[i] += weight * value[i];
       total += weight;
     }
-    for (size_t i = 0; i < kHeadWidth; ++i) out[row * kHeadWidth + i] = static_cast<float>(sums[i] / total);
+    for (size_t i = 0; i < kWidth; ++i) out[row * kWidth + i] = static_cast<float>(sums[i] / total);
   }
   return out;
 }
@@ -50,7 +48,7 @@ std::vector<Variant> attention_kernels(size_t heads, size_t count) {
       {"attention_scores", {tiles, heads * tiles}, tile, {buffer(kQuery), buffer(kKey), buffer(kScores), positions}},
       {"attention_softmax", {heads * count}, {kSoftmaxThreads}, {buffer(kScores), positions}},
       {"attention_values",
-       {kHeadWidth / kScoreTile, heads * tiles},
+       {kWidth / kScoreTile, heads * tiles},
        tile,
        {buffer(kScores), buffer(kValue), buffer(kResult), positions}}};
   flash.name = "tiles";
@@ -61,36 +59,10 @@ std::vector<Variant> attention_kernels(size_t heads, size_t count) {
   return {table, flash};
 }
 
-// [head, position, kHeadWidth] → [head, kHeadWidth, position]
-std::vector<float> turned_keys(std::span<const float> keys, size_t heads, size_t count) {
-  std::vector<float> turned(keys.size());
-  for (size_t head = 0; head < heads; ++head)
-    for (size_t key = 0; key < count; ++key)
-      for (size_t i = 0; i < kHeadWidth; ++i)
-        turned[(head * kHeadWidth + i) * count + key] = keys[(head * count + key) * kHeadWidth + i];
-  return turned;
-}
-
-std::vector<Variant> attention_functions(size_t heads, size_t count) {
-  std::vector<Variant> variants;
-  for (auto [name, run] :
-       {std::pair("table of scores", attention_loops().table), std::pair("tiles", attention_loops().tiles)}) {
-    Variant variant;
-    variant.name = name;
-    variant.native = [run, heads, count](NativeBuffers buffers) {
-      run({buffers[kQuery].data(), buffers[kTurnedKeys].data(), buffers[kValue].data(), buffers[kScores].data(),
-           buffers[kResult].data(), heads, count});
-    };
-    variants.push_back(std::move(variant));
-  }
-  return variants;
-}
-
-Case attention_case(Family family, size_t heads, size_t count, double claimed) {
+Case attention_case(size_t heads, size_t count, double claimed) {
   Case work;
-  size_t values = heads * count * kHeadWidth;
-  work.title =
-      fmt::format("attention over {} positions, {} head{} of {}", count, heads, heads > 1 ? "s" : "", kHeadWidth);
+  size_t values = heads * count * kWidth;
+  work.title = fmt::format("attention over {} positions, {} head{} of {}", count, heads, heads > 1 ? "s" : "", kWidth);
   work.kernels = "attention";
   work.buffers = {random_values(values, 47), random_values(values, 53), random_values(values, 59),
                   std::vector<float>(heads * count * count), std::vector<float>(values)};
@@ -98,12 +70,7 @@ Case attention_case(Family family, size_t heads, size_t count, double claimed) {
   work.expected = {attention(work, heads, count)};
   work.tolerance = 1e-5;
   work.flops = 4.0 * static_cast<double>(values * count);  // two products; the exponentials are not counted
-  if (family == Family::kNative) {
-    work.buffers.push_back(turned_keys(work.buffers[kKey], heads, count));
-    work.variants = attention_functions(heads, count);
-  } else {
-    work.variants = attention_kernels(heads, count);
-  }
+  work.variants = attention_kernels(heads, count);
   work.comparisons = {
       {"L14", 1, 0,
        fmt::format("the table of {} scores per head is written and read twice; in tiles they stay on the chip",
@@ -115,12 +82,12 @@ Case attention_case(Family family, size_t heads, size_t count, double claimed) {
 }  // namespace
 
 std::vector<Case> attention_cases(const Target& target) {
-  if (target.small) return {attention_case(target.family, 2, 256, 2.6)};
-  bool card = target.family == Family::kKernels && !target.processor;
+  if (target.family == Family::kNative) return {};
+  if (target.small) return {attention_case(2, 128, 2.6)};
   std::vector<Case> cases;
   for (auto [count, claimed] :
        {std::pair(size_t{512}, 2.6), std::pair(size_t{1024}, 4.4), std::pair(size_t{2048}, 7.9)})
-    cases.push_back(attention_case(target.family, card ? 16 : 1, count, claimed));
+    cases.push_back(attention_case(target.processor ? 1 : 16, count, claimed));
   return cases;
 }
 
