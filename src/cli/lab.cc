@@ -28,12 +28,6 @@ struct OccupancyOptions {
   bool json = false;
 };
 
-struct KernelOptions {
-  std::vector<std::string> names;
-  std::string capability = "9.0";
-  bool json = false;
-};
-
 int wrong_lab_usage(const Error& error) {
   fail("lab", error);
   return kUsage;
@@ -77,21 +71,6 @@ int show_occupancy(OccupancyOptions& options) {
   return kDone;
 }
 
-int show_kernels(const KernelOptions& options) {
-  auto capabilities = asked_capabilities(options.capability);
-  if (!capabilities) return wrong_lab_usage(capabilities.error());
-  auto compiler = gpu::Nvrtc::open();
-  if (!compiler) return fail("lab", compiler.error());
-  auto reports = lab::kernel_reports(*compiler, capabilities->front(), options.names);
-  if (!reports)
-    return reports.error().code == Code::kInvalid ? wrong_lab_usage(reports.error()) : fail("lab", reports.error());
-  if (options.json)
-    print_json(kernels_json(compiler->version(), capabilities->front(), *reports));
-  else
-    print(kernels_text(*reports));
-  return kDone;
-}
-
 // open → test → judge
 int run_experiments(const LabOptions& options, std::span<const lab::Claim> claims) {
   if (Status known = lab::check_wanted(options.wanted, claims); !known) return wrong_lab_usage(known.error());
@@ -132,14 +111,8 @@ int lab(std::span<const std::string> arguments) {
   calculator->add_option("--shared,-s", occupancy.shared);
   calculator->add_option("--cc", occupancy.capability);
   calculator->add_flag("--json", occupancy.json);
-  KernelOptions kernels;
-  CLI::App* compile = app.add_subcommand("kernels");
-  compile->add_option("NAME", kernels.names);
-  compile->add_option("--cc", kernels.capability);
-  compile->add_flag("--json", kernels.json);
   if (Parsed parsed = parse(app, "lab", arguments); !parsed.go_on) return parsed.exit;
   if (calculator->parsed()) return show_occupancy(occupancy);
-  if (compile->parsed()) return show_kernels(kernels);
   auto claims = lab::claims();
   if (!claims) return fail("lab", claims.error());
   return list->parsed() ? show_claims(*claims, options.json) : run_experiments(options, *claims);

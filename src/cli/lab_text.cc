@@ -139,25 +139,4 @@ Json occupancy_json(const lab::KernelUse& use, std::span<const hw::Capability> c
               {"occupancy", list}};
 }
 
-std::string kernels_text(std::span<const lab::KernelReport> reports) {
-  Rows rows;
-  for (const lab::KernelReport& report : reports)
-    rows.push_back({report.experiment, report.use.name, std::to_string(report.threads),
-                    std::to_string(report.use.registers), format_bytes(report.use.shared_bytes),
-                    format_bytes(report.use.spill_bytes), format_percent(report.occupancy.percent),
-                    fmt::format("{}", fmt::join(report.occupancy.limiters, ", "))});
-  return table({"experiment", "kernel", "threads", "registers", "shared", "spilled", "occupancy", "limited by"}, rows,
-               "llrrrrrl");
-}
-
-Json kernels_json(const std::string& compiler, const hw::Capability& capability,
-                  std::span<const lab::KernelReport> reports) {
-  Json list = Json::array();
-  for (const lab::KernelReport& report : reports) list.push_back(lab::to_json(report));
-  return Json{{"compiler", "NVRTC " + compiler},
-              {"compute_capability", capability.version},
-              {"origin", origin_name(Origin::kDerived)},
-              {"kernels", list}};
-}
-
 }  // namespace ridge::cli

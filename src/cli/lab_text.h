@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "hw/capability.h"
-#include "lab/kernel_report.h"
 #include "lab/ledger.h"
 #include "lab/occupancy.h"
 
@@ -23,9 +22,5 @@ Json ledger_json(const lab::Device& device, const lab::Ledger& ledger);
 std::string occupancy_text(std::span<const hw::Capability> capabilities, std::span<const lab::Occupancy> results);
 Json occupancy_json(const lab::KernelUse& use, std::span<const hw::Capability> capabilities,
                     std::span<const lab::Occupancy> results);
-
-std::string kernels_text(std::span<const lab::KernelReport> reports);
-Json kernels_json(const std::string& compiler, const hw::Capability& capability,
-                  std::span<const lab::KernelReport> reports);
 
 }  // namespace ridge::cli

@@ -156,7 +156,7 @@ TEST_F(TunerTest, NothingMeetsAnImpossibleGoal) {
 
 TEST_F(TunerTest, CandidateThatCannotRunIsATrialWithItsReason) {
   auto contest = this->contest(scripted());
-  plan::Plan broken = scripted({{"fail_runs", "[3]"}});
+  plan::Plan broken = scripted({{"fail_runs", "[3,4,5,6,7,8]"}});
   auto breaking = this->contest(broken);
   Result<Trial> trial = contest->measure(candidate(1, 1, 2), Effort::kShort);
   ASSERT_TRUE(trial);
