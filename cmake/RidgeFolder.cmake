@@ -93,6 +93,7 @@ function(ridge_folder name)
     gtest_discover_tests(
       ${name}_test
       TEST_PREFIX "${name}."
+      NO_PRETTY_VALUES  # a parameter prints as addresses where it has no text
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
       PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "RIDGE_DEPS=${RIDGE_DEPS}")

@@ -38,7 +38,7 @@ tune::VariantOptions making(const AdmissionSubject& subject,
   options.limits = request.guard;
   options.limits.vectors = tune::vector_outputs(subject.graph);
   options.quantise = tune::quantise_options(subject.machine.cpu.isa);
-  options.seconds = request.options.guard_seconds;
+  options.seconds = request.options.guard_seconds.value_or(request.options.seconds);
   const std::string store = request.options.store.empty() ? tune::default_store_path() : request.options.store;
   options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
   options.interrupted = interrupted;

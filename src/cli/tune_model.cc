@@ -13,10 +13,11 @@
 namespace ridge::cli {
 namespace {
 
-// The graph at `batch`, everything bound.
+// The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is what is tuned.
 Result<model::Graph> read_at(const TuneRequest& request, int64_t batch) {
   model::Binding binding = request.binding;
   if (!gives_rows(binding)) binding.batch = batch;
+  binding.insist_on_batch = batch > 1;
   for (auto& [name, shape] : binding.shapes)
     if (!shape.empty()) shape[0] *= batch;
   RIDGE_ASSIGN(model::Graph graph, model::read(request.options.model, binding));
@@ -70,8 +71,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   facts.name = request.options.name;
   facts.signature = model.signature;
   facts.best = tuning.candidate;
-  const std::string& engine = tuning.candidate.engine.empty() ? request.engine : tuning.candidate.engine;
-  if (engine == "openvino") facts.engine = engine;
+  if (tune::engine_of(tuning.candidate, request.engine) == "openvino") facts.engine = "openvino";
   facts.precision = tuning.best.precision;
   facts.batches = model.batching.possible;
   facts.verified_batch = verified_batch;
@@ -129,7 +129,7 @@ Result<tune::StoreKey> store_key(const TuneModel& model) {
 tune::SpaceOptions limits_of(const TuneModel& model) {
   const TuneOptions& options = model.request.options;
   return {model.request.goal, model.batching.possible ? options.max_batch : 1, options.threads,
-          options.search == "full" ? 0 : 1e3 * options.seconds / 20};
+          options.search == "full" ? 0 : 1e3 * options.seconds / 20, model.plan.batch};
 }
 
 std::vector<tune::Implementation> implementations_of(const tune::Admission& admission) {

@@ -39,7 +39,7 @@ struct TuneOptions {
   std::string engine = kAnyEngine;
   std::string precision = "auto";
   AccuracyOptions accuracy;
-  double guard_seconds = 120;
+  std::optional<double> guard_seconds;  // absent: as long as `seconds`
   std::string engine_library;
   std::vector<std::string> engine_options;
   std::string store;

@@ -9,7 +9,7 @@
 #include "gpu/slowdown.h"
 #include "gpu/test_fakes.h"
 
-namespace ridge::gpu {
+namespace ridge::gpu::amd_smi {
 namespace {
 
 using testing::AllOf;
@@ -28,12 +28,10 @@ CardSystem system_of(const std::string& script, const std::string& library = kLi
 
 // Sizes and offsets as a C++ compiler gives them for amdsmi.h of library 24.7 (ROCm 6.3; x86-64) and as the Python
 // package amdsmi 6.4.3 and 7.0.2 declares them for 25 and 26.
-namespace abi = amd_smi;
-static_assert(sizeof(abi::EngineUsage) == 64 && sizeof(abi::PowerCaps) == 64 && sizeof(abi::ClockInfo) == 32);
-static_assert(sizeof(abi::PcieInfo) == 512 && offsetof(abi::PcieInfo, most_speed) == 4 &&
-              offsetof(abi::PcieInfo, lanes) == 96 && offsetof(abi::PcieInfo, speed) == 100 &&
-              offsetof(abi::PcieInfo, replays) == 112);
-static_assert(sizeof(abi::ErrorCount) == 64 && sizeof(abi::RetiredPage) == 24);
+static_assert(sizeof(EngineUsage) == 64 && sizeof(PowerCaps) == 64 && sizeof(ClockInfo) == 32);
+static_assert(sizeof(PcieInfo) == 512 && offsetof(PcieInfo, most_speed) == 4 && offsetof(PcieInfo, lanes) == 96 &&
+              offsetof(PcieInfo, speed) == 100 && offsetof(PcieInfo, replays) == 112);
+static_assert(sizeof(ErrorCount) == 64 && sizeof(RetiredPage) == 24);
 
 TEST(AmdSmi, TellsWhatRocmSmiTells) {
   CardSystem system = system_of("healthy");
@@ -84,4 +82,4 @@ TEST(AmdSmi, LostCardMissingPermissionAndRefusalAreSaid) {
 }
 
 }  // namespace
-}  // namespace ridge::gpu
+}  // namespace ridge::gpu::amd_smi

@@ -9,7 +9,7 @@
 #include "gpu/slowdown.h"
 #include "gpu/test_fakes.h"
 
-namespace ridge::gpu {
+namespace ridge::gpu::level_zero {
 namespace {
 
 using testing::AllOf;
@@ -27,28 +27,26 @@ CardSystem system_of(const std::string& script, const std::string& library = kLo
 }
 
 // Sizes and offsets as a C++ compiler gives them for ze_api.h and zes_api.h of Level Zero 1.17 (x86-64).
-namespace abi = level_zero;
-static_assert(sizeof(abi::CoreDeviceProperties) == 368 && offsetof(abi::CoreDeviceProperties, flags) == 28 &&
-              offsetof(abi::CoreDeviceProperties, uuid) == 96 && offsetof(abi::CoreDeviceProperties, name) == 112);
-static_assert(sizeof(abi::DeviceProperties) == 776 && offsetof(abi::DeviceProperties, core) == 16 &&
-              offsetof(abi::DeviceProperties, model) == 580 && offsetof(abi::DeviceProperties, driver_version) == 708);
-static_assert(sizeof(abi::DeviceState) == 24);
-static_assert(sizeof(abi::PciProperties) == 56 && offsetof(abi::PciProperties, most) == 32);
-static_assert(sizeof(abi::PciState) == 48 && offsetof(abi::PciState, now) == 32 && sizeof(abi::PciStatistics) == 56);
-static_assert(sizeof(abi::MemoryProperties) == 48 && offsetof(abi::MemoryProperties, location) == 28);
-static_assert(sizeof(abi::MemoryState) == 40 && offsetof(abi::MemoryState, free_bytes) == 24);
-static_assert(sizeof(abi::TemperatureProperties) == 48 && offsetof(abi::TemperatureProperties, most_c) == 32);
-static_assert(sizeof(abi::PowerProperties) == 40 && offsetof(abi::PowerProperties, default_mw) == 28);
-static_assert(sizeof(abi::EnergyCounter) == 16 && sizeof(abi::SustainedLimit) == 12);
-static_assert(sizeof(abi::PowerLimit) == 48 && offsetof(abi::PowerLimit, limit) == 40);
-static_assert(sizeof(abi::FrequencyProperties) == 48 && offsetof(abi::FrequencyProperties, most_mhz) == 40);
-static_assert(sizeof(abi::FrequencyState) == 64 && offsetof(abi::FrequencyState, actual_mhz) == 48 &&
-              offsetof(abi::FrequencyState, throttle_reasons) == 56);
-static_assert(sizeof(abi::EngineProperties) == 32 && sizeof(abi::EngineActivity) == 16);
-static_assert(sizeof(abi::RasProperties) == 32 && sizeof(abi::RasState) == 72 &&
-              offsetof(abi::RasState, category) == 16);
-static_assert(sizeof(abi::EccProperties) == 32);
-static_assert(sizeof(abi::ProcessState) == 48 && offsetof(abi::ProcessState, memory_bytes) == 24);
+static_assert(sizeof(CoreDeviceProperties) == 368 && offsetof(CoreDeviceProperties, flags) == 28 &&
+              offsetof(CoreDeviceProperties, uuid) == 96 && offsetof(CoreDeviceProperties, name) == 112);
+static_assert(sizeof(DeviceProperties) == 776 && offsetof(DeviceProperties, core) == 16 &&
+              offsetof(DeviceProperties, model) == 580 && offsetof(DeviceProperties, driver_version) == 708);
+static_assert(sizeof(DeviceState) == 24);
+static_assert(sizeof(PciProperties) == 56 && offsetof(PciProperties, most) == 32);
+static_assert(sizeof(PciState) == 48 && offsetof(PciState, now) == 32 && sizeof(PciStatistics) == 56);
+static_assert(sizeof(MemoryProperties) == 48 && offsetof(MemoryProperties, location) == 28);
+static_assert(sizeof(MemoryState) == 40 && offsetof(MemoryState, free_bytes) == 24);
+static_assert(sizeof(TemperatureProperties) == 48 && offsetof(TemperatureProperties, most_c) == 32);
+static_assert(sizeof(PowerProperties) == 40 && offsetof(PowerProperties, default_mw) == 28);
+static_assert(sizeof(EnergyCounter) == 16 && sizeof(SustainedLimit) == 12);
+static_assert(sizeof(PowerLimit) == 48 && offsetof(PowerLimit, limit) == 40);
+static_assert(sizeof(FrequencyProperties) == 48 && offsetof(FrequencyProperties, most_mhz) == 40);
+static_assert(sizeof(FrequencyState) == 64 && offsetof(FrequencyState, actual_mhz) == 48 &&
+              offsetof(FrequencyState, throttle_reasons) == 56);
+static_assert(sizeof(EngineProperties) == 32 && sizeof(EngineActivity) == 16);
+static_assert(sizeof(RasProperties) == 32 && sizeof(RasState) == 72 && offsetof(RasState, category) == 16);
+static_assert(sizeof(EccProperties) == 32);
+static_assert(sizeof(ProcessState) == 48 && offsetof(ProcessState, memory_bytes) == 24);
 
 TEST(LevelZero, ReadsAHealthyCardInTheCommonUnits) {
   CardSystem system = system_of("healthy");
@@ -134,4 +132,4 @@ TEST(LevelZero, LoaderThatCannotBeUsedSaysWhy) {
 }
 
 }  // namespace
-}  // namespace ridge::gpu
+}  // namespace ridge::gpu::level_zero

@@ -10,7 +10,7 @@
 #include "gpu/slowdown.h"
 #include "gpu/test_fakes.h"
 
-namespace ridge::gpu {
+namespace ridge::gpu::nvml {
 namespace {
 
 using testing::ElementsAre;
@@ -102,9 +102,8 @@ TEST(Nvml, ReadsEveryLinkToAPeerWithItsErrors) {
 }
 
 // Sizes and offsets as a C++ compiler gives them for the header nvml.h of NVML 13 (x86-64).
-static_assert(sizeof(nvml::PciInfo) == 68 && sizeof(nvml::ProcessInfo) == 24);
-static_assert(sizeof(nvml::FieldValue) == 40 && offsetof(nvml::FieldValue, result) == 28 &&
-              offsetof(nvml::FieldValue, value) == 32);
+static_assert(sizeof(PciInfo) == 68 && sizeof(ProcessInfo) == 24);
+static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, result) == 28 && offsetof(FieldValue, value) == 32);
 
 TEST(Nvml, RefusalToStartSaysWhatToDo) {
   EXPECT_THAT(ask("mismatch"), HasSubstr("reboot"));
@@ -176,4 +175,4 @@ TEST(Card, MissingReadingsKeepTheirReasonThroughJson) {
 }
 
 }  // namespace
-}  // namespace ridge::gpu
+}  // namespace ridge::gpu::nvml

@@ -10,7 +10,7 @@
 #include "gpu/slowdown.h"
 #include "gpu/test_fakes.h"
 
-namespace ridge::gpu {
+namespace ridge::gpu::rocm_smi {
 namespace {
 
 using testing::AllOf;
@@ -36,14 +36,13 @@ std::vector<std::string> slowdowns(const Card& card) {
 
 // Sizes and offsets as a C++ compiler gives them for rocm_smi.h of ROCm 6.3 (library 7.3; x86-64), the V5 ones for that
 // of ROCm 5.7.
-namespace abi = rocm_smi;
-static_assert(sizeof(abi::Frequencies) == 280 && offsetof(abi::Frequencies, supported) == 4 &&
-              offsetof(abi::Frequencies, frequency) == 16);
-static_assert(sizeof(abi::PcieBandwidth) == 416 && offsetof(abi::PcieBandwidth, lanes) == 280);
-static_assert(sizeof(abi::FrequenciesV5) == 264 && sizeof(abi::PcieBandwidthV5) == 392);
-static_assert(sizeof(abi::ErrorCount) == 16);
-static_assert(sizeof(abi::RetiredPage) == 24 && offsetof(abi::RetiredPage, status) == 16);
-static_assert(sizeof(abi::ProcessInfo) == 32 && offsetof(abi::ProcessInfo, memory_bytes) == 8);
+static_assert(sizeof(Frequencies) == 280 && offsetof(Frequencies, supported) == 4 &&
+              offsetof(Frequencies, frequency) == 16);
+static_assert(sizeof(PcieBandwidth) == 416 && offsetof(PcieBandwidth, lanes) == 280);
+static_assert(sizeof(FrequenciesV5) == 264 && sizeof(PcieBandwidthV5) == 392);
+static_assert(sizeof(ErrorCount) == 16);
+static_assert(sizeof(RetiredPage) == 24 && offsetof(RetiredPage, status) == 16);
+static_assert(sizeof(ProcessInfo) == 32 && offsetof(ProcessInfo, memory_bytes) == 8);
 static_assert(offsetof(AmdMetrics, graphics_clock_mhz) == 54 && offsetof(AmdMetrics, throttle_status) == 68);
 static_assert(offsetof(AmdMetrics, pcie_lanes) == 74 && offsetof(AmdMetrics, pcie_speed) == 76);
 static_assert(offsetof(AmdMetrics, firmware_time) == 96 && offsetof(AmdMetrics, independent_throttle_status) == 112);
@@ -149,4 +148,4 @@ TEST(AmdMetrics, LinkIsToldOrNot) {
 }
 
 }  // namespace
-}  // namespace ridge::gpu
+}  // namespace ridge::gpu::rocm_smi

@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
+#include "base/temporary_folder.h"
+#include "hw/doctor/tree.h"
 #include "hw/topology.h"
 
 namespace ridge::hw {
@@ -18,45 +17,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-// Unpacks tests/machines/NAME.tree (its README says how it is written) for as long as it lives.
-class Tree {
- public:
-  explicit Tree(const std::string& name) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ridge-machine-XXXXXX").string();
-    root_ = mkdtemp(pattern.data());
-    std::ifstream lines(std::string(RIDGE_SOURCE_DIR) + "/tests/machines/" + name + ".tree");
-    EXPECT_TRUE(lines.good()) << name;
-    std::string path, content;
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("=== ")) {
-        content += line + "\n";
-        continue;
-      }
-      save(path, content);
-      size_t colon = line.find(": ");
-      path = line.substr(4, colon == std::string::npos ? colon : colon - 4);
-      content = colon == std::string::npos ? "" : line.substr(colon + 2) + "\n";
-    }
-    save(path, content);
-  }
-  ~Tree() { std::filesystem::remove_all(root_); }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-  const std::string& root() const { return root_; }
-
- private:
-  void save(const std::string& path, const std::string& content) {
-    if (path.empty()) return;
-    std::filesystem::path target = root_ + "/" + path;
-    std::filesystem::create_directories(target.parent_path());
-    EXPECT_TRUE(std::ofstream(target) << content) << path;
-  }
-  std::string root_;
-};
-
+// Of tests/machines/<name>.tree.
 Machine probe_recorded(const std::string& name) {
-  Tree tree(name);
-  Result<Machine> machine = probe(tree.root());
+  Result<TemporaryFolder> folder = TemporaryFolder::make();
+  Result<doctor::Tree> tree = doctor::read_tree(std::string(RIDGE_SOURCE_DIR) + "/tests/machines/" + name + ".tree");
+  EXPECT_TRUE(tree.ok() && folder.ok() && doctor::unpack_tree(*tree, folder->path()).ok()) << name;
+  Result<Machine> machine = probe(folder->path());
   EXPECT_TRUE(machine.ok());
   return machine ? *machine : Machine{};
 }

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <map>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "model/reader.h"
 #include "model/zoo/random.h"
 
@@ -20,17 +20,13 @@ using testing::HasSubstr;
 
 class Zoo : public testing::Test {
  protected:
-  Zoo() {
-    std::string pattern = std::filesystem::temp_directory_path() / "ridge-zoo-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Zoo() override { std::filesystem::remove_all(folder_); }
   std::string file(const std::string& name) const { return folder_ + "/" + name; }
   std::string bytes(const std::string& name, const ZooOptions& options) const {
     EXPECT_TRUE(make(name, options, file("m.onnx")).ok());
     return read_file(file("m.onnx")).value();
   }
-  std::string folder_;
+  TemporaryFolder temporary_ = *TemporaryFolder::make();
+  std::string folder_ = temporary_.path();
 };
 
 TEST_F(Zoo, HasThePublishedParameterCounts) {

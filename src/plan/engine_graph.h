@@ -1,9 +1,6 @@
-// What ONNX Runtime makes of a graph on a CPU, as far as memory is concerned: which nodes melt into others, where blocked
-// layouts (NCHWc) and copies between layouts appear, which outputs overwrite inputs, and what is done to weights on loading.
-//
-// An approximation of its optimiser at the level "all" (onnxruntime/core/optimizer: conv_bn_fusion, conv_mul_fusion,
-// conv_activation_fusion, gelu_fusion, quick_gelu_fusion, matmul_add_fusion, gemm_activation_fusion, nchwc_transformer),
-// made from the file alone; ONNX Runtime itself is not asked. Pure.
+// What ONNX Runtime allocates for a model on a CPU: the steps that it runs with the tensors that they read, write and overwrite,
+// and what it does to weights while it loads them. The memory side of fusion.h, whose kernels these steps are; ONNX Runtime
+// itself is not asked. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +8,9 @@
 #include <vector>
 
 #include "model/graph.h"
+#include "plan/fusion.h"
 
 namespace ridge::plan {
-
-struct LayoutTraits {
-  int64_t block = 16;  // channels of a block of NCHWc: 16 with AVX-512, 8 with AVX; 0: no blocked kernels
-};
 
 struct EngineStep {
   std::string op;
@@ -32,19 +26,21 @@ struct EngineTensor {
   bool input = false, output = false;  // of the model
 };
 
-// Weights, in the order in which loading works on them. `id`: index into Graph::tensors, or beyond for a new weight.
+// Weights, in the order in which loading works on them. `id`: index into EngineGraph::tensors, or beyond for those of bodies.
 struct EngineWeight {
   int id = 0;
   int64_t bytes = 0;        // before
   int64_t after_bytes = 0;  // in the new form
   int from = -1;            // made of this weight; -1: of itself
+  int64_t aside_bytes = 0;  // packed: a copy turned round, held only while it is packed
 };
 struct EngineWeights {
   std::vector<EngineWeight> stored;    // as the file has them
   std::vector<EngineWeight> computed;  // made by nodes whose inputs are all constant, while loading
   std::vector<EngineWeight> folded;    // of convolutions that take in a normalisation or a factor
   std::vector<EngineWeight> blocked;   // of convolutions, into NCHWc
-  std::vector<EngineWeight> packed;    // of matrix products, for the kernel; the old one goes
+  std::vector<EngineWeight> packed;    // of products and of convolutions on integers, for the kernel; the old one goes
+  bool dequantised = false;            // some have scales and zero points of their own beside them
 };
 
 struct EngineGraph {
@@ -55,6 +51,6 @@ struct EngineGraph {
   bool known = true;  // false: some shapes are unknown; their tensors count as nothing
 };
 
-EngineGraph engine_graph(const model::Graph& graph, const LayoutTraits& traits);
+EngineGraph engine_graph(const model::Graph& graph, const EngineTraits& traits);
 
 }  // namespace ridge::plan

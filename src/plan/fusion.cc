@@ -38,28 +38,37 @@ void show_captured(model::Graph& graph) {
   }
 }
 
-}  // namespace
-
-model::Graph executed_graph(const model::Graph& graph, const EngineTraits& traits) {
-  model::Graph visible = graph;
-  show_captured(visible);
-  Rewriter rewriter(std::move(visible));
+void rewrite(Rewriter& rewriter, const EngineTraits& traits) {
   spell_out_functions(rewriter);
-  if (traits.level == GraphLevel::kOff) return rewriter.finish();
+  if (traits.level == GraphLevel::kOff) return;
   drop_what_does_not_run(rewriter);
   fold_into_convolutions(rewriter);
   fuse_matmul_and_add(rewriter);
-  if (traits.level == GraphLevel::kBasic) return rewriter.finish();
+  if (traits.level == GraphLevel::kBasic) return;
   fuse_quantised(rewriter);
   fuse_activations(rewriter);
   fuse_gelu(rewriter);
   fuse_layer_normalisation(rewriter);
   fuse_attention(rewriter);
   fuse_skip_layer_normalisation(rewriter);
-  if (traits.level == GraphLevel::kExtended) return rewriter.finish();
+  if (traits.level == GraphLevel::kExtended) return;
   block_channels(rewriter, traits.block);
   fuse_additions(rewriter);
-  return rewriter.finish();
+}
+
+}  // namespace
+
+Execution execution_of(const model::Graph& graph, const EngineTraits& traits) {
+  model::Graph visible = graph;
+  show_captured(visible);
+  Rewriter rewriter(std::move(visible));
+  rewrite(rewriter, traits);
+  std::vector<DerivedWeight> derived = rewriter.derived();
+  return {rewriter.finish(), std::move(derived)};
+}
+
+model::Graph executed_graph(const model::Graph& graph, const EngineTraits& traits) {
+  return execution_of(graph, traits).graph;
 }
 
 }  // namespace ridge::plan

@@ -7,6 +7,8 @@
 // weights have shapes only. Where the engine does something this file does not know, a node stays as it is in the model.
 #pragma once
 
+#include <vector>
+
 #include "model/graph.h"
 #include "plan/plan.h"
 
@@ -20,7 +22,20 @@ struct EngineTraits {
   double integer_share = 0.35;
 };
 
+// A weight that the engine computes while it loads a model: by a node whose inputs are all constant, or from another weight.
+struct DerivedWeight {
+  enum class Form { kComputed, kScaled, kBlocked };
+  int from = -1, to = -1;  // tensors; from −1: by a node
+  Form form = Form::kScaled;
+};
+
+struct Execution {
+  model::Graph graph;  // nodes in the order in which they run; the tensors of the file keep their numbers
+  std::vector<DerivedWeight> derived;  // weights among its tensors that are computed while loading
+};
 // `graph`: as read, all shapes known.
+Execution execution_of(const model::Graph& graph, const EngineTraits& traits);
+// Its graph alone.
 model::Graph executed_graph(const model::Graph& graph, const EngineTraits& traits);
 
 }  // namespace ridge::plan

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "plan/fusion_passes.h"
+#include "plan/kernel_work.h"
 
 namespace ridge::plan {
 namespace {
@@ -104,6 +105,19 @@ int64_t filters_of(const Rewriter& graph, const model::Node& node) {
   return weight != nullptr && weight->size() >= 3 ? weight->front() : 0;
 }
 
+// Its weights are computed anew, times the factors of what follows.
+void scale_weight(Rewriter& graph, int n) {
+  const int weight = graph.node(n).inputs[1];
+  const std::vector<DerivedWeight>& derived = graph.derived();
+  const bool scaled = std::any_of(derived.begin(), derived.end(), [&](const DerivedWeight& one) {
+    return one.to == weight && one.form == DerivedWeight::Form::kScaled;
+  });
+  if (scaled) return;
+  model::TensorInfo info = graph.tensor(weight);
+  info.name += "/scaled";
+  graph.set_input(n, 1, graph.derive(weight, std::move(info), DerivedWeight::Form::kScaled));
+}
+
 void give_bias(Rewriter& graph, int n, int64_t channels) {
   if (graph.node(n).inputs.size() > 2 && graph.node(n).inputs[2] >= 0) return;
   const int bias = graph.add_tensor(
@@ -135,6 +149,7 @@ bool take_next(Rewriter& graph, int n) {
   }
   graph.remove(next);
   if (follower.op != "Mul") give_bias(graph, n, channels);
+  if (follower.op != "Add") scale_weight(graph, n);
   graph.take_output(n, follower.outputs[0]);
   return true;
 }
@@ -231,7 +246,7 @@ void drop_what_does_not_run(Rewriter& graph) {
     }
     if (!is_constant(graph, node)) continue;
     for (int t : node.outputs)
-      if (t >= 0) graph.make_constant(t);
+      if (t >= 0) graph.make_constant(t, is_view(node.op));
     graph.remove(n);
   }
 }

@@ -149,16 +149,21 @@ class Blocking {
     make_form(n, channels);
   }
 
-  // Channels that do not fill the last block are padded with zeros.
+  // Channels that do not fill the last block are padded with zeros. Convolutions that share a weight share its blocked form.
   void block_weight(int n, Shape shape, Fit fit) {
     const int64_t group = model::attribute_or<int64_t>(graph_.node(n), "group", 1);
     const Shape whole = {aligned(shape[0]), group == 1 && fit == Fit::kBlockedInput ? aligned(shape[1]) : shape[1],
                          shape[2], shape[3]};
     if (shape[1] == 1 && group == shape[0]) graph_.edit(n).attributes["group"] = whole[0];
-    if (whole == shape) return;
-    model::TensorInfo info = graph_.tensor(graph_.node(n).inputs[1]);
-    info.shape = whole;
-    graph_.set_input(n, 1, graph_.add_tensor(std::move(info), true));
+    const int weight = graph_.node(n).inputs[1];
+    auto [form, added] = weights_.try_emplace(weight, -1);
+    if (added) {
+      model::TensorInfo info = graph_.tensor(weight);
+      info.name += "/blocked";
+      info.shape = whole;
+      form->second = graph_.derive(weight, std::move(info), DerivedWeight::Form::kBlocked);
+    }
+    graph_.set_input(n, 1, form->second);
   }
 
   void pool(int n) {
@@ -334,6 +339,7 @@ class Blocking {
   int64_t block_;
   std::map<int, Form> forms_;     // by plain tensor
   std::map<int, int> reordered_;  // plain tensor → its blocked twin by ReorderInput
+  std::map<int, int> weights_;    // plain weight → its blocked form
 };
 
 }  // namespace

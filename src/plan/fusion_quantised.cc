@@ -56,6 +56,13 @@ int quantisation_after(const Rewriter& graph, int n, std::vector<int>& between) 
   return graph.is(next, "QuantizeLinear") ? next : -1;
 }
 
+// A product of integers whose result nobody quantises has a kernel too (MatMulReplaceWithQLinear, GemmReplaceWithQuant).
+void become_integer_product_to_real(Rewriter& graph, int n, std::vector<int> inputs) {
+  graph.edit(n).op = graph.node(n).op == "Gemm" ? "QGemm" : "MatMulIntegerToFloat";
+  graph.edit(n).domain = kMicrosoftDomain;
+  graph.set_inputs(n, std::move(inputs));
+}
+
 void become_quantised(Rewriter& graph, int n) {
   const model::Node node = graph.node(n);
   const std::string_view kernel = quantised_kernel(node);
@@ -69,7 +76,10 @@ void become_quantised(Rewriter& graph, int n) {
       return;
   }
   const int quantisation = quantisation_after(graph, n, between);
-  if (quantisation < 0) return;
+  if (quantisation < 0) {
+    if (node.op == "MatMul" || node.op == "Gemm") become_integer_product_to_real(graph, n, std::move(inputs));
+    return;
+  }
   const int result = graph.node(quantisation).outputs[0];
   for (int removed : between) graph.remove(removed);
   graph.remove(quantisation);

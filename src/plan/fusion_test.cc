@@ -105,7 +105,7 @@ TEST(Fusion, ConcatenationStaysBlockedOnlyIfAllPartsFillBlocks) {
     const int whole = b.node("Concat", {convolution(b, x, 3, channels), convolution(b, x, 3, 32)},
                              {1, channels + 32, 8, 8}, {{"axis", int64_t{1}}});
     EXPECT_EQ(kinds(b.finish({whole})), channels == 16 ? "b.Conv b.Conv Concat b.ReorderOutput"
-                                                       : "b.Conv b.Conv b.ReorderOutput b.ReorderOutput Concat");
+                                                       : "b.Conv b.ReorderOutput b.Conv b.ReorderOutput Concat");
   }
 }
 
@@ -230,8 +230,17 @@ TEST(Fusion, ShapesAreComputedWhileRunningOnlyWhereTheFileLeavesThemOpen) {
     const int shape = b.node("Shape", {x}, {2}, {}, DataType::kInt64);
     model::Graph graph = b.finish({b.node("Reshape", {b.node("Relu", {x}, {2, 32}), shape}, {2, 32})});
     graph.input_specs = {{{"x", DataType::kFp32, {2, 32}}, {open ? "batch" : "", ""}}};
-    EXPECT_EQ(kinds(graph), open ? "Shape Relu Reshape" : "Relu Reshape");
+    EXPECT_EQ(kinds(graph), open ? "Relu Shape Reshape" : "Relu Reshape");
   }
+}
+
+// As the engine does it: depth first from the end, of two branches the later one first.
+TEST(Fusion, KernelsRunDepthFirstFromTheEndTheLaterBranchFirst) {
+  GraphBuilder b;
+  const int x = b.input("x", {2, 32});
+  const int left = b.node("Tanh", {b.node("Exp", {x}, {2, 32})}, {2, 32});
+  const int right = b.node("Sqrt", {b.node("Abs", {x}, {2, 32})}, {2, 32});
+  EXPECT_EQ(kinds(b.finish({b.node("Add", {left, right}, {2, 32})})), "Abs Sqrt Exp Tanh Add");
 }
 
 // x → DQ → Conv(DQ(w), DQ(b)) → Relu → Q, as quantisers write it.

@@ -103,9 +103,10 @@ double product_slots(int64_t m, int64_t n, int64_t k, int64_t block) {
   return per_column * static_cast<double>(ceiling(n, 2 * lanes) * k);
 }
 
-bool is_view(const Kernel& kernel) {
-  static const std::unordered_set<std::string_view> kViews = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"};
-  return kViews.contains(kernel.op);
+bool is_view(std::string_view op) {
+  static const std::unordered_set<std::string_view> kViews = {"Reshape",   "Flatten",  "Squeeze",
+                                                              "Unsqueeze", "Identity", "Dropout"};
+  return kViews.contains(op);
 }
 
 double footprint_of(const std::vector<Kernel>& kernels) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cost/costs.h"
@@ -49,7 +50,7 @@ KernelWork work_of(const Kernel& kernel, const KernelDevice& device, double foot
 // The weights of all kernels and the largest operands of one.
 double footprint_of(const std::vector<Kernel>& kernels);
 
-// The kernel does nothing but give memory another shape.
-bool is_view(const Kernel& kernel);
+// An operator that does nothing but give memory another shape.
+bool is_view(std::string_view op);
 
 }  // namespace ridge::plan

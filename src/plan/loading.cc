@@ -64,7 +64,10 @@ class Loading {
     std::map<int, int> uses;
     for (const EngineWeight& weight : packed) ++uses[weight.id];
     for (const EngineWeight& weight : packed) {
+      std::optional<HeapModel::Block> aside;
+      if (weight.aside_bytes > 0) aside = heap_.allocate(weight.aside_bytes, kTensorAlignment);
       HeapModel::Block made = heap_.allocate(weight.after_bytes, kTensorAlignment);
+      if (aside) heap_.release(*aside);
       packed_bytes_ += weight.after_bytes;
       auto old = held_.find(weight.id);
       if (--uses[weight.id] > 0 || old == held_.end()) continue;

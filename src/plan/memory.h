@@ -18,14 +18,14 @@
 
 namespace ridge::plan {
 
-// The blocked kernels that ONNX Runtime has for these instruction sets (hw::Cpu::isa).
-LayoutTraits traits_of(const std::vector<std::string>& isa);
+// ONNX Runtime with the blocked kernels that it has for these instruction sets (hw::Cpu::isa).
+EngineTraits traits_of(const std::vector<std::string>& isa);
 
 // What a driver context and libraries take on a card: assumed, 0.5 GiB, as in training_plan.h.
 inline constexpr double kAssumedContextBytes = 512.0 * 1024 * 1024;
 
 struct MemoryOptions {
-  LayoutTraits traits;
+  EngineTraits traits;
   bool arena = true;    // Plan::memory_arena
   bool pattern = true;  // Plan::memory_pattern
 };

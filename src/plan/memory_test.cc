@@ -75,7 +75,7 @@ TEST(InstancesThatFit, TheFirstBringsTheRuntimeAndTheLastOneLoads) {
   EXPECT_EQ(memory_of_instances(one, 2), 280);
 }
 
-TEST(LayoutTraits, BlocksFollowTheInstructionSet) {
+TEST(EngineTraits, BlocksFollowTheInstructionSet) {
   EXPECT_EQ(traits_of({"avx2", "avx512f"}).block, 16);
   EXPECT_EQ(traits_of({"avx", "avx2"}).block, 8);
   EXPECT_EQ(traits_of({"sse4.2"}).block, 0);

@@ -1,8 +1,6 @@
 #include "plan/rewriter.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 
 namespace ridge::plan {
 namespace {
@@ -27,29 +25,49 @@ std::vector<bool> wanted_nodes(const model::Graph& graph, const std::vector<bool
   return wanted;
 }
 
-// Numbers of the wanted nodes, each after those whose results it needs, otherwise in the order of their numbers.
-std::vector<int> topological(const model::Graph& graph, const std::vector<bool>& wanted,
-                             const std::vector<int>& maker) {
-  std::vector<int> missing(graph.nodes.size());
-  std::vector<std::vector<int>> followers(graph.nodes.size());
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (!wanted[n]) continue;
-    for (int tensor : graph.nodes[n].inputs) {
-      const int from = tensor < 0 ? -1 : maker[static_cast<size_t>(tensor)];
-      if (from < 0 || !wanted[static_cast<size_t>(from)]) continue;
-      followers[static_cast<size_t>(from)].push_back(static_cast<int>(n));
-      ++missing[n];
-    }
-    if (missing[n] == 0) ready.push(static_cast<int>(n));
+// The makers of what a node reads, ascending, each once.
+std::vector<int> makers_of(const model::Node& node, const std::vector<bool>& wanted, const std::vector<int>& maker) {
+  std::vector<int> makers;
+  for (int tensor : node.inputs) {
+    const int n = tensor < 0 ? -1 : maker[static_cast<size_t>(tensor)];
+    if (n >= 0 && wanted[static_cast<size_t>(n)]) makers.push_back(n);
   }
-  std::vector<int> order;
-  while (!ready.empty()) {
-    const int n = ready.top();
-    ready.pop();
-    order.push_back(n);
-    for (int follower : followers[static_cast<size_t>(n)])
-      if (--missing[static_cast<size_t>(follower)] == 0) ready.push(follower);
+  std::sort(makers.begin(), makers.end());
+  makers.erase(std::unique(makers.begin(), makers.end()), makers.end());
+  return makers;
+}
+
+// Wanted nodes whose results no node reads, ascending.
+std::vector<int> leaves_of(const std::vector<std::vector<int>>& makers, const std::vector<bool>& wanted) {
+  std::vector<bool> read(wanted.size());
+  for (const std::vector<int>& of_node : makers)
+    for (int n : of_node) read[static_cast<size_t>(n)] = true;
+  std::vector<int> leaves;
+  for (size_t n = 0; n < wanted.size(); ++n)
+    if (wanted[n] && !read[n]) leaves.push_back(static_cast<int>(n));
+  return leaves;
+}
+
+std::vector<int> execution_order(const model::Graph& graph, const std::vector<bool>& wanted,
+                                 const std::vector<int>& maker) {
+  std::vector<std::vector<int>> makers(graph.nodes.size());
+  for (size_t n = 0; n < graph.nodes.size(); ++n)
+    if (wanted[n]) makers[n] = makers_of(graph.nodes[n], wanted, maker);
+  std::vector<int> open = leaves_of(makers, wanted), order;
+  enum class State : char { kNew, kEntered, kDone };
+  std::vector<State> states(graph.nodes.size(), State::kNew);
+  while (!open.empty()) {
+    const int n = open.back();
+    State& state = states[static_cast<size_t>(n)];
+    if (state != State::kNew) {
+      open.pop_back();
+      if (state == State::kEntered) order.push_back(n);
+      state = State::kDone;
+      continue;
+    }
+    state = State::kEntered;  // it runs when it is met again: all that it needs lies above it until then
+    for (int before : makers[static_cast<size_t>(n)])
+      if (states[static_cast<size_t>(before)] == State::kNew) open.push_back(before);
   }
   return order;
 }
@@ -179,6 +197,17 @@ int Rewriter::add_tensor(model::TensorInfo info, bool constant) {
   return static_cast<int>(graph_.tensors.size()) - 1;
 }
 
+void Rewriter::make_constant(int t, bool view) {
+  constant_[static_cast<size_t>(t)] = true;
+  if (!view) derived_.push_back({-1, t, DerivedWeight::Form::kComputed});
+}
+
+int Rewriter::derive(int from, model::TensorInfo info, DerivedWeight::Form form) {
+  const int to = add_tensor(std::move(info), true);
+  derived_.push_back({from, to, form});
+  return to;
+}
+
 int Rewriter::add_node(model::Node node) {
   graph_.nodes.push_back(std::move(node));
   alive_.push_back(true);
@@ -186,7 +215,9 @@ int Rewriter::add_node(model::Node node) {
   return node_count() - 1;
 }
 
-std::vector<int> Rewriter::order() const { return topological(graph_, wanted_nodes(graph_, alive_, maker_), maker_); }
+std::vector<int> Rewriter::order() const {
+  return execution_order(graph_, wanted_nodes(graph_, alive_, maker_), maker_);
+}
 
 model::Graph Rewriter::finish() {
   for (size_t t = 0; t < graph_.tensors.size(); ++t)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/graph.h"
+#include "plan/fusion.h"
 
 namespace ridge::plan {
 
@@ -23,7 +24,8 @@ class Rewriter {
   bool alive(int n) const { return alive_[static_cast<size_t>(n)]; }
   bool is(int n, std::string_view op, std::string_view domain = "") const;
   bool constant(int t) const { return t >= 0 && constant_[static_cast<size_t>(t)]; }
-  void make_constant(int t) { constant_[static_cast<size_t>(t)] = true; }
+  // `t` is computed while loading; a view of a weight takes no memory of its own.
+  void make_constant(int t, bool view);
   // Its sizes depend on what the file leaves open, though they are known for this run.
   bool open_shape(int t) const { return t >= 0 && open_[static_cast<size_t>(t)]; }
   bool is_output(int t) const;
@@ -42,9 +44,12 @@ class Rewriter {
   void set_inputs(int n, std::vector<int> inputs);
   void take_output(int n, int t);  // `n` makes `t` now, in place of its first output
   int add_tensor(model::TensorInfo info, bool constant);
+  int derive(int from, model::TensorInfo info, DerivedWeight::Form form);
+  const std::vector<DerivedWeight>& derived() const { return derived_; }  // in the order in which they were made
   int add_node(model::Node node);
 
-  // Nodes that are left and useful, each after those whose results it needs.
+  // Nodes that are left and useful, in the engine's order: depth first from those whose results no node reads, of several always
+  // the latest first (core/graph/graph_viewer.cc, Graph::ReverseDFSFrom).
   std::vector<int> order() const;
   // The same as a graph.
   model::Graph finish();
@@ -60,6 +65,7 @@ class Rewriter {
   std::vector<bool> output_;
   std::vector<int> maker_;
   std::vector<std::vector<int>> users_;
+  std::vector<DerivedWeight> derived_;
 };
 
 }  // namespace ridge::plan

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <functional>
 #include <string_view>
 
 #include "base/log.h"
 #include "model_config.pb.h"
 #include "serve/openvino_parameters.h"
+#include "serve/parameter.h"
 #include "serve/settings_from_config.h"
 
 namespace ridge::serve {
@@ -20,22 +19,9 @@ using plan::GraphLevel;
 using plan::Plan;
 using plan::Spin;
 
-Status wrong(const std::string& value, std::string_view expected) {
-  return Error{Code::kInvalid, fmt::format("'{}' is not {}", value, expected)};
-}
-
-Status read_threads(const std::string& value, int& threads) {
-  int number = 0;
-  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size() || number < 0 || number > 4096)
-    return wrong(value, "a number of threads between 0 (the engine's default) and 4096");
-  threads = number;
-  return {};
-}
-
 Status read_flag(const std::string& value, bool& flag) {
   if (value != "0" && value != "1" && value != "true" && value != "false" && value != "on" && value != "off")
-    return wrong(value, "one of 0, 1, true, false, on, off");
+    return wrong_value(value, "one of 0, 1, true, false, on, off");
   flag = value == "1" || value == "true" || value == "on";
   return {};
 }
@@ -55,13 +41,13 @@ Status read_graph_level(const std::string& value, GraphLevel& level) {
                                                                                {"all", GraphLevel::kAll}}};
   for (const auto& [name, known] : kLevels)
     if (value == name) return level = known, ok_status();
-  return wrong(value, "one of off, basic, extended, all");
+  return wrong_value(value, "one of off, basic, extended, all");
 }
 
 // ONNX Runtime runs independent operators at the same time only in parallel mode; the Plan says so by more than one
 // thread.
 Status read_execution_mode(const std::string& value, Plan& plan) {
-  if (value != "0" && value != "1") return wrong(value, "0 (one operator after the other) or 1 (parallel)");
+  if (value != "0" && value != "1") return wrong_value(value, "0 (one operator after the other) or 1 (parallel)");
   if (value == "1") plan.inter_op_threads = std::max(2, plan.inter_op_threads);
   return {};
 }
@@ -71,13 +57,8 @@ Status read_precision(const std::string& value, Plan& plan) {
   return {};
 }
 
-struct Parameter {
-  std::string_view key;
-  Status (*read)(const std::string& value, Plan& plan);
-};
-
 // Triton's ONNX Runtime backend's names first; ridge's own begin with "ridge_".
-const std::array kParameters = {
+const std::array kEngineParameters = {
     Parameter{"intra_op_thread_count", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
     Parameter{"inter_op_thread_count",
               [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
@@ -95,8 +76,10 @@ const std::array kParameters = {
     Parameter{"ridge_graph_level", [](const std::string& v, Plan& p) { return read_graph_level(v, p.graph_level); }},
     Parameter{"ridge_precision", read_precision},
     // Read where the model is warmed up (settings_from_config.cc).
-    Parameter{"ridge_warmup", [](const std::string& v,
-                                 Plan&) { return v == "on" || v == "off" ? ok_status() : wrong(v, "on or off"); }},
+    Parameter{"ridge_warmup",
+              [](const std::string& v, Plan&) {
+                return v == "on" || v == "off" ? ok_status() : wrong_value(v, "on or off");
+              }},
 };
 
 // Session options of the engine, handed on as they are.
@@ -109,10 +92,9 @@ bool is_engine_option(std::string_view key) {
 }
 
 Status read_parameter(const std::string& key, const std::string& value, Plan& plan) {
-  auto known =
-      std::find_if(kParameters.begin(), kParameters.end(), [&](const Parameter& row) { return row.key == key; });
+  const Parameter* known = find_parameter(kEngineParameters, key);
   const bool openvino = plan.engine == "openvino" && is_openvino_parameter(key);
-  if (known != kParameters.end() || openvino) {
+  if (known != nullptr || openvino) {
     Status read = openvino ? read_openvino_parameter(key, value, plan) : known->read(value, plan);
     return read ? ok_status() : wrap(std::move(read).error(), fmt::format("parameter '{}'", key));
   }
@@ -134,8 +116,8 @@ Status read_graph_optimisation(const inference::ModelConfig& config, Plan& plan)
     case 1: plan.graph_level = GraphLevel::kExtended; return {};
     case 2: plan.graph_level = GraphLevel::kOff; return {};
     default:
-      return wrong(std::to_string(config.optimization().graph().level()),
-                   "a level of optimization.graph: -1, 0, 1 or 2");
+      return wrong_value(std::to_string(config.optimization().graph().level()),
+                         "a level of optimization.graph: -1, 0, 1 or 2");
   }
 }
 

@@ -26,7 +26,7 @@ Status choose_directory(const ServerOptions& options, const LoadRequest& request
   if (!request.files.empty()) {
     if (!request.config_json)
       return Error{Code::kInvalid, "files were sent without a configuration; give parameters.config too"};
-    RIDGE_ASSIGN(std::shared_ptr<const OverrideFiles> files, write_override_files(request.files));
+    RIDGE_ASSIGN(std::shared_ptr<const TemporaryFolder> files, write_override_files(request.files));
     source.directory = files->path();
     source.files = std::move(files);
     return {};

@@ -11,7 +11,7 @@
 namespace ridge::serve {
 namespace {
 
-std::vector<std::string> recorded(const TemporaryFolder& folder, const std::string& model) {
+std::vector<std::string> recorded(const TestFolder& folder, const std::string& model) {
   std::vector<std::string> files;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path() + "/" + model, ignored))
@@ -20,7 +20,7 @@ std::vector<std::string> recorded(const TemporaryFolder& folder, const std::stri
   return files;
 }
 
-RecordOptions options_in(const TemporaryFolder& folder, uint64_t most = 1000) {
+RecordOptions options_in(const TestFolder& folder, uint64_t most = 1000) {
   RecordOptions options;
   options.folder = folder.path();
   options.most = most;
@@ -28,7 +28,7 @@ RecordOptions options_in(const TemporaryFolder& folder, uint64_t most = 1000) {
 }
 
 TEST(Recorder, WritesInputsThatReadBack) {
-  TemporaryFolder folder;
+  TestFolder folder;
   {
     auto recorder = Recorder::start(options_in(folder));
     ASSERT_TRUE(recorder) << recorder.error().message;
@@ -47,7 +47,7 @@ TEST(Recorder, WritesInputsThatReadBack) {
 }
 
 TEST(Recorder, StopsAtTheNumberOfRequests) {
-  TemporaryFolder folder;
+  TestFolder folder;
   {
     auto recorder = Recorder::start(options_in(folder, 3));
     ASSERT_TRUE(recorder);
@@ -57,7 +57,7 @@ TEST(Recorder, StopsAtTheNumberOfRequests) {
 }
 
 TEST(Recorder, StopsAtTheNumberOfBytes) {
-  TemporaryFolder folder;
+  TestFolder folder;
   RecordOptions options = options_in(folder);
   options.most_bytes = 20;  // two requests of 8 bytes
   {
@@ -69,7 +69,7 @@ TEST(Recorder, StopsAtTheNumberOfBytes) {
 }
 
 TEST(Recorder, WhatWouldWaitForTooMuchIsLeftOut) {
-  TemporaryFolder folder;
+  TestFolder folder;
   RecordOptions options = options_in(folder);
   options.most_waiting_bytes = 7;
   auto recorder = Recorder::start(options);
@@ -79,7 +79,7 @@ TEST(Recorder, WhatWouldWaitForTooMuchIsLeftOut) {
 }
 
 TEST(Recorder, FolderThatVanishesEndsTheRecordingAndNothingElse) {
-  TemporaryFolder folder;
+  TestFolder folder;
   folder.write("m", "a file where the model's folder should be");
   {
     auto recorder = Recorder::start(options_in(folder));
@@ -90,7 +90,7 @@ TEST(Recorder, FolderThatVanishesEndsTheRecordingAndNothingElse) {
 }
 
 TEST(Recorder, FolderThatCannotBeMadeIsAnError) {
-  TemporaryFolder folder;
+  TestFolder folder;
   folder.write("file", "");
   RecordOptions options;
   options.folder = folder.path() + "/file/inside";
@@ -108,7 +108,7 @@ TEST(Recorder, OptionNamesFolderAndNumber) {
 }
 
 TEST(Recorder, GetsWhatAServerAcceptsAndNothingElse) {
-  TemporaryFolder repository, folder;
+  TestFolder repository, folder;
   repository.write("m/1/model.onnx", "");
   ServerOptions options;
   options.repositories = {repository.path()};

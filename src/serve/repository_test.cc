@@ -25,7 +25,7 @@ TEST(Repository, PathsStayInside) {
 }
 
 TEST(Repository, ListsModelsAndRefusesTheSameNameTwice) {
-  TemporaryFolder first, second;
+  TestFolder first, second;
   first.write("b/1/model.onnx", "");
   first.write("a/1/model.onnx", "");
   first.write(".hidden/1/model.onnx", "");
@@ -43,7 +43,7 @@ TEST(Repository, ListsModelsAndRefusesTheSameNameTwice) {
 }
 
 TEST(Repository, VersionsAreNumbersWithoutLeadingZero) {
-  TemporaryFolder folder;
+  TestFolder folder;
   for (const char* name : {"2", "10", "01", "0", "x", "3a", "-4", ".5", "99999999999999999999"})
     folder.write(std::string(name) + "/model.onnx", "");
   folder.write("7", "a file");
@@ -51,7 +51,7 @@ TEST(Repository, VersionsAreNumbersWithoutLeadingZero) {
 }
 
 TEST(Repository, FindsAModelFileOrTheOneInAFolderOfItsName) {
-  TemporaryFolder folder;
+  TestFolder folder;
   folder.write("1/model.onnx", "");
   folder.write("2/model.onnx/model.onnx", "");
   EXPECT_EQ(*find_model_file(folder.path(), 1, "model.onnx"), folder.path() + "/1/model.onnx");
@@ -61,14 +61,14 @@ TEST(Repository, FindsAModelFileOrTheOneInAFolderOfItsName) {
 }
 
 TEST(Repository, ReadsLabelsLineByLine) {
-  TemporaryFolder folder;
+  TestFolder folder;
   folder.write("labels.txt", "cat\r\ndog\n\nbird");
   EXPECT_EQ(*read_labels(folder.path(), "labels.txt"), (std::vector<std::string>{"cat", "dog", "", "bird"}));
   EXPECT_FALSE(read_labels(folder.path(), "none.txt"));
 }
 
 TEST(Repository, AFingerprintChangesWithTheFiles) {
-  TemporaryFolder folder;
+  TestFolder folder;
   folder.write("1/model.onnx", "a");
   std::string before = fingerprint(folder.path());
   EXPECT_EQ(fingerprint(folder.path()), before);

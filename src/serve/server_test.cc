@@ -42,7 +42,7 @@ class ServerTest : public testing::Test {
     EXPECT_EQ(state_of(server, model, version), state);
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(ServerTest, ServesAModelWithoutConfigurationFromTheGraph) {

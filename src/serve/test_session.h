@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <mutex>
@@ -15,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
+#include "base/temporary_folder.h"
 #include "engine/engine.h"
 #include "serve/server.h"
 #include "serve/service.h"
@@ -90,28 +91,16 @@ class Gate {
   bool open_ = false;
 };
 
-class TemporaryFolder {
+class TestFolder {
  public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "ridge-test-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) std::abort();
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string path() const { return path_.string(); }
+  const std::string& path() const { return folder_.path(); }
   void write(const std::string& name, const std::string& content) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << content;
+    EXPECT_TRUE(write_file_atomically(path() + "/" + name, content).ok());
   }
-  void remove(const std::string& name) const { std::filesystem::remove_all(path_ / name); }
+  void remove(const std::string& name) const { std::filesystem::remove_all(path() + "/" + name); }
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_ = *TemporaryFolder::make();
 };
 
 // x FP32 [-1,2] → y FP32 [-1,2].

@@ -78,7 +78,7 @@ TEST_F(WarmUp, CanBeSwitchedOff) {
 }
 
 TEST_F(WarmUp, SamplesRunAsOftenAsTheySayWithTheirData) {
-  TemporaryFolder folder;
+  TestFolder folder;
   float row[4] = {1, 2, 3, 4};
   folder.write("warmup/data", std::string(reinterpret_cast<const char*>(row), sizeof row));
   settings_.warmup_batches = false;

@@ -239,11 +239,8 @@ Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishe
 }
 
 const Admitted* admitted_as(const Candidate& candidate, const Admission& admission) {
-  const std::string& engine =
-      candidate.engine.empty() ? admission.admitted.front().implementation.engine : candidate.engine;
   for (const Admitted& admitted : admission.admitted)
-    if (admitted.implementation.engine == engine && admitted.implementation.variant == candidate.variant)
-      return &admitted;
+    if (runs(candidate, admitted.implementation, admission.admitted.front().implementation.engine)) return &admitted;
   return nullptr;
 }
 

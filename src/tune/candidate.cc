@@ -72,11 +72,17 @@ std::string describe(const Candidate& candidate) {
   return result;
 }
 
+std::string_view engine_of(const Candidate& candidate, std::string_view base) {
+  return candidate.engine.empty() ? base : candidate.engine;
+}
+
+bool runs(const Candidate& candidate, const Implementation& implementation, std::string_view base_engine) {
+  return implementation.engine == engine_of(candidate, base_engine) && implementation.variant == candidate.variant;
+}
+
 const Implementation* implementation_of(const Candidate& candidate, std::span<const Implementation> implementations) {
-  for (const Implementation& implementation : implementations) {
-    const std::string& engine = candidate.engine.empty() ? implementations.front().engine : candidate.engine;
-    if (implementation.engine == engine && implementation.variant == candidate.variant) return &implementation;
-  }
+  for (const Implementation& implementation : implementations)
+    if (runs(candidate, implementation, implementations.front().engine)) return &implementation;
   return nullptr;
 }
 

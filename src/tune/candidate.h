@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -35,6 +36,11 @@ inline Candidate baseline_candidate() { return {}; }
 std::string text(const Candidate& candidate);
 // The same for people, without what is default: "2 threads × 1 instance, batch 8, no spinning".
 std::string describe(const Candidate& candidate);
+
+// The engine that the candidate runs in; `base`: the base plan's.
+std::string_view engine_of(const Candidate& candidate, std::string_view base);
+// Whether the candidate runs this implementation.
+bool runs(const Candidate& candidate, const Implementation& implementation, std::string_view base_engine);
 
 // The candidate's among `implementations`, of which the first is the baseline's: the model as given in the base plan's engine.
 // Null if it is not there.

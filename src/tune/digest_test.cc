@@ -6,6 +6,8 @@
 #include <fstream>
 #include <set>
 
+#include "base/temporary_folder.h"
+
 namespace ridge::tune {
 namespace {
 
@@ -13,19 +15,13 @@ namespace fs = std::filesystem;
 
 class DigestTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "ridge_digest_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string file(const std::string& name, const std::string& content) {
     std::ofstream(folder_ / name, std::ios::binary) << content;
     return (folder_ / name).string();
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_ = *TemporaryFolder::make();
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(DigestTest, SameContentUnderAnotherNameIsTheSame) {

@@ -138,19 +138,20 @@ std::vector<double> elements(const TensorView& tensor) {
   return values;
 }
 
+Tensor copy_of(const TensorView& tensor) {
+  Tensor copy{tensor.type, tensor.shape, Buffer(tensor.data.size())};
+  std::copy(tensor.data.begin(), tensor.data.end(), copy.data.data());
+  return copy;
+}
+
 Result<Tensor> converted(const TensorView& tensor, DataType type, const std::string& what) {
   const bool floating = is_floating(tensor.type) && is_floating(type);
   if (!floating && tensor.type != type && !(is_integer(tensor.type) && is_integer(type)))
     return Error{Code::kInvalid, fmt::format("{} holds {} values, the model takes {}: save it as that type", what,
                                              data_type_name(tensor.type), data_type_name(type))};
-  Tensor result{type, tensor.shape, {}};
-  if (tensor.type == type) {
-    result.data = Buffer(tensor.data.size());
-    std::copy(tensor.data.begin(), tensor.data.end(), result.data.data());
-    return result;
-  }
+  if (tensor.type == type) return copy_of(tensor);
   const size_t count = tensor.data.size() / data_type_size(tensor.type);
-  result.data = Buffer(count * data_type_size(type));
+  Tensor result{type, tensor.shape, Buffer(count * data_type_size(type))};
   for (size_t i = 0; i < count; ++i) {
     if (floating)
       write_floating(type, result.data.data(), i, element(tensor.type, tensor.data, i));

@@ -19,6 +19,8 @@ double element(DataType type, std::span<const std::byte> data, size_t index);
 // All of them.
 std::vector<double> elements(const TensorView& tensor);
 
+Tensor copy_of(const TensorView& tensor);
+
 // The same values in another type: between floating-point types (rounded to nearest, too large becomes infinite) or between
 // integer types. Errors: any other pair of types; an integer that the type cannot hold. `what` names the tensor.
 Result<Tensor> converted(const TensorView& tensor, DataType type, const std::string& what);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -26,12 +25,6 @@ Result<std::vector<engine::Output>> run(engine::Session& session, const Sample& 
   std::vector<engine::Output> outputs(wanted.size());
   RIDGE_TRY(session.run(inputs, wanted, outputs));
   return outputs;
-}
-
-Tensor copy_of(const engine::Output& output) {
-  Tensor tensor{output.type, output.shape, Buffer(output.data.size())};
-  if (!output.data.empty()) std::memcpy(tensor.data.data(), output.data.data(), output.data.size());
-  return tensor;
 }
 
 // The place of each of the reference's outputs among the candidate's.
@@ -156,7 +149,7 @@ Result<Answers> answers_of(engine::Session& session, std::span<const Sample> sam
     if (late && answers.per_sample.size() >= kLeastSamples) break;
     RIDGE_ASSIGN(const std::vector<engine::Output> outputs, run(session, sample));
     std::vector<Tensor> copies;
-    for (const engine::Output& output : outputs) copies.push_back(copy_of(output));
+    for (const engine::Output& output : outputs) copies.push_back(copy_of({output.type, output.shape, output.data}));
     answers.per_sample.push_back(std::move(copies));
   }
   return answers;

@@ -4,14 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <optional>
 
 #include "base/clock.h"
-#include "base/name_table.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
 #include "model/precision/quantise.h"
@@ -21,8 +19,6 @@
 namespace ridge::tune {
 namespace {
 
-constexpr std::array<std::pair<RangeMethod, std::string_view>, 3> kMethods = {
-    {{RangeMethod::kMinMax, "min-max"}, {RangeMethod::kPercentile, "percentile"}, {RangeMethod::kEntropy, "entropy"}}};
 constexpr size_t kEntropyBins = 2048;
 // [bytes] of exposed outputs asked for in one run. A model with more activations runs several times per sample.
 constexpr size_t kBytesAtOnce = size_t{512} << 20;
@@ -186,15 +182,13 @@ struct ExposedFile {
 
 }  // namespace
 
-std::string_view range_method_name(RangeMethod method) { return name_of(kMethods, method); }
-
-Result<RangeMethod> range_method_from_name(std::string_view name) {
-  return from_name<RangeMethod>(kMethods, name, "calibration method");
-}
-
 std::string describe(const RangeOptions& options) {
-  if (options.method != RangeMethod::kPercentile) return std::string(range_method_name(options.method));
-  return fmt::format("percentile {:g}", options.percentile);
+  switch (options.method) {
+    case RangeMethod::kMinMax: return "min-max";
+    case RangeMethod::kPercentile: return fmt::format("percentile {:g}", options.percentile);
+    case RangeMethod::kEntropy: return "entropy";
+  }
+  return "";
 }
 
 size_t entropy_threshold(std::span<const double> magnitudes, size_t levels) {

@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,8 +24,6 @@
 namespace ridge::tune {
 
 enum class RangeMethod { kMinMax, kPercentile, kEntropy };
-std::string_view range_method_name(RangeMethod method);  // "min-max", "percentile", "entropy"
-Result<RangeMethod> range_method_from_name(std::string_view name);
 
 struct RangeOptions {
   RangeMethod method = RangeMethod::kMinMax;

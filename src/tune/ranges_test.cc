@@ -96,9 +96,9 @@ TEST(Ranges, EntropyKeepsTheEndsInOrderWhereAllValuesLieFarFromZero) {
   EXPECT_LE(range->minimum, range->maximum);
 }
 
-TEST(Ranges, MethodsHaveNames) {
-  EXPECT_EQ(range_method_from_name("entropy").value(), RangeMethod::kEntropy);
-  EXPECT_FALSE(range_method_from_name("guess"));
+TEST(Ranges, MethodsAreDescribed) {
+  EXPECT_EQ(describe(RangeOptions{RangeMethod::kEntropy, 0}), "entropy");
+  EXPECT_EQ(describe(RangeOptions{RangeMethod::kPercentile, 99.999}), "percentile 99.999");
 }
 
 TEST(Ranges, ActivationsOfARealModelAreObserved) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "model_config.pb.h"
 #include "tune/serving_config.h"
 #include "tune/warmup_data.h"
@@ -217,23 +218,20 @@ TEST(ServingConfig, BaselineSetsNoParameters) {
 class RepositoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "ridge_repository_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     fs::create_directories(folder_ / "source/data");
     std::ofstream(folder_ / "source/net.onnx") << "graph";
     std::ofstream(folder_ / "source/data/weights.bin") << "weights";
     entry_ = {"net", (folder_ / "source/net.onnx").string(), {"data/weights.bin"}, "name: \"net\"\n", "{}\n"};
     repository_ = (folder_ / "repository").string();
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   std::string content(const std::string& path) { return read_file(repository_ + "/" + path).value(); }
   size_t entries() {
     return static_cast<size_t>(std::distance(fs::directory_iterator(repository_), fs::directory_iterator()));
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_ = *TemporaryFolder::make();
+  fs::path folder_ = temporary_.path();
   RepositoryEntry entry_;
   std::string repository_;
 };

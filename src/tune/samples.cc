@@ -7,6 +7,7 @@
 #include <random>
 
 #include "measure/inputs.h"
+#include "tune/element.h"
 
 namespace ridge::tune {
 namespace {
@@ -63,16 +64,6 @@ void fit_memory(SampleOptions& options, size_t bytes_each, std::vector<std::stri
                               options.most_bytes >> 20));
 }
 
-Sample copy_of(const Sample& sample) {
-  Sample copy;
-  for (const Tensor& tensor : sample) {
-    Tensor same{tensor.type, tensor.shape, Buffer(tensor.data.size())};
-    std::copy_n(tensor.data.data(), tensor.data.size(), same.data.data());
-    copy.push_back(std::move(same));
-  }
-  return copy;
-}
-
 Result<Samples> synthetic_samples(const engine::Signature& signature, const std::map<std::string, Shape>& shapes,
                                   const model::Graph* graph, const SampleOptions& options) {
   Samples samples;
@@ -99,7 +90,8 @@ Result<Samples> file_samples(const engine::Signature& signature, const std::map<
   split(std::move(files.samples), options, samples);
   if (samples.held_out.empty()) {
     samples.shared = true;
-    samples.held_out.push_back(copy_of(samples.calibration[0]));
+    Sample& held_out = samples.held_out.emplace_back();
+    for (const Tensor& tensor : samples.calibration[0]) held_out.push_back(copy_of(tensor.view()));
     samples.notes.push_back("There is one sample only: the model is judged on what it was calibrated with.");
   }
   return samples;

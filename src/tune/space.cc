@@ -28,7 +28,7 @@ std::vector<T> doublings(T most) {
 // themselves.
 std::vector<Candidate> with_options(const Candidate& layout, int processors, bool overlap) {
   std::vector<Candidate> result{layout};
-  if (!layout.engine.empty() && layout.engine != "onnxruntime") return result;
+  if (engine_of(layout, "onnxruntime") != "onnxruntime") return result;
   if (layout.threads > 1) {  // one thread has no pool that could spin or share blocks
     Candidate quiet = layout;
     quiet.spin = plan::Spin::kOff;
@@ -82,7 +82,7 @@ cost::Costs scaled(cost::Costs costs, double times) {
 }
 
 // All instances run at once: each is limited by its own threads, together they are limited by the machine.
-Entry bounded(const Candidate& candidate, const hw::Machine& machine, const cost::Costs& costs) {
+Entry bounded(const Candidate& candidate, int64_t rows, const hw::Machine& machine, const cost::Costs& costs) {
   Entry entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
   int threads = candidate.threads * candidate.inter_op_threads;
   Result<cost::DeviceLimits> own = cost::limits_of(machine, threads);
@@ -90,7 +90,7 @@ Entry bounded(const Candidate& candidate, const hw::Machine& machine, const cost
   if (!own || !shared) return entry;
   entry.bound_ms = std::max(cost::bound(costs, *own).ms, cost::bound(scaled(costs, candidate.instances), *shared).ms);
   if (entry.bound_ms > 0)
-    entry.max_rows_per_s = 1e3 * static_cast<double>(candidate.batch * candidate.instances) / entry.bound_ms *
+    entry.max_rows_per_s = 1e3 * static_cast<double>(rows * candidate.batch * candidate.instances) / entry.bound_ms *
                            hw::duty(machine, threads * candidate.instances);
   return entry;
 }
@@ -189,7 +189,7 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph,
     for (const Candidate& candidate :
          candidates(implementation, implementations.front().implementation.engine, processors, options, overlap)) {
       cost::Costs run = at_batch(costs, candidate.batch);
-      Entry entry = bounded(candidate, machine, run);
+      Entry entry = bounded(candidate, options.rows, machine, run);
       std::string reason = hopeless(entry, available_bytes(machine), options);
       if (reason.empty())
         space.entries.push_back(entry);

@@ -96,6 +96,16 @@ TEST(Space, HasOnlyBatchOneWhereTheBatchIsFixed) {
     EXPECT_EQ(entry.candidate.batch, 1);
 }
 
+// A file that fixes its batch at 4: a run of 100 ms at the limit makes four rows.
+TEST(Space, TheLimitCountsTheRowsThatTheFileFixes) {
+  SpaceOptions options = upto(1);
+  options.rows = 4;
+  for (const Entry& entry : make_space(machine(), {}, only({costs(1), std::nullopt}), options).entries)
+    if (text(entry.candidate) == "threads=1 instances=1 batch=1 spin=default") {
+      EXPECT_NEAR(entry.max_rows_per_s, 40, 1e-6);
+    }
+}
+
 TEST(Space, BoundOfSeveralInstancesIsThatOfTheSharedMachine) {
   for (const Entry& entry : make_space(machine(), {}, only(batch_costs()), upto(1)).entries) {
     if (text(entry.candidate) == "threads=1 instances=1 batch=1 spin=default") {

@@ -9,6 +9,8 @@
 #include <limits>
 #include <thread>
 
+#include "base/temporary_folder.h"
+
 namespace ridge::tune {
 namespace {
 
@@ -16,14 +18,6 @@ namespace fs = std::filesystem;
 
 class StoreTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "ridge_store_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    file_ = (folder_ / "tune.sqlite").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static Trial trial(double rows_per_s) {
     Trial trial;
     trial.rate_log_ratios = {0.1, 0.25};
@@ -36,8 +30,9 @@ class StoreTest : public ::testing::Test {
     return trial;
   }
 
-  fs::path folder_;
-  std::string file_;
+  TemporaryFolder temporary_ = *TemporaryFolder::make();
+  fs::path folder_ = temporary_.path();
+  std::string file_ = (folder_ / "tune.sqlite").string();
   StoreKey key_{"machine", "onnxruntime 1.31", "0123", "x=[1,16]"};
   Candidate candidate_{.threads = 2, .instances = 1, .batch = 4};
 };

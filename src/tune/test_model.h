@@ -6,60 +6,34 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "base/tensor.h"
 #include "engine/engine.h"
+#include "engine/test_model.h"
 #include "plan/plan.h"
+#include "tune/element.h"
 
 namespace ridge::tune {
 
-// Just enough of protobuf's encoding to write an ONNX model: field numbers as in onnx.proto.
-inline std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-  return bytes + static_cast<char>(value);
-}
-inline std::string number(int field, uint64_t value) {
-  return varint(static_cast<uint64_t>(field) << 3) + varint(value);
-}
-inline std::string block(int field, const std::string& bytes) {
-  return varint(static_cast<uint64_t>(field) << 3 | 2) + varint(bytes.size()) + bytes;
-}
-
-inline std::string value_info(const std::string& name, const std::string& first_dimension, int64_t second) {
-  const std::string shape = block(1, block(2, first_dimension)) + block(1, number(1, static_cast<uint64_t>(second)));
-  return block(1, name) + block(2, block(1, number(1, 1) + block(2, shape)));
-}
-
 // rows × columns of values that spread over [-1, 1], different for each `seed`.
 inline std::string weight(const std::string& name, int64_t rows, int64_t columns, int seed) {
-  std::string raw;
-  for (int64_t i = 0; i < rows * columns; ++i) {
-    const auto value = static_cast<float>(std::sin(static_cast<double>(i * 7 + seed)));
-    raw.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  return number(1, static_cast<uint64_t>(rows)) + number(1, static_cast<uint64_t>(columns)) + number(2, 1) +
-         block(8, name) + block(9, raw);
+  std::vector<float> values(static_cast<size_t>(rows * columns));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(std::sin(static_cast<double>(i * 7) + seed));
+  return engine::test_model::weights(name, {rows, columns}, values);
 }
 
-inline std::string node(const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
-                        const std::string& output) {
-  std::string bytes;
-  for (const std::string& input : inputs) bytes += block(1, input);
-  return block(1, bytes + block(2, output) + block(3, name) + block(4, op));
-}
-
-// x FP32 [rows,16] → first (MatMul) → Relu → second (MatMul) → y FP32 [rows,8].
+// x FP32 [n,16] → first (MatMul) → Relu → second (MatMul) → y FP32 [n,8].
 inline std::string two_layers() {
-  const std::string graph = node("MatMul", "first", {"x", "w1"}, "a") + node("Relu", "relu", {"a"}, "b") +
-                            node("MatMul", "second", {"b", "w2"}, "y") + block(2, "g") +
-                            block(5, weight("w1", 16, 32, 1)) + block(5, weight("w2", 32, 8, 2)) +
-                            block(11, value_info("x", "rows", 16)) + block(12, value_info("y", "rows", 8));
-  return number(1, 8) + block(7, graph) + block(8, number(2, 17));
+  using engine::test_model::block, engine::test_model::kFloat, engine::test_model::model, engine::test_model::node,
+      engine::test_model::value_info;
+  return model(node("MatMul", "first", {"x", "w1"}, "a") + node("Relu", "relu", {"a"}, "b") +
+                   node("MatMul", "second", {"b", "w2"}, "y") + weight("w1", 16, 32, 1) + weight("w2", 32, 8, 2),
+               block(11, value_info("x", kFloat, {-1, 16})), block(12, value_info("y", kFloat, {-1, 8})));
 }
 
 inline std::string test_folder() {
@@ -79,9 +53,7 @@ inline plan::Plan two_layer_plan(const std::string& folder) {
 
 template <typename T>
 Tensor tensor_of(DataType type, const Shape& shape, const std::vector<T>& values) {
-  Tensor tensor{type, shape, Buffer(values.size() * sizeof(T))};
-  if (!values.empty()) std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
-  return tensor;
+  return copy_of({type, shape, std::as_bytes(std::span(values))});
 }
 
 }  // namespace ridge::tune

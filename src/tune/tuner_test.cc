@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "base/temporary_folder.h"
 #include "tune/space.h"
 
 namespace ridge::tune {
@@ -42,13 +43,9 @@ Space small_space() {
 class TunerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "ridge_tuner_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     options_.seconds = 30;
     options_.interrupted = [this] { return stop_.load(); };
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   std::unique_ptr<Contest> contest(const plan::Plan& plan) {
     ContestOptions how;
@@ -61,7 +58,8 @@ class TunerTest : public ::testing::Test {
   std::string store_file() const { return (folder_ / "tune.sqlite").string(); }
 
   StoreKey key_{"machine", "fake", "model", "x"};
-  fs::path folder_;
+  TemporaryFolder temporary_ = *TemporaryFolder::make();
+  fs::path folder_ = temporary_.path();
   TuneOptions options_;
   std::atomic<bool> stop_ = false;
 };
@@ -158,7 +156,7 @@ TEST_F(TunerTest, NothingMeetsAnImpossibleGoal) {
 
 TEST_F(TunerTest, CandidateThatCannotRunIsATrialWithItsReason) {
   auto contest = this->contest(scripted());
-  plan::Plan broken = scripted({{"fail_runs", "[3]"}});
+  plan::Plan broken = scripted({{"fail_runs", "[3,4,5,6,7,8]"}});
   auto breaking = this->contest(broken);
   Result<Trial> trial = contest->measure(candidate(1, 1, 2), Effort::kShort);
   ASSERT_TRUE(trial);

@@ -91,17 +91,15 @@ std::string synthetic_sentence(const Tuning& tuning) {
 }
 
 // The candidate's; the first is the baseline's.
-const PricedImplementation& implementation_of(const Candidate& candidate, const Subject& subject) {
+const PricedImplementation& priced_of(const Candidate& candidate, const Subject& subject) {
   for (const PricedImplementation& priced : subject.implementations)
-    if (priced.implementation.variant == candidate.variant &&
-        priced.implementation.engine == (candidate.engine.empty() ? subject.plan.engine : candidate.engine))
-      return priced;
+    if (runs(candidate, priced.implementation, subject.plan.engine)) return priced;
   return subject.implementations.front();
 }
 
 // One side of a trial beside the machine's limits.
 measure::Measurement to_measurement(const Side& side, const Candidate& candidate, const Subject& subject) {
-  const PricedImplementation& priced = implementation_of(candidate, subject);
+  const PricedImplementation& priced = priced_of(candidate, subject);
   const plan::Plan plan = to_plan(candidate, subject.plan, std::span(&priced.implementation, 1));
   const cost::Costs costs = at_batch(priced.costs, candidate.batch);
   const engine::Info& info = subject.info;

@@ -1,6 +1,8 @@
 import pytest
 
-import models
+pytest.register_assert_rewrite("browser")  # its checks say what they compared
+
+import models  # noqa: E402
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from onnx import TensorProto, helper
 import browser
 
 RIDGE = os.environ["RIDGE"]
-HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&'\""
 
 
 def write_model(path):
@@ -24,7 +23,7 @@ def write_model(path):
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
     weights = [helper.make_tensor(name, TensorProto.FLOAT, [64, 64], [0.5] * 64 * 64) for name in ("w1", "w2")]
-    nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], name=HOSTILE),
+    nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], name=browser.HOSTILE),
              helper.make_node("Relu", ["a"], ["b"], name="relu"),
              helper.make_node("MatMul", ["b", "w2"], ["c"], name="second"),
              helper.make_node("Add", ["c", "a"], ["y"], name="sum")]
@@ -43,37 +42,15 @@ def written(tmp_path_factory):
     return folder / "plan.html", json.loads(done.stdout)
 
 
-def opened(page, path):
-    page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready=yes]", timeout=30000, state="attached")
-
-
-def member(plan, path):
-    value = plan
-    for name in path.split("."):
-        value = value[int(name)] if isinstance(value, list) else value[name]
-    return value
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_error_no_request_and_no_wider_than_the_window(written, width):
-    with browser.page(width) as (page, complaints):
-        opened(page, written[0])
-        assert complaints == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    browser.check_fits(written[0], width)
 
 
 def test_figures_are_those_of_the_plan(written):
-    path, plan = written
-    with browser.page(1280) as (page, _):
-        opened(page, path)
-        shown = page.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
-    assert {"bound_ms", "flops", "params", "memory_bytes.inference", "curve.6.throughput_per_s", "cost.joules_per_row",
-            "layers.0.flops", "load.utilisation", "memory.peak", "training.memory_bytes.optimiser",
-            "training.curve.0.memory_bytes.total"} <= {name for name, _, _ in shown}
-    for name, value, text in shown:
-        assert value == pytest.approx(member(plan, name), rel=1e-12), name
-        assert text not in ("", "NaN", "undefined", "-"), name
+    browser.check_figures(*written, {
+        "bound_ms", "flops", "params", "memory_bytes.inference", "curve.6.throughput_per_s", "cost.joules_per_row", "layers.0.flops",
+        "load.utilisation", "memory.peak", "training.memory_bytes.optimiser", "training.curve.0.memory_bytes.total"})
 
 
 def test_shown_text_is_the_value_in_its_unit(written):
@@ -81,24 +58,21 @@ def test_shown_text_is_the_value_in_its_unit(written):
     unit = {"FLOP": 1, "kFLOP": 1e3, "MFLOP": 1e6, "GFLOP": 1e9, "ns": 1e-6, "µs": 1e-3, "ms": 1, "s": 1e3, "B": 1, "KiB": 2**10,
             "MiB": 2**20, "GiB": 2**30}
     with browser.page(1280) as (page, _):
-        opened(page, path)
+        browser.show(page, path)
         for name in ("flops", "bound_ms", "memory_bytes.inference", "device.memory_bytes", "layers.2.bytes"):
             number, name_of_unit = page.locator(f'[data-member="{name}"]').first.text_content().split()
-            assert float(number) * unit[name_of_unit] == pytest.approx(member(plan, name), rel=0.01), name
+            assert float(number) * unit[name_of_unit] == pytest.approx(browser.member(plan, name), rel=0.01), name
 
 
 def test_every_layer_with_a_place_is_a_dot(written):
     path, plan = written
     placed = [layer for layer in plan["layers"] if layer["flops"] > 0 and layer["bound_ms"] > 0]
     with browser.page(1280) as (page, _):
-        opened(page, path)
+        browser.show(page, path)
         drawn = page.evaluate("""() => Chart.getChart('roofline-chart').data.datasets.filter(set => set.type === 'scatter')
                                        .flatMap(set => set.data.map(dot => [dot.x, dot.y, dot.layer.name]))""")
         assert len(placed) >= 2
         assert sorted((layer["intensity"], layer["name"]) for layer in placed) == sorted((x, name) for x, _, name in drawn)
-        painted = page.evaluate("""() => { const c = document.getElementById('roofline-chart');
-            return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v !== 0) }""")
-        assert painted
         live = page.evaluate("Chart.getChart('memory-chart').data.datasets[0].data.map(point => point.y)")
         assert max(live) == plan["peak_activation_bytes"]
         assert page.evaluate("Chart.getChart('curve-chart').data.datasets[0].data.length") == len(plan["curve"])
@@ -106,7 +80,7 @@ def test_every_layer_with_a_place_is_a_dot(written):
 
 def test_a_dot_says_what_it_is_when_pointed_at(written):
     with browser.page(1280) as (page, _):
-        opened(page, written[0])
+        browser.show(page, written[0])
         at = page.evaluate("""() => { const chart = Chart.getChart('roofline-chart');
             const index = chart.data.datasets.findIndex(set => set.data.some(dot => dot.layer && dot.layer.name === 'second'));
             const element = chart.getDatasetMeta(index).data[chart.data.datasets[index].data.findIndex(dot => dot.layer.name === 'second')];
@@ -119,13 +93,7 @@ def test_a_dot_says_what_it_is_when_pointed_at(written):
 
 
 def test_a_name_stays_text(written):
-    with browser.page(1280) as (page, complaints):
-        opened(page, written[0])
-        assert page.title() == "ridge plan · model.onnx"
-        assert page.locator("td.name", has_text="document.title").count() == 1
-        assert page.locator("td.name", has_text="document.title").text_content() == HOSTILE
-        assert page.locator("img").count() == 0
-        assert complaints == []
+    browser.check_name_stays_text(written[0], "ridge plan · model.onnx", "td.name")
 
 
 def test_an_estimate_stands_beside_the_bound(written, tmp_path):
@@ -135,11 +103,9 @@ def test_an_estimate_stands_beside_the_bound(written, tmp_path):
             "estimate": {"engine": "engine 1.2", "calibrated_at": "2026", "threads": 2, "instances": 1, "between_ms": 0.1,
                          "notes": ["a note"], "kernels": [kernel]},
             "ledger": [{"model": "a.onnx", "batch": 1, "predicted_ms": 5, "measured_ms": 5.2, "at": "2026-11-21T17:00:00Z"}] * 2}
-    head, _, rest = path.read_text().partition('id="data">')
-    data = json.dumps(plan).replace("<", "\\u003c")
-    (tmp_path / "estimated.html").write_text(head + 'id="data">' + data + rest[rest.index("</script>"):])
+    (tmp_path / "estimated.html").write_text(browser.with_data(path, plan))
     with browser.page(390) as (page, complaints):
-        opened(page, tmp_path / "estimated.html")
+        browser.show(page, tmp_path / "estimated.html")
         assert page.locator('.figures [data-member="estimate_ms"]').text_content() == "500 µs"
         assert page.locator('#estimate [data-member="estimate.kernels.0.error_percent"]').text_content() == "± 7.50 %"
         assert page.evaluate("Chart.getChart('predictions-chart').data.datasets[0].data.length") == 2
@@ -152,7 +118,7 @@ def test_chinese_dark_and_paper(written, tmp_path):
     subprocess.run([RIDGE, "plan", "model.onnx", "-d", "T4", "--html", "zh.html", "--lang", "zh"], cwd=tmp_path, check=True,
                    capture_output=True, timeout=120)
     with browser.page(1280, color_scheme="dark") as (page, complaints):
-        opened(page, tmp_path / "zh.html")
+        browser.show(page, tmp_path / "zh.html")
         assert page.locator("#roofline h2").text_content() == "屋顶线"
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
         page.emulate_media(media="print")

@@ -270,6 +270,15 @@ def test_batch_that_is_open_in_name_only_is_found_out(environment, tmp_path, mak
     assert "dynamic_batching" not in config
 
 
+def test_a_batch_that_the_file_fixes_is_tuned_as_it_is(environment, tmp_path):
+    models.identity(tmp_path / "four.onnx", dims=(4, 16))
+    result = tuned(environment, tmp_path / "four.onnx", "--seconds", "2", "-o", tmp_path / "repo", "--engine", "onnxruntime", "--precision", "fp32")
+    assert "fixed first dimension" in result["batching"], result["batching"]
+    assert result["baseline"]["batch"] == result["best"]["batch"] == 4  # rows of one run
+    assert all(point["throughput_per_s"] <= point["limit_per_s"] for point in result["pareto"] if point["limit_per_s"] > 0), result["pareto"]
+    assert "dims: 4" in (tmp_path / "repo" / "four" / "config.pbtxt").read_text()
+
+
 def test_real_engine_with_external_data(environment, tmp_path):
     path = tmp_path / "model" / "net.onnx"
     models.scaled(path, 2.0)

@@ -1,9 +1,13 @@
-"""A real browser for pages: Debian's Chromium, driven by Playwright, without network."""
+"""A real browser for pages: Debian's Chromium, driven by Playwright, without network; and what every page of ours must do."""
 
 import contextlib
+import json
 import shutil
 
 import pytest
+
+# A name that tries to leave its place.
+HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&'\""
 
 
 @contextlib.contextmanager
@@ -25,3 +29,52 @@ def page(width, height=900, **context_options):
             yield opened, complaints
         finally:
             browser.close()
+
+
+def show(page, path):
+    """Opens the page in that file and waits until it is drawn."""
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=30000, state="attached")
+
+
+def with_data(path, data):
+    """The text of the page in that file, with another object in it."""
+    head, _, rest = path.read_text().partition('id="data">')
+    return head + 'id="data">' + json.dumps(data).replace("<", "\\u003c") + rest[rest.index("</script>"):]
+
+
+def member(data, path):
+    for name in path.split("."):
+        data = data[int(name)] if isinstance(data, list) else data[name]
+    return data
+
+
+def check_fits(path, width):
+    """No complaint, no request, no wider than the window, and something drawn on every canvas."""
+    with page(width) as (opened, complaints):
+        show(opened, path)
+        assert complaints == []
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        assert opened.evaluate("""() => [...document.querySelectorAll('canvas')].every(c =>
+            c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v !== 0))""")
+
+
+def check_figures(path, data, expected):
+    """Every figure is the member of `data` that it says it is; those expected are among them."""
+    with page(1280) as (opened, _):
+        show(opened, path)
+        shown = opened.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
+    assert expected <= {name for name, _, _ in shown}
+    for name, value, text in shown:
+        assert value == pytest.approx(member(data, name), rel=1e-12), name
+        assert text not in ("", "NaN", "undefined", "-"), name
+
+
+def check_name_stays_text(path, title, names):
+    """The hostile name is text in the one element among `names` (a selector) that has it."""
+    with page(1280) as (opened, complaints):
+        show(opened, path)
+        assert opened.title() == title
+        assert opened.locator(names, has_text="document.title").text_content() == HOSTILE
+        assert opened.locator("img").count() == 0
+        assert complaints == []

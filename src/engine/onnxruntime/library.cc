@@ -1,28 +1,12 @@
 #include "engine/onnxruntime/library.h"
 
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <mutex>
-
 #include "base/dynlib.h"
-#include "engine/search.h"
+#include "engine/loaded_libraries.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
 
 const Sought kSought{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
-
-// The table of loaded engines; guarded by `mutex`, its entries are never removed.
-struct LoadedRuntimes {
-  std::mutex mutex;
-  std::map<std::string, std::unique_ptr<const Library>> by_path;
-};
-
-LoadedRuntimes& loaded_runtimes() {
-  static auto* table = new LoadedRuntimes;  // leaked: sessions may end after static destruction
-  return *table;
-}
 
 Code code_of(OrtErrorCode code, const std::string& message) {
   if (message.find("bad_alloc") != std::string::npos ||
@@ -48,30 +32,23 @@ Status read_providers(Library& library) {
   return take(*library.api, library.api->ReleaseAvailableProviders(names, count));
 }
 
-Result<std::unique_ptr<const Library>> open_runtime(const std::string& path) {
+Result<Library> open_runtime(const std::string& path) {
   RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));
   RIDGE_ASSIGN(auto* get_base, file.symbol<const OrtApiBase*()>("OrtGetApiBase"));
-  auto library = std::make_unique<Library>();
-  library->path = path;
-  library->version = get_base()->GetVersionString();
-  library->api = get_base()->GetApi(ORT_API_VERSION);
-  if (library->api == nullptr)
-    return Error{Code::kUnsupported, path + " is ONNX Runtime " + library->version + ", which lacks API version " +
+  Library library;
+  library.path = path;
+  library.version = get_base()->GetVersionString();
+  library.api = get_base()->GetApi(ORT_API_VERSION);
+  if (library.api == nullptr)
+    return Error{Code::kUnsupported, path + " is ONNX Runtime " + library.version + ", which lacks API version " +
                                          std::to_string(ORT_API_VERSION) + "; use 1." +
                                          std::to_string(ORT_API_VERSION) + " or newer"};
-  const OrtApi& api = *library->api;
-  RIDGE_TRY(take(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &library->cpu_memory)));
-  RIDGE_TRY(take(api, api.GetAllocatorWithDefaultOptions(&library->allocator)));
-  RIDGE_TRY(read_providers(*library));
+  const OrtApi& api = *library.api;
+  RIDGE_TRY(take(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &library.cpu_memory)));
+  RIDGE_TRY(take(api, api.GetAllocatorWithDefaultOptions(&library.allocator)));
+  RIDGE_TRY(read_providers(library));
   file.leak();
-  return std::unique_ptr<const Library>(std::move(library));
-}
-
-// The same file under another name is the same library: it must not get a second environment.
-std::string runtime_key(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path canonical = std::filesystem::canonical(path, error);
-  return error ? path : canonical.string();
+  return library;
 }
 
 }  // namespace
@@ -86,18 +63,8 @@ Status take(const OrtApi& api, OrtStatus* status) {
 
 Result<const Library*> load(const std::string& wanted) {
   std::string tried;
-  LoadedRuntimes& table = loaded_runtimes();
-  std::lock_guard lock(table.mutex);  // held while the library loads: two threads must not both do it
-  for (const Place& place : places(kSought, surroundings(kSought, wanted))) {
-    if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
-    for (const std::string& file : place.files) {
-      auto known = table.by_path.find(runtime_key(file));
-      if (known != table.by_path.end()) return known->second.get();
-      Result<std::unique_ptr<const Library>> opened = open_runtime(file);
-      if (opened) return table.by_path.emplace(runtime_key(file), std::move(*opened)).first->second.get();
-      tried += "\n  " + place.what + ": " + opened.error().message;
-    }
-  }
+  if (const Library* library = LoadedLibraries<Library>::table().find(kSought, wanted, open_runtime, tried))
+    return library;
   return Error{Code::kNotFound,
                "ONNX Runtime's library was not found. Tried:" + tried +
                    "\nInstall it (pip install onnxruntime), or name libonnxruntime.so by --engine-library or "

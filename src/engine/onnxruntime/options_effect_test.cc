@@ -3,49 +3,39 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
-#include "base/file.h"
-#include "engine/engine.h"
-#include "engine/onnxruntime/library.h"
 #include "engine/test_model.h"
+#include "engine/test_session.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
 
-using namespace test_model;
+using test_model::block;
+using test_model::kFloat;
+using test_model::model;
+using test_model::node;
+using test_model::value_info;
 namespace fs = std::filesystem;
 
-class EngineOption : public testing::Test {
+class EngineOption : public SessionTest {
  protected:
-  void SetUp() override {
-    Result<const Library*> library = load("");
-    if (!library) GTEST_SKIP() << library.error().message;
-    folder_ = testing::TempDir() + "/" + testing::UnitTest::GetInstance()->current_test_info()->name() +
-              std::to_string(getpid());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  EngineOption() : SessionTest("onnxruntime") {}
 
   // y = -relu(x), x [n,4]: relu's result lies in the engine's arena.
   Result<std::unique_ptr<Session>> open(std::map<std::string, std::string> options, int threads = 1) {
-    plan::Plan plan;
-    plan.model = folder_ + "/model.onnx";
+    plan::Plan plan =
+        plan_for(model(node("Relu", "first", {"x"}, "m") + node("Neg", "second", {"m"}, "y"),
+                       block(11, value_info("x", kFloat, {-1, 4})), block(12, value_info("y", kFloat, {-1, 4}))));
     plan.threads = threads;
     plan.graph_level = plan::GraphLevel::kOff;
     plan.memory_pattern = false;
     plan.options = std::move(options);
-    EXPECT_TRUE(
-        write_file_atomically(
-            plan.model, model(node("Relu", "first", {"x"}, "m") + node("Neg", "second", {"m"}, "y"),
-                              block(11, value_info("x", kFloat, {-1, 4})), block(12, value_info("y", kFloat, {-1, 4}))))
-            .ok());
     return engine::open(plan);
   }
-
-  std::string folder_;
 };
 
 // With the output in memory of ours, so that only the engine's own tensors are in its arena.

@@ -1,53 +1,31 @@
 #include "engine/onnxruntime/session.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <thread>
 
-#include "base/file.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/test_model.h"
+#include "engine/test_session.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
 
-using namespace test_model;
+using test_model::block;
+using test_model::identity;
+using test_model::kFloat;
+using test_model::kString;
+using test_model::model;
+using test_model::node;
+using test_model::number;
+using test_model::value_info;
 
-class OnnxRuntimeSession : public testing::Test {
+class OnnxRuntimeSession : public SessionTest {
  protected:
-  void SetUp() override {
-    Result<const Library*> library = load("");
-    if (!library) GTEST_SKIP() << library.error().message;
-    folder_ = testing::TempDir() + "/" + testing::UnitTest::GetInstance()->current_test_info()->name() +
-              std::to_string(getpid());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  plan::Plan plan_for(const std::string& bytes) {
-    plan::Plan plan;
-    plan.model = folder_ + "/model.onnx";
-    plan.threads = 1;
-    EXPECT_TRUE(write_file_atomically(plan.model, bytes).ok());
-    return plan;
-  }
-  std::unique_ptr<Session> open_model(const plan::Plan& plan) {
-    Result<std::unique_ptr<Session>> session = engine::open(plan);
-    EXPECT_TRUE(session.ok()) << session.error().message;
-    return session ? std::move(*session) : nullptr;
-  }
-
-  std::string folder_;
+  OnnxRuntimeSession() : SessionTest("onnxruntime") {}
 };
-
-Status run_once(Session& session, const TensorView& input, Output& output, RunTimes* times = nullptr) {
-  const int wanted = 0;
-  return session.run({&input, 1}, {&wanted, 1}, {&output, 1}, times);
-}
 
 TEST_F(OnnxRuntimeSession, ReportsSignatureVersionAndDevice) {
   std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
@@ -60,31 +38,6 @@ TEST_F(OnnxRuntimeSession, ReportsSignatureVersionAndDevice) {
   EXPECT_EQ(session->info().threads, 1);
   EXPECT_FALSE(session->info().version.empty());
   EXPECT_GT(session->info().load_time.count(), 0);
-}
-
-TEST_F(OnnxRuntimeSession, RunsEveryElementTypeThatTheProtocolNames) {
-  struct Case {
-    int onnx;
-    DataType ours;
-  };
-  constexpr Case kCases[] = {{1, DataType::kFp32},   {2, DataType::kUint8},   {3, DataType::kInt8},
-                             {4, DataType::kUint16}, {5, DataType::kInt16},   {6, DataType::kInt32},
-                             {7, DataType::kInt64},  {9, DataType::kBool},    {10, DataType::kFp16},
-                             {11, DataType::kFp64},  {12, DataType::kUint32}, {13, DataType::kUint64},
-                             {16, DataType::kBf16}};
-  for (const Case& type : kCases) {
-    SCOPED_TRACE(data_type_name(type.ours));
-    std::unique_ptr<Session> session = open_model(plan_for(identity(type.onnx)));
-    ASSERT_NE(session, nullptr);
-    EXPECT_EQ(session->signature().inputs[0].type, type.ours);
-    Buffer data(4 * data_type_size(type.ours));
-    for (size_t i = 0; i < data.size(); ++i) data.data()[i] = static_cast<std::byte>(i % 2);
-    Output output;
-    ASSERT_TRUE(run_once(*session, {type.ours, {1, 4}, data.span()}, output).ok());
-    EXPECT_EQ(output.type, type.ours);
-    ASSERT_EQ(output.data.size(), data.size());
-    EXPECT_EQ(std::memcmp(output.data.data(), data.data(), data.size()), 0);
-  }
 }
 
 TEST_F(OnnxRuntimeSession, StringsComeBackAsTheyWereSent) {
@@ -102,98 +55,6 @@ TEST_F(OnnxRuntimeSession, StringsComeBackAsTheyWereSent) {
   EXPECT_EQ(output.type, DataType::kBytes);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(output.data.data()), output.data.size()), wire);
   EXPECT_FALSE(run_once(*session, {DataType::kBytes, {1, 4}, std::as_bytes(std::span(wire).first(7))}, output).ok());
-}
-
-TEST_F(OnnxRuntimeSession, WritesIntoTheCallersMemory) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  std::array<float, 8> in = {1, 2, 3, 4, 5, 6, 7, 8}, out{};
-  Output output{DataType::kFp32, {2, 4}, std::as_writable_bytes(std::span(out)), nullptr};
-  RunTimes times;
-  ASSERT_TRUE(run_once(*session, {DataType::kFp32, {2, 4}, std::as_bytes(std::span(in))}, output, &times).ok());
-  EXPECT_EQ(out, in);
-  EXPECT_EQ(output.owner, nullptr);
-  EXPECT_GT(times.compute.count(), 0);
-}
-
-// Tensors are kept from run to run on a thread: content, address, shape and session may change between them.
-TEST_F(OnnxRuntimeSession, EachRunReadsWhatItsMemoryHoldsThen) {
-  std::unique_ptr<Session> one = open_model(plan_for(identity(kFloat)));
-  std::unique_ptr<Session> two = open_model(plan_for(identity(7)));  // INT64
-  ASSERT_TRUE(one != nullptr && two != nullptr);
-  std::array<float, 8> in{}, out{};
-  std::array<int64_t, 8> wide_in{}, wide_out{};
-  for (int i = 0; i < 6; ++i) {
-    const int64_t rows = 1 + i % 2;
-    const auto count = static_cast<size_t>(rows) * 4;
-    in.fill(static_cast<float>(i));
-    wide_in.fill(i);
-    Output output{DataType::kFp32, {rows, 4}, std::as_writable_bytes(std::span(out)).first(count * 4), nullptr};
-    Output wide{DataType::kInt64, {rows, 4}, std::as_writable_bytes(std::span(wide_out)).first(count * 8), nullptr};
-    ASSERT_TRUE(
-        run_once(*one, {DataType::kFp32, {rows, 4}, std::as_bytes(std::span(in)).first(count * 4)}, output).ok());
-    ASSERT_TRUE(
-        run_once(*two, {DataType::kInt64, {rows, 4}, std::as_bytes(std::span(wide_in)).first(count * 8)}, wide).ok());
-    EXPECT_EQ(out[count - 1], static_cast<float>(i));
-    EXPECT_EQ(wide_out[count - 1], i);
-  }
-}
-
-TEST_F(OnnxRuntimeSession, AnOutputOutlivesItsSession) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  std::array<float, 4> in = {1, 2, 3, 4};
-  Output output;
-  ASSERT_TRUE(run_once(*session, {DataType::kFp32, {1, 4}, std::as_bytes(std::span(in))}, output).ok());
-  session.reset();
-  EXPECT_EQ(std::memcmp(output.data.data(), in.data(), sizeof in), 0);
-}
-
-TEST_F(OnnxRuntimeSession, RefusesWrongTypesShapesAndSizes) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  std::array<float, 8> in{};
-  auto bytes = std::as_bytes(std::span(in));
-  Output output;
-  Status wrong_type = run_once(*session, {DataType::kInt32, {2, 4}, bytes}, output);
-  ASSERT_FALSE(wrong_type.ok());
-  EXPECT_NE(wrong_type.error().message.find("'x' is INT32"), std::string::npos) << wrong_type.error().message;
-  EXPECT_FALSE(run_once(*session, {DataType::kFp32, {1, 4}, bytes}, output).ok());  // more bytes than the shape holds
-  EXPECT_FALSE(run_once(*session, {DataType::kFp32, {-1, 4}, bytes}, output).ok());
-  EXPECT_FALSE(run_once(*session, {DataType::kFp32, {1, 8}, bytes}, output).ok());  // the model has 4 columns
-  EXPECT_FALSE(run_once(*session, {DataType::kInvalid, {}, {}}, output).ok());      // not optional
-  std::array<float, 4> small{};
-  Output too_small{DataType::kFp32, {1, 4}, std::as_writable_bytes(std::span(small)), nullptr};
-  EXPECT_FALSE(run_once(*session, {DataType::kFp32, {2, 4}, bytes}, too_small).ok());
-  EXPECT_TRUE(run_once(*session, {DataType::kFp32, {2, 4}, bytes}, output).ok()) << "still usable";
-}
-
-TEST_F(OnnxRuntimeSession, RunsAnEmptyBatch) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  Output output;
-  ASSERT_TRUE(run_once(*session, {DataType::kFp32, {0, 4}, {}}, output).ok());
-  EXPECT_EQ(output.shape, (Shape{0, 4}));
-}
-
-TEST_F(OnnxRuntimeSession, RunsFromSeveralThreadsAtOnce) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  std::array<int, 4> wrong{};
-  {
-    std::vector<std::jthread> threads;
-    for (size_t t = 0; t < wrong.size(); ++t)
-      threads.emplace_back([&, t] {
-        for (int i = 0; i < 200; ++i) {
-          std::array<float, 4> in = {static_cast<float>(t), static_cast<float>(i), 0, 0};
-          Output output;
-          if (!run_once(*session, {DataType::kFp32, {1, 4}, std::as_bytes(std::span(in))}, output).ok() ||
-              std::memcmp(output.data.data(), in.data(), sizeof in) != 0)
-            ++wrong[t];
-        }
-      });
-  }
-  EXPECT_EQ(wrong, (std::array<int, 4>{}));
 }
 
 TEST_F(OnnxRuntimeSession, ProfilesItsNodesAndLeavesNoFileBehind) {
@@ -232,25 +93,6 @@ TEST_F(OnnxRuntimeSession, CountsTheThreadsOfTheEnginesOwnDefault) {
   EXPECT_EQ(open_model(plan)->info().threads, 3);
   plan.threads = 0;
   EXPECT_GE(open_model(plan)->info().threads, 1);
-}
-
-TEST_F(OnnxRuntimeSession, WhatCannotBeLoadedSaysWhyAndWhatToDo) {
-  plan::Plan missing = plan_for(identity(kFloat));
-  missing.model = folder_ + "/none.onnx";
-  Result<std::unique_ptr<Session>> session = engine::open(missing);
-  ASSERT_FALSE(session.ok());
-  EXPECT_EQ(session.error().code, Code::kNotFound) << session.error().message;
-  EXPECT_NE(session.error().message.find("Check the path"), std::string::npos) << session.error().message;
-
-  session = engine::open(plan_for("this is not a model"));
-  ASSERT_FALSE(session.ok());
-  EXPECT_EQ(session.error().code, Code::kInvalid) << session.error().message;
-
-  session =
-      engine::open(plan_for(model(node("NoSuchOperator", "n", {"x"}, "y"), block(11, value_info("x", kFloat, {1})),
-                                  block(12, value_info("y", kFloat, {1})))));
-  ASSERT_FALSE(session.ok());
-  EXPECT_NE(session.error().message.find("NoSuchOperator"), std::string::npos) << session.error().message;
 }
 
 TEST_F(OnnxRuntimeSession, AnOutputThatIsASequenceIsRefusedByName) {

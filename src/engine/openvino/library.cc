@@ -2,12 +2,11 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/dynlib.h"
-#include "engine/search.h"
+#include "engine/loaded_libraries.h"
 
 namespace ridge::engine::openvino {
 namespace {
@@ -22,17 +21,6 @@ Sought sought(const std::string& suffix) {
           "openvino",
           "RIDGE_OPENVINO",
           {"libs", "openvino/libs", "lib", "runtime/lib/intel64"}};
-}
-
-// The table of loaded engines; guarded by `mutex`, its entries are never removed.
-struct LoadedPlugins {
-  std::mutex mutex;
-  std::map<std::string, const Library> by_path;
-};
-
-LoadedPlugins& loaded_plugins() {
-  static auto* table = new LoadedPlugins;  // leaked: sessions may end after static destruction
-  return *table;
 }
 
 // Beside the program, above it (its benchmarks), or where an installation puts it.
@@ -67,29 +55,6 @@ Result<Library> open_plugin(const std::string& path, const std::string& plugin_p
   return Library{path, plugin->version(), plugin};
 }
 
-// The same file under another name is the same library.
-std::string plugin_key(const std::string& path) {
-  std::error_code error;
-  const fs::path canonical = fs::canonical(path, error);
-  return error ? path : canonical.string();
-}
-
-// The first of `suffix` that opens; nothing, and why in `tried`, if none does.
-const Library* load_release(LoadedPlugins& table, const std::string& suffix, const std::string& plugin,
-                            const std::string& wanted, std::string& tried) {
-  const Sought what = sought(suffix);
-  for (const Place& place : places(what, surroundings(what, wanted))) {
-    if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
-    for (const std::string& file : place.files) {
-      if (auto known = table.by_path.find(plugin_key(file)); known != table.by_path.end()) return &known->second;
-      Result<Library> opened = open_plugin(file, plugin);
-      if (opened) return &table.by_path.emplace(plugin_key(file), std::move(*opened)).first->second;
-      tried += "\n  " + place.what + ": " + opened.error().message;
-    }
-  }
-  return nullptr;
-}
-
 Error no_plugin() {
   std::string asked;
   for (const std::string& folder : plugin_folders()) asked += (asked.empty() ? "" : ", ") + folder;
@@ -109,10 +74,11 @@ Result<const Library*> load(const std::string& wanted) {
   const auto available = plugins();
   if (available.empty()) return no_plugin();
   std::string tried;
-  LoadedPlugins& table = loaded_plugins();
-  std::lock_guard lock(table.mutex);  // held while the library loads: two threads must not both do it
-  for (const auto& [suffix, plugin] : available)
-    if (const Library* library = load_release(table, suffix, plugin, wanted, tried)) return library;
+  for (const auto& [suffix, plugin] : available) {
+    auto open = [&plugin = plugin](const std::string& file) { return open_plugin(file, plugin); };
+    if (const Library* library = LoadedLibraries<Library>::table().find(sought(suffix), wanted, open, tried))
+      return library;
+  }
   const std::string& newest = available.begin()->first;
   return Error{Code::kNotFound, "OpenVINO's library libopenvino.so." + newest + " was not found. Tried:" + tried +
                                     "\nInstall it (pip install openvino==" + release_of(newest) +

@@ -1,62 +1,38 @@
 #include <gtest/gtest.h>
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
-#endif
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <thread>
 
-#include "base/file.h"
-#include "engine/engine.h"
 #include "engine/openvino/instruction_sets.h"
 #include "engine/openvino/library.h"
 #include "engine/test_model.h"
+#include "engine/test_session.h"
 
 namespace ridge::engine::openvino {
 namespace {
 
-using namespace test_model;
+using test_model::block;
+using test_model::convolution;
+using test_model::identity;
+using test_model::kFloat;
+using test_model::kString;
+using test_model::model;
+using test_model::node;
+using test_model::value_info;
 
 constexpr size_t kPixels = 3 * 8 * 8;  // of one row of convolution()'s x
 
-class OpenVinoSession : public testing::Test {
+class OpenVinoSession : public SessionTest {
  protected:
-  void SetUp() override {
-    Result<const Library*> library = load("");
-    if (!library) GTEST_SKIP() << library.error().message;
-    folder_ = testing::TempDir() + "/" + testing::UnitTest::GetInstance()->current_test_info()->name() +
-              std::to_string(getpid());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  OpenVinoSession() : SessionTest("openvino") {}
 
-  plan::Plan plan_for(const std::string& bytes) {
-    plan::Plan plan;
-    plan.engine = "openvino";
-    plan.model = folder_ + "/model.onnx";
-    plan.threads = 1;
-    EXPECT_TRUE(write_file_atomically(plan.model, bytes).ok());
-    return plan;
-  }
-  std::unique_ptr<Session> open_model(const plan::Plan& plan) {
-    Result<std::unique_ptr<Session>> session = engine::open(plan);
-    EXPECT_TRUE(session.ok()) << session.error().message;
-    return session ? std::move(*session) : nullptr;
-  }
   // Skips, with the reason, where this processor cannot compute in BF16.
   static std::string no_bf16() { return missing_for(Precision::kBf16, instruction_sets()).value_or(""); }
-
-  std::string folder_;
 };
-
-Status run_once(Session& session, const TensorView& input, Output& output, RunTimes* times = nullptr) {
-  const int wanted = 0;
-  return session.run({&input, 1}, {&wanted, 1}, {&output, 1}, times);
-}
 
 std::vector<float> image(int64_t rows) {
   std::vector<float> values(static_cast<size_t>(rows) * kPixels);
@@ -116,80 +92,11 @@ TEST_F(OpenVinoSession, AgreesWithOnnxRuntimeForAnyBatchWhetherItsShapesAreFixed
   }
 }
 
-TEST_F(OpenVinoSession, RunsEveryElementTypeThatItCanTake) {
-  struct Case {
-    int onnx;
-    DataType ours;
-    uint64_t one = 1;
-  };
-  constexpr Case kTypes[] = {{1, DataType::kFp32, 0x3f800000},
-                             {2, DataType::kUint8},
-                             {3, DataType::kInt8},
-                             {4, DataType::kUint16},
-                             {5, DataType::kInt16},
-                             {6, DataType::kInt32},
-                             {7, DataType::kInt64},
-                             {9, DataType::kBool},
-                             {10, DataType::kFp16, 0x3c00},
-                             {11, DataType::kFp64, 0x3ff0000000000000},
-                             {12, DataType::kUint32},
-                             {13, DataType::kUint64},
-                             {16, DataType::kBf16, 0x3f80}};
-  for (const auto& [onnx, ours, one] : kTypes) {
-    SCOPED_TRACE(data_type_name(ours));
-    std::unique_ptr<Session> session = open_model(plan_for(identity(onnx)));
-    ASSERT_NE(session, nullptr);
-    EXPECT_EQ(session->signature().inputs[0].type, ours);
-    const size_t size = data_type_size(ours);
-    Buffer data(4 * size);  // 0 1 0 1: the engine computes wide integers in 32 bit
-    std::memset(data.data(), 0, data.size());
-    for (size_t i : {1, 3}) std::memcpy(data.data() + i * size, &one, size);
-    Output output;
-    Status ran = run_once(*session, {ours, {1, 4}, data.span()}, output);
-    ASSERT_TRUE(ran.ok()) << ran.error().message;
-    EXPECT_EQ(output.type, ours);
-    ASSERT_EQ(output.data.size(), data.size());
-    EXPECT_EQ(std::memcmp(output.data.data(), data.data(), data.size()), 0);
-  }
-}
-
 TEST_F(OpenVinoSession, RefusesStringsWithAReason) {
   Result<std::unique_ptr<Session>> session = engine::open(plan_for(identity(kString)));
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.error().code, Code::kUnsupported);
   EXPECT_NE(session.error().message.find("use the engine onnxruntime"), std::string::npos) << session.error().message;
-}
-
-TEST_F(OpenVinoSession, WritesIntoTheCallersMemory) {
-  plan::Plan open = plan_for(identity(kFloat)), fixed = open;
-  fixed.shapes = {{"x", {2, 4}}};
-  for (const plan::Plan& plan : {open, fixed}) {
-    std::unique_ptr<Session> session = open_model(plan);
-    ASSERT_NE(session, nullptr);
-    std::array<float, 8> in = {1, 2, 3, 4, 5, 6, 7, 8}, out{};
-    Output output{DataType::kFp32, {2, 4}, std::as_writable_bytes(std::span(out)), nullptr};
-    RunTimes times;
-    ASSERT_TRUE(run_once(*session, {DataType::kFp32, {2, 4}, std::as_bytes(std::span(in))}, output, &times).ok());
-    EXPECT_EQ(out, in);
-    EXPECT_EQ(output.owner, nullptr);
-    EXPECT_GT(times.compute.count(), 0);
-  }
-}
-
-// Tensors are kept from run to run: content, address and shape may change between them.
-TEST_F(OpenVinoSession, EachRunReadsWhatItsMemoryHoldsThen) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  std::array<float, 8> in{}, out{};
-  for (int i = 0; i < 6; ++i) {
-    const int64_t rows = 1 + i % 2;
-    const auto count = static_cast<size_t>(rows) * 4;
-    in.fill(static_cast<float>(i));
-    Output output{DataType::kFp32, {rows, 4}, std::as_writable_bytes(std::span(out)).first(count * 4), nullptr};
-    ASSERT_TRUE(
-        run_once(*session, {DataType::kFp32, {rows, 4}, std::as_bytes(std::span(in)).first(count * 4)}, output).ok());
-    EXPECT_EQ(out[count - 1], static_cast<float>(i));
-  }
 }
 
 // The engine computes all outputs in every run; memory given for an earlier one must not be written again.
@@ -217,67 +124,6 @@ TEST_F(OpenVinoSession, MemoryOfAnEarlierRunIsLeftAlone) {
     ASSERT_TRUE(run_once(*session, input, again).ok());
     EXPECT_EQ(reinterpret_cast<const float*>(kept.data.data())[0], -9) << "nor an output that was handed over";
   }
-}
-
-TEST_F(OpenVinoSession, AnOutputOutlivesItsSession) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  std::array<float, 4> in = {1, 2, 3, 4};
-  Output output;
-  ASSERT_TRUE(run_once(*session, {DataType::kFp32, {1, 4}, std::as_bytes(std::span(in))}, output).ok());
-  session.reset();
-  EXPECT_EQ(std::memcmp(output.data.data(), in.data(), sizeof in), 0);
-}
-
-TEST_F(OpenVinoSession, RefusesWrongTypesShapesAndSizes) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  std::array<float, 8> in{};
-  auto bytes = std::as_bytes(std::span(in));
-  Output output;
-  Status wrong_type = run_once(*session, {DataType::kInt32, {2, 4}, bytes}, output);
-  ASSERT_FALSE(wrong_type.ok());
-  EXPECT_NE(wrong_type.error().message.find("'x' is INT32"), std::string::npos) << wrong_type.error().message;
-  EXPECT_FALSE(run_once(*session, {DataType::kFp32, {1, 4}, bytes}, output).ok());  // more bytes than the shape holds
-  EXPECT_FALSE(run_once(*session, {DataType::kFp32, {-1, 4}, bytes}, output).ok());
-  EXPECT_FALSE(run_once(*session, {DataType::kFp32, {1, 8}, bytes}, output).ok());  // the model has 4 columns
-  EXPECT_FALSE(run_once(*session, {DataType::kInvalid, {}, {}}, output).ok());
-  std::array<float, 4> small{};  // one thread: the engine's synchronous call would lose this error
-  Output too_small{DataType::kFp32, {1, 4}, std::as_writable_bytes(std::span(small)), nullptr};
-  Status overrun = run_once(*session, {DataType::kFp32, {2, 4}, bytes}, too_small);
-  EXPECT_FALSE(overrun.ok());
-  EXPECT_TRUE(run_once(*session, {DataType::kFp32, {2, 4}, bytes}, output).ok()) << "still usable";
-}
-
-TEST_F(OpenVinoSession, RunsAnEmptyBatch) {
-  std::unique_ptr<Session> session = open_model(plan_for(identity(kFloat)));
-  ASSERT_NE(session, nullptr);
-  Output output;
-  Status ran = run_once(*session, {DataType::kFp32, {0, 4}, {}}, output);
-  ASSERT_TRUE(ran.ok()) << ran.error().message;
-  EXPECT_EQ(output.shape, (Shape{0, 4}));
-}
-
-TEST_F(OpenVinoSession, RunsFromSeveralThreadsAtOnce) {
-  plan::Plan plan = plan_for(identity(kFloat));
-  plan.options = {{"NUM_STREAMS", "2"}};
-  std::unique_ptr<Session> session = open_model(plan);
-  ASSERT_NE(session, nullptr);
-  std::array<int, 4> wrong{};
-  {
-    std::vector<std::jthread> threads;
-    for (size_t t = 0; t < wrong.size(); ++t)
-      threads.emplace_back([&, t] {
-        for (int i = 0; i < 100; ++i) {
-          std::array<float, 4> in = {static_cast<float>(t), static_cast<float>(i), 0, 0};
-          Output output;
-          if (!run_once(*session, {DataType::kFp32, {1, 4}, std::as_bytes(std::span(in))}, output).ok() ||
-              std::memcmp(output.data.data(), in.data(), sizeof in) != 0)
-            ++wrong[t];
-        }
-      });
-  }
-  EXPECT_EQ(wrong, (std::array<int, 4>{}));
 }
 
 TEST_F(OpenVinoSession, ComputesInFp32EvenWhereTheEngineWouldChooseLess) {
@@ -390,29 +236,6 @@ TEST_F(OpenVinoSession, WhatItCannotDoIsRefusedNotIgnored) {
   plan.graph_level = plan::GraphLevel::kAll;
   plan.inter_op_threads = 2;
   EXPECT_FALSE(engine::open(plan).ok());
-}
-
-TEST_F(OpenVinoSession, WhatCannotBeLoadedSaysWhyAndWhatToDo) {
-  plan::Plan missing = plan_for(identity(kFloat));
-  missing.model = folder_ + "/none.onnx";
-  Result<std::unique_ptr<Session>> session = engine::open(missing);
-  ASSERT_FALSE(session.ok());
-  EXPECT_EQ(session.error().code, Code::kNotFound) << session.error().message;
-  EXPECT_NE(session.error().message.find("Check the path"), std::string::npos) << session.error().message;
-
-  session = engine::open(plan_for("this is not a model"));
-  ASSERT_FALSE(session.ok());
-  EXPECT_EQ(session.error().code, Code::kInvalid) << session.error().message;
-
-#ifdef __SANITIZE_ADDRESS__
-  const __lsan::ScopedDisabler
-      leaks;  // OpenVINO's reader loses 8 bytes there, where the leak checker cannot see whose they are
-#endif
-  session =
-      engine::open(plan_for(model(node("NoSuchOperator", "n", {"x"}, "y"), block(11, value_info("x", kFloat, {1})),
-                                  block(12, value_info("y", kFloat, {1})))));
-  ASSERT_FALSE(session.ok());
-  EXPECT_NE(session.error().message.find("NoSuchOperator"), std::string::npos) << session.error().message;
 }
 
 TEST_F(OpenVinoSession, ANamedLibraryThatIsMissingIsNeverReplacedByAnother) {

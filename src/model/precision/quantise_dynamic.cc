@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "model/precision/affine.h"
 #include "model/precision/attributes.h"
 #include "model/precision/guarded.h"
+#include "model/precision/matrix_products.h"
 #include "model/precision/pass_model.h"
 #include "model/precision/quantise.h"
 #include "model/precision/sites.h"
@@ -24,21 +22,9 @@ class DynamicPass {
   DynamicPass(PassModel& model, const QuantiseOptions& options) : model_(model), options_(options) {}
 
   Result<PassReport> run() {
-    PassReport report;
-    const int count = model_.graph().node_size();
-    for (int i = 0; i < count; ++i) {
-      std::optional<Site> site = heavy_site(model_, i, options_);
-      const bool fits = site && !site->weight.empty() && fits_matrix_product(model_.node(i));
-      if (!fits) continue;
-      if (options_.keep_nodes.count(model_.node(i).name()) > 0) {
-        ++report.kept_nodes;
-        continue;
-      }
-      RIDGE_ASSIGN(const bool done, replace(*site, report));
-      ++(done ? report.changed_nodes : report.kept_nodes);
-    }
-    if (report.changed_nodes == 0)
-      return Error{Code::kUnsupported, "no matrix product with constant FP32 weights is left to quantise"};
+    const ProductPass pass{fits_matrix_product,
+                           [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
+    RIDGE_ASSIGN(PassReport report, quantise_products(model_, options_, pass));
     model_.remove_nodes(replaced_);
     return report;
   }
@@ -103,18 +89,13 @@ class DynamicPass {
     const float alpha = node.op_type() == "Gemm" ? float_attribute(node, "alpha", 1) : 1.0F;
     const auto key = std::make_tuple(site.weight, site.weight_axis, alpha);
     if (auto known = weights_.find(key); known != weights_.end()) return known->second;
-    const onnx::TensorProto& tensor = *model_.constant(site.weight);
-    RIDGE_ASSIGN(std::vector<float> values, model_.values(tensor));
-    if (!all_finite(values)) return weights_[key] = {"", "", "", false};
-    for (float& value : values) value *= alpha;
-    std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
-    if (site.weight_axis == 0) {
-      values = transposed(values, shape[0], shape[1]);
-      std::swap(shape[0], shape[1]);
-    }
+    RIDGE_ASSIGN(WeightMatrix matrix, weight_matrix(model_, site));
+    if (!all_finite(matrix.values)) return weights_[key] = {"", "", "", false};
+    for (float& value : matrix.values) value *= alpha;
+    const std::vector<int64_t> shape{matrix.rows, matrix.columns};
     const ChannelLayout layout =
         options_.per_channel ? ChannelLayout{shape[0], shape[1], 1} : ChannelLayout{1, 1, shape[0] * shape[1]};
-    const Int8Weights quantised = quantise_int8(values, layout, options_.reduce_range);
+    const Int8Weights quantised = quantise_int8(matrix.values, layout, options_.reduce_range);
     const std::vector<int64_t> per_column =
         options_.per_channel ? std::vector<int64_t>{shape[1]} : std::vector<int64_t>{};
     Weight made;
@@ -125,14 +106,6 @@ class DynamicPass {
     made.zero_point = model_.add_constant(site.weight + "_zero_point", onnx::TensorProto::INT8, per_column,
                                           std::string(quantised.scales.size(), '\0'));
     return weights_[key] = made;
-  }
-
-  static std::vector<float> transposed(const std::vector<float>& values, int64_t rows, int64_t columns) {
-    std::vector<float> out(values.size());
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t column = 0; column < columns; ++column)
-        out[static_cast<size_t>(column * rows + row)] = values[static_cast<size_t>(row * columns + column)];
-    return out;
   }
 
   // Gemm's bias with beta in it.

@@ -6,6 +6,7 @@
 #include "model/precision/affine.h"
 #include "model/precision/attributes.h"
 #include "model/precision/guarded.h"
+#include "model/precision/matrix_products.h"
 #include "model/precision/opset.h"
 #include "model/precision/pass_model.h"
 #include "model/precision/quantise.h"
@@ -33,31 +34,15 @@ class WeightPass {
       : model_(model), bits_(bits), block_size_(block_size), options_(options) {}
 
   Result<PassReport> run() {
-    PassReport report;
-    const int count = model_.graph().node_size();
-    for (int i = 0; i < count; ++i) {
-      std::optional<Site> site = heavy_site(model_, i, options_);
-      if (!site || site->weight.empty() || !is_matrix_product(model_.node(i))) continue;
-      if (options_.keep_nodes.count(model_.node(i).name()) > 0) {
-        ++report.kept_nodes;
-        continue;
-      }
-      RIDGE_ASSIGN(const bool done, replace(*site, report));
-      ++(done ? report.changed_nodes : report.kept_nodes);
-    }
-    if (report.changed_nodes == 0)
-      return Error{Code::kUnsupported, "no matrix product with constant FP32 weights is left to quantise"};
+    const ProductPass pass{is_matrix_product,
+                           [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
+    RIDGE_ASSIGN(PassReport report, quantise_products(model_, options_, pass));
     model_.remove_nodes(replaced_);
     if (options_.weight_form == WeightForm::kMatMulNBits) model_.import(kMicrosoft, 1);
     return report;
   }
 
  private:
-  struct Matrix {
-    std::vector<float> values;  // [rows, columns]: rows are summed over
-    int64_t rows = 0;
-    int64_t columns = 0;
-  };
   struct Constants {
     std::string values;
     std::string scales;
@@ -73,22 +58,10 @@ class WeightPass {
            float_attribute(node, "alpha", 1) == 1 && float_attribute(node, "beta", 1) == 1;
   }
 
-  Result<Matrix> matrix_of(const Site& site) {
-    const onnx::TensorProto& tensor = *model_.constant(site.weight);
-    RIDGE_ASSIGN(std::vector<float> values, model_.values(tensor));
-    if (site.weight_axis == 1) return Matrix{std::move(values), tensor.dims(0), tensor.dims(1)};
-    Matrix matrix{std::vector<float>(values.size()), tensor.dims(1), tensor.dims(0)};
-    for (int64_t column = 0; column < matrix.columns; ++column)
-      for (int64_t row = 0; row < matrix.rows; ++row)
-        matrix.values[static_cast<size_t>(row * matrix.columns + column)] =
-            values[static_cast<size_t>(column * matrix.rows + row)];
-    return matrix;
-  }
-
   Result<Constants> constants_of(const Site& site) {
     const auto key = std::make_pair(site.weight, site.weight_axis);
     if (auto known = constants_.find(key); known != constants_.end()) return known->second;
-    RIDGE_ASSIGN(const Matrix matrix, matrix_of(site));
+    RIDGE_ASSIGN(const WeightMatrix matrix, weight_matrix(model_, site));
     Constants made;
     made.rows = matrix.rows;
     made.columns = matrix.columns;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/temporary_folder.h"
 
 namespace onnx {
 class GraphProto;
@@ -25,9 +26,9 @@ class PassFiles {
   PassFiles& operator=(const PassFiles&) = delete;
   ~PassFiles();
 
-  std::string in() const { return folder_ + "/in.onnx"; }
-  std::string out() const { return folder_ + "/out.onnx"; }
-  const std::string& folder() const { return folder_; }
+  std::string in() const { return folder() + "/in.onnx"; }
+  std::string out() const { return folder() + "/out.onnx"; }
+  const std::string& folder() const { return folder_.path(); }
 
   // Reads what a pass wrote; fails the test if ONNX's checker or model::read() refuses it.
   const onnx::GraphProto& result();
@@ -41,7 +42,7 @@ class PassFiles {
   int count(const std::string& op);
 
  private:
-  std::string folder_;
+  TemporaryFolder folder_ = *TemporaryFolder::make();
   std::unique_ptr<onnx::ModelProto> model_;
 };
 

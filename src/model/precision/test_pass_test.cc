@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -16,12 +15,10 @@
 namespace ridge::model {
 
 PassFiles::PassFiles(const std::string& body, int opset) : model_(std::make_unique<onnx::ModelProto>()) {
-  std::string pattern = std::filesystem::temp_directory_path() / "ridge-pass-XXXXXX";
-  folder_ = mkdtemp(pattern.data());
   EXPECT_TRUE(write_file_atomically(in(), graph_bytes(body, opset)).ok());
 }
 
-PassFiles::~PassFiles() { std::filesystem::remove_all(folder_); }
+PassFiles::~PassFiles() = default;
 
 const onnx::ModelProto& PassFiles::result_model() {
   if (model_->graph().node_size() > 0) return *model_;
