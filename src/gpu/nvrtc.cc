@@ -98,6 +98,7 @@ Result<Nvrtc> Nvrtc::open(const std::string& path) {
   RIDGE_ASSIGN(auto library,
                open_table<nvrtc::Library>(path, "RIDGE_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
                                           "NVIDIA's run-time compiler"));
+  library->file.leak();  // what it allocates when it is loaded it does not give back when it is unloaded
   int major = 0, minor = 0, count = 0;
   if (int code = library->nvrtcVersion(&major, &minor); code != nvrtc::kSuccess)
     return nvrtc_error(*library, "nvrtcVersion", code);
