@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-
 #include "base/temporary_folder.h"
 #include "hw/doctor/tree.h"
 #include "hw/topology.h"
