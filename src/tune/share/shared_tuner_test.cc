@@ -168,7 +168,7 @@ TEST_F(SharedTunerTest, TheProofRunsEveryModelAtItsLoad) {
   SharedContestOptions how;
   how.seconds = 6;
   // 8 ms of every 33: a request waits for one before it at times. The other is kept busy.
-  std::vector<Member> members = {scripted_member("a", {30.0, 60.0}), scripted_member("b")};
+  std::vector<Member> members = {scripted_member("a", {30.0, 10000.0}), scripted_member("b")};
   const Result<Proof> proof = prove(sharers, members, {one, one}, how);
   ASSERT_TRUE(proof) << proof.error().message;
   ASSERT_TRUE(proof->at_load[0]);
