@@ -1,4 +1,4 @@
-// The kernels of the experiments as text: written once, in the words that src/lab/kernels/dialect.cu gives both to CUDA and to
+// The kernels of the experiments as text: written once, in the words that src/gpu/dialect.cu gives both to CUDA and to
 // OpenCL; embedded at build.
 #pragma once
 
