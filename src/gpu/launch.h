@@ -24,12 +24,15 @@ struct Launch {
   Extent blocks;   // in the grid
   Extent threads;  // per block
   std::vector<Argument> arguments;
+  size_t dynamic_shared_bytes = 0;  // per block, beside what the kernel declares; CUDA only
 };
 
 // How long launches took that were queued together.
 struct LaunchTime {
-  double device_seconds = 0;  // sum over the launches, by the device's own clock
-  double whole_seconds = 0;   // from before the first is queued until all have ended, by the host's clock
+  // By the device's own clock. OpenCL: the sum over the launches; CUDA: from before the first to after the last, with the
+  // gaps between them (about a microsecond each, while the queue does not run empty).
+  double device_seconds = 0;
+  double whole_seconds = 0;  // from before the first is queued until all have ended, by the host's clock
 };
 
 }  // namespace ridge::gpu

@@ -6,6 +6,7 @@
 
 #include "gpu/pcie.h"
 #include "gpu/slowdown.h"
+#include "gpu/uuid.h"
 
 namespace ridge::gpu::level_zero {
 namespace {
@@ -67,13 +68,6 @@ void read_growth(const Look& before, const Look& now, Card& card) {
     card.utilization_percent =
         time > 0 ? Reading<int64_t>(std::min<int64_t>(100, std::llround(active / time * 100))) : standing;
   }
-}
-
-std::string uuid_text(const uint8_t (&bytes)[16]) {
-  std::string text;
-  for (uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  for (size_t dash : {8, 13, 18, 23}) text.insert(dash, "-");
-  return text;
 }
 
 void read_identity(const Library& library, Reader& reader, Card& card) {
