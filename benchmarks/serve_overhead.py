@@ -25,6 +25,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -138,6 +139,20 @@ def spread(values):
     return f"{statistics.median(values):.4g} ({min(values):.4g}–{max(values):.4g})"
 
 
+def measure(trials, rounds):
+    """Name → what its trial returned, of each round. Every round visits all once, in a shuffled order."""
+    results = {name: [] for name in trials}
+    for number in range(rounds + 1):  # the first warms everything up and is not counted
+        order = list(trials)
+        random.Random(number).shuffle(order)
+        for name in order:
+            value = trials[name]()
+            if number > 0:
+                results[name].append(value)
+        print(f"round {number} of {rounds} done", file=sys.stderr, flush=True)
+    return results
+
+
 def ratio_row(name, above, below, goal, passes):
     ratios = [a / b for a, b in zip(above, below)]
     middle = statistics.median(ratios)
@@ -190,15 +205,7 @@ def main():
         trials["served resnet50"] = lambda: wrk(url(base, "resnet50"), image, 4, 2 * seconds)[0]
         trials["in-process resnet50"] = lambda: in_process(ridge, model, options.threads, 2 * seconds)
 
-        results = {name: [] for name in trials}
-        for round_number in range(options.rounds + 1):  # the first warms everything up and is not counted
-            order = list(trials)
-            random.Random(round_number).shuffle(order)
-            for name in order:
-                value = trials[name]()
-                if round_number > 0:
-                    results[name].append(value)
-            print(f"round {round_number} of {options.rounds} done", flush=True)
+        results = measure(trials, options.rounds)
 
     rows = [ratio_row("resnet50 c=4 served / in-process [rows/s]", results["served resnet50"],
                       results["in-process resnet50"], "≥ 0.95", lambda r: r >= 0.95)]

@@ -17,7 +17,6 @@ import contextlib
 import json
 import os
 import pathlib
-import random
 import re
 import statistics
 import subprocess
@@ -176,20 +175,6 @@ def parties(tuned, ridge, load, scripts, seconds):
             "4 connections": lambda: load.run(scripts["row"], 4, seconds)}
 
 
-def measure(trials, rounds):
-    """Name → figures of each round."""
-    results = {name: [] for name in trials}
-    for number in range(rounds + 1):  # the first warms everything up and is not counted
-        order = list(trials)
-        random.Random(number).shuffle(order)
-        for name in order:
-            figures = trials[name]()
-            if number > 0:
-                results[name].append(figures)
-        print(f"round {number} of {rounds} done", file=sys.stderr, flush=True)
-    return results
-
-
 def report(tuned, results, options):
     def column(name, figure):
         return [each[figure] for each in results[name]]
@@ -226,7 +211,7 @@ def main():
         folder = pathlib.Path(temporary)
         scripts = {"row": script(folder, "row", tuned.request(port, 1)), "batch": script(folder, "batch", tuned.request(port, tuned.batch))}
         load = Load(port, tuned.name, pid)
-        results = measure(parties(tuned, options.ridge, load, scripts, options.seconds), options.rounds)
+        results = overhead.measure(parties(tuned, options.ridge, load, scripts, options.seconds), options.rounds)
     text = report(tuned, results, options)
     print(text)
     if options.out:

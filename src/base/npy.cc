@@ -129,13 +129,10 @@ class HeaderReader {
   unsigned seen_ = 0;  // members, one bit each
 };
 
-Error unreadable(std::string_view what, const std::string& why) {
-  return {Code::kInvalid, fmt::format("read {}: {}", what, why)};
-}
-
 Result<Layout> layout_of(const std::string& descr, std::string_view what) {
   const auto refuse = [&] {
-    return unreadable(what, fmt::format("its elements are of NumPy's type '{}'; readable are bool, integers, floats, "
+    return unreadable_array(what,
+                            fmt::format("its elements are of NumPy's type '{}'; readable are bool, integers, floats, "
                                         "bfloat16 ('V2') and strings ('S', 'U'): convert with .astype()",
                                         descr.substr(0, 40)));
   };
@@ -167,17 +164,17 @@ struct Parts {
 Result<Parts> split(std::span<const std::byte> bytes, std::string_view what) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic))
-    return unreadable(what, "this is not a .npy file (its first bytes are not \\x93NUMPY)");
-  if (text.size() < 10) return unreadable(what, "the file is cut off in its header");
+    return unreadable_array(what, "this is not a .npy file (its first bytes are not \\x93NUMPY)");
+  if (text.size() < 10) return unreadable_array(what, "the file is cut off in its header");
   const auto at = [&](size_t index) { return static_cast<size_t>(static_cast<unsigned char>(text[index])); };
   const size_t version = at(6);
   if (version < 1 || version > 3)
-    return unreadable(what, fmt::format("version {} of the .npy format is not known (1 to 3 are)", version));
+    return unreadable_array(what, fmt::format("version {} of the .npy format is not known (1 to 3 are)", version));
   const size_t start = version == 1 ? 10 : 12;
-  if (text.size() < start) return unreadable(what, "the file is cut off in its header");
+  if (text.size() < start) return unreadable_array(what, "the file is cut off in its header");
   size_t length = at(8) | at(9) << 8;
   if (version > 1) length |= at(10) << 16 | at(11) << 24;
-  if (text.size() - start < length) return unreadable(what, "the file is cut off in its header");
+  if (text.size() - start < length) return unreadable_array(what, "the file is cut off in its header");
   return Parts{text.substr(start, length), bytes.subspan(start + length)};
 }
 
@@ -246,7 +243,7 @@ Result<Buffer> to_bytes_block(std::span<const std::byte> data, const Layout& lay
   std::string block;
   for (size_t at = 0; at < data.size(); at += layout.item) {
     std::optional<std::string> text = string_in(data.subspan(at, layout.item), layout.unicode);
-    if (!text) return unreadable(what, "a string holds something that is not a Unicode character");
+    if (!text) return unreadable_array(what, "a string holds something that is not a Unicode character");
     const auto length = static_cast<uint32_t>(text->size());
     block.append(reinterpret_cast<const char*>(&length), sizeof length);
     block += *text;
@@ -310,13 +307,14 @@ Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what)
   RIDGE_ASSIGN(const Parts parts, split(bytes, what));
   std::optional<Header> header = HeaderReader(parts.header).read();
   if (!header)
-    return unreadable(what, fmt::format("its header is not one of a plain array: {}", parts.header.substr(0, 120)));
+    return unreadable_array(what,
+                            fmt::format("its header is not one of a plain array: {}", parts.header.substr(0, 120)));
   RIDGE_ASSIGN(const Layout layout, layout_of(header->descr, what));
   const std::optional<int64_t> count = element_count(header->shape);
   const size_t held = parts.data.size() / layout.item;
   if (!count || static_cast<uint64_t>(*count) != held || parts.data.size() % layout.item != 0)
-    return unreadable(what, fmt::format("shape {} of '{}' does not fit the {} bytes of data behind the header",
-                                        shape_text(header->shape), header->descr, parts.data.size()));
+    return unreadable_array(what, fmt::format("shape {} of '{}' does not fit the {} bytes of data behind the header",
+                                              shape_text(header->shape), header->descr, parts.data.size()));
   Tensor tensor{layout.type, header->shape, {}};
   Buffer data;
   if (header->column_major) {
@@ -346,6 +344,10 @@ Result<std::string> write_npy(const TensorView& tensor) {
   std::string file = header_text(std::string(ordered ? "<" : "|") + std::string(row->descr), tensor.shape);
   file.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
   return file;
+}
+
+Error unreadable_array(std::string_view what, const std::string& why) {
+  return invalid(fmt::format("read {}: {}", what, why));
 }
 
 }  // namespace ridge

@@ -24,4 +24,7 @@ Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what)
 // Version 1.0, row-major, little-endian. Error: strings that end in a zero byte, which NumPy's "S" cannot hold.
 Result<std::string> write_npy(const TensorView& tensor);
 
+// What is wrong with a file of arrays: kInvalid, "read data/a.npy: …".
+Error unreadable_array(std::string_view what, const std::string& why);
+
 }  // namespace ridge

@@ -36,17 +36,13 @@ uint32_t number_at(std::span<const std::byte> bytes, size_t at, size_t width) {
 uint32_t word16(std::span<const std::byte> bytes, size_t at) { return number_at(bytes, at, 2); }
 uint32_t word32(std::span<const std::byte> bytes, size_t at) { return number_at(bytes, at, 4); }
 
-Error unreadable_archive(std::string_view what, const std::string& why) {
-  return {Code::kInvalid, fmt::format("read {}: {}", what, why)};
-}
-
 // Where the end record begins: the last place whose comment reaches to the end of the file.
 Result<size_t> find_end(std::span<const std::byte> bytes, std::string_view what) {
   for (size_t back = kEndSize; back <= std::min(bytes.size(), kEndSize + kLongestComment); ++back) {
     const size_t at = bytes.size() - back;
     if (word32(bytes, at) == kEnd && word16(bytes, at + 20) == back - kEndSize) return at;
   }
-  return unreadable_archive(what, "this is not a .npz file, or it is cut off (no end of a zip archive is in it)");
+  return unreadable_array(what, "this is not a .npz file, or it is cut off (no end of a zip archive is in it)");
 }
 
 Result<std::vector<Member>> list(std::span<const std::byte> bytes, std::string_view what) {
@@ -54,14 +50,14 @@ Result<std::vector<Member>> list(std::span<const std::byte> bytes, std::string_v
   const size_t count = word16(bytes, end + 10);
   size_t at = word32(bytes, end + 16);
   if (count == 0xffff || at == kInZip64)
-    return unreadable_archive(what, "the archive has 65535 members or 4 GiB and more; save fewer arrays per file");
+    return unreadable_array(what, "the archive has 65535 members or 4 GiB and more; save fewer arrays per file");
   std::vector<Member> members;
   for (size_t i = 0; i < count; ++i) {
     if (at > end || end - at < kCentralSize || word32(bytes, at) != kCentralHeader)
-      return unreadable_archive(what, "the archive's directory is damaged");
+      return unreadable_array(what, "the archive's directory is damaged");
     const size_t name = word16(bytes, at + 28), extra = word16(bytes, at + 30), comment = word16(bytes, at + 32);
     if (end - at - kCentralSize < name + extra + comment)
-      return unreadable_archive(what, "the archive's directory is damaged");
+      return unreadable_array(what, "the archive's directory is damaged");
     Member member;
     member.name.assign(reinterpret_cast<const char*>(bytes.data()) + at + kCentralSize, name);
     member.flags = static_cast<uint16_t>(word16(bytes, at + 8));
@@ -80,7 +76,7 @@ Result<std::vector<Member>> list(std::span<const std::byte> bytes, std::string_v
 Result<std::span<const std::byte>> packed_bytes(std::span<const std::byte> bytes, const Member& member,
                                                 std::string_view what) {
   const auto refuse = [&](const char* why) {
-    return unreadable_archive(what, fmt::format("member '{}': {}", member.name, why));
+    return unreadable_array(what, fmt::format("member '{}': {}", member.name, why));
   };
   if (member.flags & 1) return refuse("it is encrypted");
   if (member.packed == kInZip64 || member.unpacked == kInZip64 || member.offset == kInZip64)
@@ -120,17 +116,16 @@ Result<Tensor> read_member(std::span<const std::byte> bytes, const Member& membe
   Buffer unpacked;
   std::span<const std::byte> content = packed;
   if (member.method == kDeflated) {
-    if (member.unpacked > kMostPacking * (packed.size() + 1))
-      return unreadable_archive(name, "its size cannot be true");
+    if (member.unpacked > kMostPacking * (packed.size() + 1)) return unreadable_array(name, "its size cannot be true");
     unpacked = Buffer(member.unpacked);
-    if (!inflate_into(packed, unpacked.span())) return unreadable_archive(name, "its compressed data is damaged");
+    if (!inflate_into(packed, unpacked.span())) return unreadable_array(name, "its compressed data is damaged");
     content = unpacked.span();
   } else if (member.method != kStored) {
-    return unreadable_archive(
+    return unreadable_array(
         name, fmt::format("compression method {}; readable are stored and deflated members", member.method));
   }
   if (content.size() != member.unpacked || crc_of(content) != member.crc)
-    return unreadable_archive(name, "its checksum or size is wrong: the file is damaged");
+    return unreadable_array(name, "its checksum or size is wrong: the file is damaged");
   return read_npy(content, name);
 }
 
@@ -182,7 +177,7 @@ Result<std::vector<NamedTensor>> read_npz(std::span<const std::byte> bytes, std:
   for (const Member& member : members) {
     total += member.unpacked;
     if (total > most_bytes)
-      return unreadable_archive(
+      return unreadable_array(
           what, fmt::format("it unpacks to more than {} MiB; save fewer rows per file", most_bytes >> 20));
     RIDGE_ASSIGN(Tensor tensor, read_member(bytes, member, what));
     std::string name = member.name;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/rounding.h"
+
 namespace ridge {
 namespace {
 
@@ -102,7 +104,7 @@ Status check_bytes_block(std::span<const std::byte> block, int64_t count) {
 }
 
 Buffer::Buffer(size_t size) : size_(size) {
-  size_t rounded = (size + kAlignment - 1) / kAlignment * kAlignment;
+  size_t rounded = round_up(size, kAlignment);
   if (rounded < size) throw std::bad_alloc();
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded));
   if (memory == nullptr) throw std::bad_alloc();

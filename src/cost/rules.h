@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cost/count_node.h"
+#include "model/domains.h"
 
 namespace ridge::cost {
 
@@ -76,9 +77,9 @@ struct Rule {
 const Rule* find_rule(std::string_view domain, std::string_view op);
 
 constexpr std::string_view kOnnx = "";
-constexpr std::string_view kOnnxMl = "ai.onnx.ml";
-constexpr std::string_view kMicrosoft = "com.microsoft";
-constexpr std::string_view kBlocked = "com.microsoft.nchwc";  // channels in blocks of 8 or 16, written by ONNX Runtime
+using model::kBlocked;
+using model::kMicrosoft;
+using model::kOnnxMl;
 
 std::span<const Rule> elementwise_rules();
 std::span<const Rule> matmul_rules();

@@ -26,6 +26,7 @@ struct Info {
   Nanoseconds load_time{};    // of open()
   int threads = 0;            // that execute one operator, the caller's among them, as they really run; 0 = not known
   std::string executed = {};  // precisions read back: "bf16 in 53 layers, f32 in 1"; empty: the engine does not say
+  bool prepares_for_rows = false;  // the first run of each number of rows takes longer, whatever ran before
 };
 
 // What the model takes and gives; -1 = dynamic dimension. Order as in the model.

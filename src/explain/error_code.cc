@@ -12,7 +12,6 @@ namespace ridge::explain {
 namespace {
 
 constexpr std::string_view kLabelOnly = " (catalog wording)";
-constexpr std::string_view kFamilies[] = {"cuda", "nvml", "xid", "nccl"};
 
 // A table whose columns are found once, in the order asked for.
 struct Columns {
@@ -46,7 +45,7 @@ Result<std::vector<ErrorCode>> read_codes(std::string_view text) {
   std::vector<ErrorCode> codes;
   for (const std::vector<std::string>& row : table.csv.rows) {
     auto cell = [&](size_t i) { return row[table.at[i]]; };
-    if (std::find(std::begin(kFamilies), std::end(kFamilies), cell(0)) == std::end(kFamilies)) continue;
+    if (std::find(kCodeFamilies.begin(), kCodeFamilies.end(), cell(0)) == kCodeFamilies.end()) continue;
     ErrorCode code;
     code.family = cell(0);
     RIDGE_ASSIGN(code.number, number_of(cell(1), "error_codes"));

@@ -12,6 +12,9 @@
 
 namespace ridge::explain {
 
+// The numbered kinds of errors that are explained.
+constexpr std::array<std::string_view, 4> kCodeFamilies = {"cuda", "nvml", "xid", "nccl"};
+
 struct CodeWording {
   std::string cause;   // empty: there is none in this language
   std::string action;  // what to do first

@@ -13,7 +13,6 @@
 namespace ridge::explain {
 namespace {
 
-constexpr std::array<std::string_view, 4> kCodeFamilies = {"cuda", "nvml", "xid", "nccl"};
 constexpr size_t kLongestIdentifier = 64;  // [bytes] the longest name of the catalogue has 52
 
 struct Word {

@@ -35,3 +35,16 @@
 #define BLOCKS_X ((int)gridDim.x)
 #define INFINITE __int_as_float(0x7f800000)
 #endif
+
+// Joins `value` of all threads of the block, a power of two of them, into `value` of each: JOIN(a, b) is fmaxf or ADD. `part` is as many
+// floats of shared memory; it may be used again at once.
+#define ADD(a, b) ((a) + (b))
+#define OVER_BLOCK(JOIN, value, part, threads)                                           \
+  BARRIER();                                                                             \
+  part[THREAD_X] = value;                                                                \
+  BARRIER();                                                                             \
+  for (int other = (threads) / 2; other > 0; other /= 2) {                               \
+    if (THREAD_X < other) part[THREAD_X] = JOIN(part[THREAD_X], part[THREAD_X + other]); \
+    BARRIER();                                                                           \
+  }                                                                                      \
+  value = part[0];

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/rounding.h"
+
 namespace ridge::lab {
 namespace {
 
@@ -14,15 +16,13 @@ constexpr int kWarp = 32;
 constexpr int kThreadsPerBlock =
     1024;  // every capability since 2.0: CUDA programming guide, table of compute capabilities
 
-int rounded_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
-
 // Everything the rules need is sourced for this capability.
 bool known(const hw::Capability& c) {
   return c.threads && c.blocks && c.registers && c.registers_per_thread && c.shared_bytes && c.shared_bytes_per_block &&
          c.registers_per_block && c.register_unit && c.sub_partitions && c.shared_unit_bytes && c.shared_reserved_bytes;
 }
 
-int warps_of(const KernelUse& use) { return rounded_up(use.threads, kWarp) / kWarp; }
+int warps_of(const KernelUse& use) { return round_up(use.threads, kWarp) / kWarp; }
 
 int blocks_by_warps(const hw::Capability& c, const KernelUse& use) {
   return use.threads > kThreadsPerBlock ? 0 : *c.threads / kWarp / warps_of(use);
@@ -31,9 +31,9 @@ int blocks_by_warps(const hw::Capability& c, const KernelUse& use) {
 // Registers are given to warps in units, from the part of the register file that belongs to the warp's sub-partition. A
 // launch is refused as if its warps were a multiple of the sub-partitions.
 int blocks_by_registers(const hw::Capability& c, const KernelUse& use) {
-  int of_warp = rounded_up(use.registers * kWarp, *c.register_unit);
+  int of_warp = round_up(use.registers * kWarp, *c.register_unit);
   if (use.registers > *c.registers_per_thread) return 0;
-  if (of_warp * rounded_up(warps_of(use), *c.sub_partitions) > *c.registers_per_block) return 0;
+  if (of_warp * round_up(warps_of(use), *c.sub_partitions) > *c.registers_per_block) return 0;
   int warps_of_partition = *c.registers / *c.sub_partitions / of_warp;
   return warps_of_partition * *c.sub_partitions / warps_of(use);
 }

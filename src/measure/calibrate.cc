@@ -11,6 +11,7 @@
 #include "measure/calibration_run.h"
 #include "measure/operands.h"
 #include "measure/runner.h"
+#include "model/domains.h"
 #include "model/reader.h"
 #include "plan/held_out.h"
 #include "plan/kernel_work.h"
@@ -20,7 +21,6 @@ namespace {
 
 constexpr int kWarmUpsPerPoint = 2;
 constexpr int kPasses = 2;
-constexpr std::string_view kBlocked = "com.microsoft.nchwc";
 
 Result<std::vector<plan::TimedKernel>> profile(const CalibrateOptions& options, const ReadyModel& ready, int threads,
                                                const std::string& folder) {
@@ -94,7 +94,7 @@ Result<int64_t> block_of(const CalibrateOptions& options) {
   RIDGE_TRY(engine::open(plan));
   RIDGE_ASSIGN(model::Graph graph, model::read_optimised(plan.optimised_model));
   for (const model::Node& node : graph.nodes) {
-    if (node.domain != kBlocked || node.op != "Conv" || node.inputs.size() < 2 || node.inputs[1] < 0) continue;
+    if (node.domain != model::kBlocked || node.op != "Conv" || node.inputs.size() < 2 || node.inputs[1] < 0) continue;
     const std::optional<Shape>& filters = graph.tensors[static_cast<size_t>(node.inputs[1])].shape;
     return filters && !filters->empty() && filters->front() == kProbeFilters ? 8 : 16;
   }

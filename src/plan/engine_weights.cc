@@ -5,13 +5,13 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/rounding.h"
+
 namespace ridge::plan {
 namespace {
 
 using Body = std::shared_ptr<const model::Graph>;
 using Ops = std::unordered_set<std::string_view>;
-
-int64_t whole_units(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 bool is_weight(const model::TensorInfo& info) { return info.role == model::TensorRole::kWeight; }
 
@@ -73,12 +73,10 @@ struct PackedForm {
 };
 
 // Whole columns of 16 (MlasGemmPackBSize).
-PackedForm packed_product(int64_t depth, int64_t columns) { return {depth * whole_units(columns, 16) * 4, 0}; }
+PackedForm packed_product(int64_t depth, int64_t columns) { return {depth * round_up(columns, 16) * 4, 0}; }
 
 // Of 8-bit integers: depth in fours, columns in sixteens, and a sum of 32 bits per column (MlasGemmPackBSize of qgemm.cpp).
-int64_t packed_integers(int64_t depth, int64_t columns) {
-  return whole_units(columns, 16) * (whole_units(depth, 4) + 4);
-}
+int64_t packed_integers(int64_t depth, int64_t columns) { return round_up(columns, 16) * (round_up(depth, 4) + 4); }
 
 // Packing per group, out of a copy with the channels last; depthwise kernels take the filters reordered, and so do those of whole
 // fours of channels into whole sixteens (providers/cpu/quantization/qlinearconv.cc, PrePack; MlasConvSymPackWSize).

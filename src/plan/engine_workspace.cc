@@ -5,6 +5,7 @@
 
 #include "cost/costs.h"
 #include "cost/residency.h"
+#include "model/domains.h"
 
 namespace ridge::plan {
 namespace {
@@ -78,7 +79,7 @@ int64_t recurrent_bytes(const model::Node& node, const SizedOperands& o) {
 
 int64_t workspace_bytes(const model::Graph& executed, const model::Node& node) {
   if (cost::has_body(node)) return bodies_bytes(node);
-  if (node.domain == "com.microsoft.nchwc") return 0;
+  if (node.domain == model::kBlocked) return 0;
   const SizedOperands operands = operands_of(executed, node, 1);
   if (node.op == "Conv" || node.op == "FusedConv" || node.op == "ConvTranspose") return windows_bytes(node, operands);
   if (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN") return recurrent_bytes(node, operands);

@@ -6,12 +6,13 @@
 #include <map>
 #include <set>
 
+#include "model/domains.h"
 #include "plan/fusion_passes.h"
 
 namespace ridge::plan {
 namespace {
 
-constexpr std::string_view kBlocked = "com.microsoft.nchwc";
+using model::kBlocked;
 constexpr size_t kSumInput = 3;  // of a blocked convolution: what is added to its result
 
 // The blocked form of a tensor.

@@ -4,12 +4,13 @@
 #include <array>
 #include <string_view>
 
+#include "model/domains.h"
 #include "plan/fusion_passes.h"
 
 namespace ridge::plan {
 namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
+using model::kMicrosoft;
 
 bool one_of(std::string_view op, std::initializer_list<std::string_view> ops) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();

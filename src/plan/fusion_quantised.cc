@@ -4,12 +4,13 @@
 #include <map>
 #include <string_view>
 
+#include "model/domains.h"
 #include "plan/fusion_passes.h"
 
 namespace ridge::plan {
 namespace {
 
-constexpr std::string_view kMicrosoftDomain = "com.microsoft";
+using model::kMicrosoft;
 
 // Operators that have a kernel of their own on integers, and its name.
 std::string_view quantised_kernel(const model::Node& node) {
@@ -59,7 +60,7 @@ int quantisation_after(const Rewriter& graph, int n, std::vector<int>& between) 
 // A product of integers whose result nobody quantises has a kernel too (MatMulReplaceWithQLinear, GemmReplaceWithQuant).
 void become_integer_product_to_real(Rewriter& graph, int n, std::vector<int> inputs) {
   graph.edit(n).op = graph.node(n).op == "Gemm" ? "QGemm" : "MatMulIntegerToFloat";
-  graph.edit(n).domain = kMicrosoftDomain;
+  graph.edit(n).domain = kMicrosoft;
   graph.set_inputs(n, std::move(inputs));
 }
 
@@ -84,7 +85,7 @@ void become_quantised(Rewriter& graph, int n) {
   for (int removed : between) graph.remove(removed);
   graph.remove(quantisation);
   graph.edit(n).op = kernel;
-  if (kernel != node.op && kernel != "QLinearMatMul") graph.edit(n).domain = kMicrosoftDomain;
+  if (kernel != node.op && kernel != "QLinearMatMul") graph.edit(n).domain = kMicrosoft;
   graph.set_inputs(n, std::move(inputs));
   graph.take_output(n, result);
 }
@@ -106,7 +107,7 @@ void become_float_product(Rewriter& graph, int n) {
   const int result = graph.node(last).outputs[0];
   for (int removed : nodes) graph.remove(removed);
   graph.edit(n).op = "MatMulIntegerToFloat";
-  graph.edit(n).domain = kMicrosoftDomain;
+  graph.edit(n).domain = kMicrosoft;
   graph.take_output(n, result);
 }
 

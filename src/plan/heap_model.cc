@@ -4,6 +4,8 @@
 #include <cassert>
 #include <iterator>
 
+#include "base/rounding.h"
+
 namespace ridge::plan {
 namespace {
 
@@ -13,9 +15,7 @@ constexpr int64_t kLeastChunk = 32;              // MINSIZE
 constexpr int64_t kTopPad = 128 * 1024;          // M_TOP_PAD
 constexpr int64_t kHighestThreshold = 32 << 20;  // DEFAULT_MMAP_THRESHOLD_MAX on 64 bits
 
-int64_t whole_units(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
-int64_t chunk_size(int64_t bytes) { return std::max(kLeastChunk, whole_units(bytes + kHeader, 16)); }
+int64_t chunk_size(int64_t bytes) { return std::max(kLeastChunk, round_up(bytes + kHeader, 16)); }
 
 }  // namespace
 
@@ -53,7 +53,7 @@ int64_t HeapModel::take(int64_t size) {
     return begin;
   }
   if (heap_end_ - top_ < size + kLeastChunk) {
-    int64_t grown = whole_units(size + kTopPad + kLeastChunk - (heap_end_ - top_), kPage);
+    int64_t grown = round_up(size + kTopPad + kLeastChunk - (heap_end_ - top_), kPage);
     fresh_[heap_end_] = heap_end_ + grown;
     heap_end_ += grown;
   }
@@ -83,7 +83,7 @@ void HeapModel::give(int64_t begin, int64_t end) {
 int64_t HeapModel::take_aligned(int64_t size, int64_t wanted, int64_t alignment) {
   int64_t begin = take(wanted);
   // Blocks lie 16 bytes behind a multiple of the alignment, with their header.
-  int64_t moved = alignment > 16 ? whole_units(begin + 16, alignment) - 16 - begin : 0;
+  int64_t moved = alignment > 16 ? round_up(begin + 16, alignment) - 16 - begin : 0;
   if (moved > 0 && moved < kLeastChunk) moved += alignment;
   if (remainders_ == Remainders::kMerge) {
     give(begin + moved + size, begin + wanted);
@@ -100,7 +100,7 @@ HeapModel::Block HeapModel::allocate(int64_t bytes, int64_t alignment, int64_t t
       holes_by_size_.lower_bound({wanted, 0}) != holes_by_size_.end() || heap_end_ - top_ >= wanted + kLeastChunk;
   Chunk chunk;
   if (!fits && wanted >= mmap_threshold_) {
-    chunk = {next_mapping_, next_mapping_ + whole_units(wanted + kHeader, kPage), true};
+    chunk = {next_mapping_, next_mapping_ + round_up(wanted + kHeader, kPage), true};
     next_mapping_ = chunk.end + kPage;
     fresh_[chunk.begin] = chunk.end;
   } else {
@@ -116,7 +116,7 @@ HeapModel::Block HeapModel::allocate(int64_t bytes, int64_t alignment, int64_t t
 
 void HeapModel::touch(Block block, int64_t from, int64_t to) {
   const Chunk& chunk = blocks_[static_cast<size_t>(block)];
-  if (to > from) write(chunk.begin + from, std::min(chunk.begin + whole_units(to + 16, 16), chunk.end));
+  if (to > from) write(chunk.begin + from, std::min(chunk.begin + round_up(to + 16, 16), chunk.end));
 }
 
 void HeapModel::release(Block block) {
@@ -138,7 +138,7 @@ void HeapModel::release(Block block) {
 }
 
 void HeapModel::trim() {
-  int64_t kept = whole_units(top_ + kTopPad + kLeastChunk, kPage);
+  int64_t kept = round_up(top_ + kTopPad + kLeastChunk, kPage);
   if (kept >= heap_end_) return;
   forget(kept, heap_end_);
   heap_end_ = kept;

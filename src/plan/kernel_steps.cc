@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "model/domains.h"
+
 namespace ridge::plan {
 namespace {
 
@@ -123,7 +125,7 @@ std::vector<ExecutedKernel> integer_convolution(const Kernel& kernel, double int
   const int64_t group = std::max<int64_t>(1, integer(kernel, "group", 1));
   if (group > 1 && (*w)[1] == 1 && rank == 4) {
     ExecutedKernel walk = step("Conv", {tensor(*x), tensor(*w, true)}, *y, 1);
-    walk.kernel.domain = "com.microsoft.nchwc";
+    walk.kernel.domain = model::kBlocked;
     walk.kernel.attributes = kernel.attributes;
     return {walk};
   }

@@ -1,11 +1,11 @@
 // Convolutions, by the four ways in which MLAS computes them in blocked channels (direct, pointwise, depthwise, and from an
 // input in plain channels), and as products where it does not block.
+#include "model/domains.h"
 #include "plan/kernel_work_parts.h"
 
 namespace ridge::plan {
 namespace {
 
-constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
 constexpr int64_t kFiltersAtOnce = 4;  // blocks of filters that share a tile (FilterSetSize)
 constexpr int64_t kPointwiseChannels =
     128;  // input channels between two visits of the output (MaximumInputChannelBatch)
@@ -196,7 +196,7 @@ void as_product(const ConvolutionSizes& s, const KernelDevice& device, KernelWor
 KernelWork convolution_work(const Kernel& kernel, const KernelDevice& device, double footprint_bytes) {
   const ConvolutionSizes s = convolution_sizes(kernel);
   KernelWork work;
-  if (kernel.domain != kBlockedDomain)
+  if (kernel.domain != model::kBlocked)
     as_product(s, device, work);
   else if (s.in == 1 && s.group > 1)
     depthwise(kernel, s, device, work);

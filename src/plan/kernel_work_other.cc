@@ -1,4 +1,5 @@
 // Every other kernel: elements that it goes through, stretches in which it can go on without looking up, bytes per level.
+#include "model/domains.h"
 #include "plan/kernel_work_parts.h"
 
 namespace ridge::plan {
@@ -90,7 +91,7 @@ bool is_arithmetic(const Kernel& kernel) {
 
 // Kernels of one operator that are different loops: " spread" where one operand is broadcast in stretches.
 std::string kind_of(const Kernel& kernel, double span) {
-  std::string kind = kernel.domain == "com.microsoft.nchwc" ? "blocked " + kernel.op : kernel.op;
+  std::string kind = kernel.domain == model::kBlocked ? "blocked " + kernel.op : kernel.op;
   // Without mean and offset, otherwise the same loop.
   if (kernel.op == "SimplifiedLayerNormalization" || kernel.op == "RMSNormalization") kind = "LayerNormalization";
   if (kernel.op == "Transpose" && span <= 1) kind += " last";

@@ -57,6 +57,10 @@ Status read_precision(const std::string& value, Plan& plan) {
   return {};
 }
 
+Status check_on_or_off(const std::string& value, Plan&) {
+  return value == "on" || value == "off" ? ok_status() : wrong_value(value, "on or off");
+}
+
 // Triton's ONNX Runtime backend's names first; ridge's own begin with "ridge_".
 const std::array kEngineParameters = {
     Parameter{"intra_op_thread_count", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
@@ -75,11 +79,9 @@ const std::array kEngineParameters = {
     Parameter{"ridge_memory_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
     Parameter{"ridge_graph_level", [](const std::string& v, Plan& p) { return read_graph_level(v, p.graph_level); }},
     Parameter{"ridge_precision", read_precision},
-    // Read where the model is warmed up (settings_from_config.cc).
-    Parameter{"ridge_warmup",
-              [](const std::string& v, Plan&) {
-                return v == "on" || v == "off" ? ok_status() : wrong_value(v, "on or off");
-              }},
+    // Of the server, not of the plan (settings_from_config.cc).
+    Parameter{"ridge_warmup", check_on_or_off},
+    Parameter{"ridge_spread", check_on_or_off},
 };
 
 // Session options of the engine, handed on as they are.

@@ -69,10 +69,6 @@ std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instanc
   return rows;
 }
 
-// OpenVINO makes new kernels for each number of rows when it first comes (35 to 65 ms for each of resnet50's above 2, measured
-// on two processors); ONNX Runtime's are for any.
-bool prepares_for_rows(const engine::Session& session) { return session.info().name == "openvino"; }
-
 // A session per instance, opened and warmed up at the same time as the others: each on its own thread. Returns the numbers of
 // rows that all of them are warm for.
 Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, const plan::Plan& plan,
@@ -139,7 +135,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
   RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plan, loaded.settings, stop, loaded.sessions));
-  if (loaded.settings.batching() && prepares_for_rows(*loaded.sessions[0]))
+  if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
   loaded.load_time = Clock::now() - start;
   return loaded;

@@ -38,6 +38,7 @@ struct QueueSettings {
   std::vector<QueuePolicy> levels;  // by priority, first = 1; at least one
   size_t default_level = 0;         // index into levels
   size_t size_limit = 100'000;      // where a level has no max_size
+  bool spread = true;               // a batch that is due is spread over the instances that have nothing to do
 };
 
 struct WarmupTensor {

@@ -30,6 +30,7 @@ class RequestQueue {
   // No deadline lies before this; TimePoint::max() if there is none.
   TimePoint next_deadline() const { return next_deadline_; }
   size_t size() const { return size_; }
+  const QueueSettings& settings() const { return settings_; }
 
  private:
   struct Level {

@@ -44,25 +44,48 @@ void Scheduler::sleep(std::unique_lock<std::mutex>& lock, const BatchDecision& d
   woken_ = std::max(0, woken_ - 1);
 }
 
+// Leaves in `jobs` the part of one worker and keeps the rest for others that sleep. Returns how many are to be woken for it.
+int Scheduler::spread(Jobs& jobs) {
+  if (!queue_.settings().spread) return 0;
+  const size_t workers = static_cast<size_t>(std::max(0, idle_ - woken_)) + 1;
+  const size_t parts = std::min(workers, jobs.size());
+  const size_t all = jobs.size();
+  for (size_t part = 1; part < parts; ++part) {
+    Batch other;
+    for (size_t i = all * part / parts; i < all * (part + 1) / parts; ++i) other.jobs.push_back(std::move(jobs[i]));
+    other.ticket = next_ticket_++;
+    spread_.push_back(std::move(other));
+  }
+  jobs.resize(all / parts);
+  return static_cast<int>(parts) - 1;
+}
+
 bool Scheduler::take(Batch& batch) {
   batch.jobs.clear();
-  bool wake_next = false;
+  int wake = 0;
   {
     std::unique_lock lock(mutex_);
     BatchDecision decision = decide(Clock::now());
-    while (decision.action != Action::kRun) {
+    while (spread_.empty() && decision.action != Action::kRun) {
       if (closed_) return false;
       sleep(lock, decision);
       decision = decide(Clock::now());
     }
-    queue_.take(decision.requests, batch.jobs);
-    batch.ticket = next_ticket_++;
-    if (queue_.size() > 0) {
-      wake_next = should_wake(decide(Clock::now()));
-      if (wake_next) ++woken_;
+    if (!spread_.empty()) {
+      batch = std::move(spread_.front());
+      spread_.pop_front();
+    } else {
+      queue_.take(decision.requests, batch.jobs);
+      batch.ticket = next_ticket_++;
+      wake = spread(batch.jobs);
+      woken_ += wake;
+    }
+    if (queue_.size() > 0 && should_wake(decide(Clock::now()))) {
+      ++woken_;
+      ++wake;
     }
   }
-  if (wake_next) work_.notify_one();
+  for (; wake > 0; --wake) work_.notify_one();
   return true;
 }
 
@@ -84,7 +107,9 @@ void Scheduler::close() {
 
 size_t Scheduler::waiting() const {
   std::lock_guard lock(mutex_);
-  return queue_.size();
+  size_t jobs = queue_.size();
+  for (const Batch& part : spread_) jobs += part.jobs.size();
+  return jobs;
 }
 
 }  // namespace ridge::serve

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -112,6 +113,60 @@ TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
     }
     EXPECT_EQ(taken, kJobs);
   }
+}
+
+// How four jobs that make a full batch come to two workers: the sizes of what they take, the larger first.
+std::vector<size_t> parts_of_four(QueueSettings settings, Nanoseconds before) {
+  Scheduler scheduler(std::move(settings), true);
+  std::array<size_t, 2> taken = {0, 0};
+  {
+    std::vector<std::jthread> workers;
+    for (size_t& count : taken)
+      workers.emplace_back([&scheduler, &count] {
+        Batch batch;
+        if (scheduler.take(batch)) count = batch.jobs.size();
+      });
+    std::this_thread::sleep_for(before);
+    for (int i = 0; i < 4; ++i) {
+      JobPtr job = plain_job();
+      EXPECT_TRUE(scheduler.submit(job));
+    }
+    scheduler.close();
+  }
+  EXPECT_EQ(taken[0] + taken[1], 4u);
+  return {std::max(taken[0], taken[1]), std::min(taken[0], taken[1])};
+}
+
+TEST(Scheduler, SpreadsABatchOverAllWorkersThatSleep) {
+  const std::vector<size_t> halves = {2, 2}, whole = {4, 0};
+  // Whether both sleep already cannot be seen from outside: they get more time until they do.
+  std::vector<size_t> seen;
+  for (Nanoseconds before = 1ms; seen != halves && before < 4s; before *= 2)
+    seen = parts_of_four(merging(4, 1h), before);
+  EXPECT_EQ(seen, halves);
+  QueueSettings together = merging(4, 1h);
+  together.spread = false;
+  EXPECT_EQ(parts_of_four(together, 10ms), whole);
+}
+
+TEST(Scheduler, AFewJobsAreSpreadOneByOne) {
+  Scheduler scheduler(merging(2, 1h), true);
+  std::atomic<int> taken{0};
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < 5; ++i)
+    workers.emplace_back([&] {
+      Batch batch;
+      while (scheduler.take(batch)) taken += static_cast<int>(batch.jobs.size());
+    });
+  for (int round = 1; round <= 200; ++round) {
+    for (int i = 0; i < 2; ++i) {
+      JobPtr job = plain_job();
+      ASSERT_TRUE(scheduler.submit(job));
+    }
+    for (int i = 0; i < 5000 && taken < 2 * round; ++i) std::this_thread::sleep_for(1ms);
+    ASSERT_EQ(taken, 2 * round) << "a part stays behind";
+  }
+  scheduler.close();
 }
 
 TEST(Scheduler, SaysOnceWhenTheNextDeadlineIs) {

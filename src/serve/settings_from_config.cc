@@ -131,8 +131,9 @@ void add_inputs(const ModelConfig& config, const engine::Signature& signature, M
   }
 }
 
-bool warms_up_batches(const ModelConfig& config) {
-  auto found = config.parameters().find("ridge_warmup");
+// Of ridge's own parameters that are "on" or "off", and on by default.
+bool is_on(const ModelConfig& config, const char* parameter) {
+  auto found = config.parameters().find(parameter);
   return found == config.parameters().end() || found->second.string_value() != "off";
 }
 
@@ -170,9 +171,10 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   add_inputs(completed, signature, settings);
   RIDGE_TRY(add_outputs(completed, signature, directory, settings));
   settings.queue = queue_settings_of(completed, queue_limit);
+  settings.queue.spread = is_on(completed, "ridge_spread");
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
-  settings.warmup_batches = warms_up_batches(completed);
+  settings.warmup_batches = is_on(completed, "ridge_warmup");
   for (const auto& warmup : completed.model_warmup()) {
     RIDGE_ASSIGN(WarmupSample sample, warmup_of(warmup, directory, settings.batching()));
     settings.warmup_samples.push_back(std::move(sample));

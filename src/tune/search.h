@@ -36,6 +36,7 @@ struct Gain {
   double high = 0;  // infinite with fewer than two pairs
 };
 Gain gain_of(std::span<const double> log_ratios);
+inline constexpr Gain kNoGain{1, 1, 1};  // of the baseline: over itself
 
 // Everything known about a measured candidate.
 struct Standing {

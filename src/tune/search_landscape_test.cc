@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "tune/test_layout.h"
+
 #include "tune/search.h"
 
 namespace ridge::tune {
@@ -74,13 +76,8 @@ std::vector<Candidate> layouts(const Kind& kind) {
   std::vector<Candidate> result;
   for (int threads = 1; threads <= kind.processors; threads *= 2)
     for (int instances = 1; threads * instances <= kind.processors; instances *= 2)
-      for (int64_t batch = 1; batch <= kind.most_batch; batch *= 2) {
-        Candidate candidate;
-        candidate.threads = threads;
-        candidate.instances = instances;
-        candidate.batch = batch;
-        result.push_back(candidate);
-      }
+      for (int64_t batch = 1; batch <= kind.most_batch; batch *= 2)
+        result.push_back(laid_out(threads, instances, batch));
   return result;
 }
 

@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 
+#include "tune/test_layout.h"
+
 namespace ridge::tune {
 namespace {
 
@@ -15,21 +17,13 @@ using Surface = std::function<double(const Candidate&)>;
 constexpr double kBaseline = 100;
 constexpr double kBaselineMs = 10;
 
-Candidate layout(int threads, int instances, int64_t batch) {
-  Candidate candidate;
-  candidate.threads = threads;
-  candidate.instances = instances;
-  candidate.batch = batch;
-  return candidate;
-}
-
 // Threads × instances within 16 processors, batches to 32, spinning on and off; limits unknown.
 Space grid() {
   Space space;
   for (int threads : {1, 2, 4, 8, 16})
     for (int instances = 1; threads * instances <= 16; instances *= 2)
       for (int64_t batch : {1, 2, 4, 8, 16, 32}) {
-        Candidate candidate = layout(threads, instances, batch);
+        Candidate candidate = laid_out(threads, instances, batch);
         space.entries.push_back({candidate, 0, 0, 0});
         candidate.spin = plan::Spin::kOff;
         if (threads > 1) space.entries.push_back({candidate, 0, 0, 0});
@@ -146,18 +140,18 @@ TEST(Search, SkipsCandidatesWhoseLimitIsBelowTheBestAndCountsThem) {
 
 TEST(Search, WidensTheLimitsWhenAMeasurementExceedsItsOwn) {
   Space space;
-  space.entries = {{layout(1, 1, 1), 10, 50, 0},
-                   {layout(2, 1, 2), 9, 110, 0}};  // the first limit is wrong by a factor of 3
+  space.entries = {{laid_out(1, 1, 1), 10, 50, 0},
+                   {laid_out(2, 1, 2), 9, 110, 0}};  // the first limit is wrong by a factor of 3
   Search search(space, Goal{});
   Laboratory laboratory([](const Candidate&) { return 150.0; }, 0.1, 1);
-  search.report(layout(1, 1, 1), laboratory.measure({layout(1, 1, 1), Effort::kShort, 0}));
+  search.report(laid_out(1, 1, 1), laboratory.measure({laid_out(1, 1, 1), Effort::kShort, 0}));
   std::optional<Probe> next = search.next(0);
-  while (next && next->candidate == layout(1, 1, 1)) {
+  while (next && next->candidate == laid_out(1, 1, 1)) {
     search.report(next->candidate, laboratory.measure(*next));
     next = search.next(0);
   }
   ASSERT_TRUE(next) << "110 rows/s × 3 may still beat 150";
-  EXPECT_EQ(next->candidate, layout(2, 1, 2));
+  EXPECT_EQ(next->candidate, laid_out(2, 1, 2));
 }
 
 TEST(Search, PrefersTheFastestCandidateThatMeetsTheGoal) {

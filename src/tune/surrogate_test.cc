@@ -4,16 +4,17 @@
 
 #include <cmath>
 
+#include "tune/test_layout.h"
+
 namespace ridge::tune {
 namespace {
 
 Entry priced_entry(const std::string& variant, int threads, int64_t batch, double max_rows_per_s = 0) {
-  Entry priced_entry;
-  priced_entry.candidate.variant = variant;
-  priced_entry.candidate.threads = threads;
-  priced_entry.candidate.batch = batch;
-  priced_entry.max_rows_per_s = max_rows_per_s;
-  return priced_entry;
+  Entry entry;
+  entry.candidate = laid_out(threads, 1, batch);
+  entry.candidate.variant = variant;
+  entry.max_rows_per_s = max_rows_per_s;
+  return entry;
 }
 
 // Two variants, three batches; 0 … 2 are fp32, 3 … 5 are int8.

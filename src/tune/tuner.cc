@@ -42,7 +42,7 @@ bool meets(const Goal& goal, double p99_ms) { return !goal.p99_ms || p99_ms <= *
 // Nothing more is measured: the leader's own trials speak.
 Decision by_exploration(const Search& search, const Explored& explored, const Trial& untuned, Choice choice) {
   std::optional<Standing> leader = search.best();
-  if (choice == Choice::kBaseline || !leader) return {choice, baseline_candidate(), {}, untuned, false};
+  if (choice == Choice::kBaseline || !leader) return {choice, baseline_candidate(), kNoGain, untuned, false};
   const Trial* trial = best_known(explored, leader->candidate);
   return {choice, leader->candidate, leader->gain, trial ? *trial : untuned, false};
 }
@@ -138,12 +138,12 @@ Result<Decision> confirm(Search& search, Contest& contest, const Explored& explo
     search.withdraw(candidate, kNotBorneOut);
   }
   if (!meets(options.goal, baseline_p99_ms)) return by_exploration(search, explored, last, Choice::kNone);
-  return Decision{Choice::kBaseline, baseline_candidate(), {}, std::move(last), false};
+  return Decision{Choice::kBaseline, baseline_candidate(), kNoGain, std::move(last), false};
 }
 
 Result<Decision> remeasure(const Candidate& candidate, Contest& contest, const Trial& untuned,
                            const TuneOptions& options) {
-  if (candidate == baseline_candidate()) return Decision{Choice::kBaseline, candidate, {}, untuned, false};
+  if (candidate == baseline_candidate()) return Decision{Choice::kBaseline, candidate, kNoGain, untuned, false};
   tell(options, "again: " + describe(candidate), 0.5);
   RIDGE_ASSIGN(Trial trial, contest.measure(candidate, Effort::kConfirm));
   if (!trial.failure.empty())

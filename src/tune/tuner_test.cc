@@ -8,6 +8,7 @@
 
 #include "base/temporary_folder.h"
 #include "tune/space.h"
+#include "tune/test_layout.h"
 
 namespace ridge::tune {
 namespace {
@@ -25,18 +26,10 @@ plan::Plan scripted(const std::map<std::string, std::string>& more = {}) {
   return plan;
 }
 
-Candidate candidate(int threads, int instances, int64_t batch) {
-  Candidate candidate;
-  candidate.threads = threads;
-  candidate.instances = instances;
-  candidate.batch = batch;
-  return candidate;
-}
-
 Space small_space() {
   Space space;
   for (int instances : {1, 2})
-    for (int64_t batch : {1, 2, 4}) space.entries.push_back({candidate(1, instances, batch), 0, 0, 0});
+    for (int64_t batch : {1, 2, 4}) space.entries.push_back({laid_out(1, instances, batch), 0, 0, 0});
   return space;
 }
 
@@ -75,7 +68,7 @@ TEST_F(TunerTest, FindsTheLayoutThatTheScriptFavours) {
   Result<Decision> decision = confirm(search, *contest, *explored, *untuned, options_);
   ASSERT_TRUE(decision) << decision.error().message;
   EXPECT_EQ(decision->choice, Choice::kCandidate);
-  EXPECT_EQ(text(decision->candidate), text(candidate(1, 2, 4)));
+  EXPECT_EQ(text(decision->candidate), text(laid_out(1, 2, 4)));
   // 2 × 4 rows in 4.8 ms against 1 row in 4.2 ms: a factor of 7.
   EXPECT_GT(decision->gain.ratio, 4);
   EXPECT_LT(decision->gain.ratio, 9);
@@ -86,7 +79,7 @@ TEST_F(TunerTest, BaselineStandsWhereNothingIsBetter) {
   auto contest = this->contest(scripted({{"parallel", "1"}, {"latency_ms", "0"}, {"latency_ms_per_row", "3"}}));
   Store store(store_file(), key_);
   Space same;  // as fast as the baseline, up to noise
-  same.entries = {{candidate(1, 1, 1), 0, 0, 0}, {candidate(1, 1, 2), 0, 0, 0}};
+  same.entries = {{laid_out(1, 1, 1), 0, 0, 0}, {laid_out(1, 1, 2), 0, 0, 0}};
   Search search(same, options_.goal);
   Result<Explored> explored = explore(search, *contest, store, options_);
   ASSERT_TRUE(explored);
@@ -99,6 +92,8 @@ TEST_F(TunerTest, BaselineStandsWhereNothingIsBetter) {
   } else {
     EXPECT_EQ(decision->candidate, baseline_candidate());
     EXPECT_EQ(decision->gain.ratio, 1);
+    EXPECT_EQ(decision->gain.low, 1) << "the untuned model gains nothing over itself, and that is certain";
+    EXPECT_EQ(decision->gain.high, 1);
   }
 }
 
@@ -158,10 +153,10 @@ TEST_F(TunerTest, CandidateThatCannotRunIsATrialWithItsReason) {
   auto contest = this->contest(scripted());
   plan::Plan broken = scripted({{"fail_runs", "[3,4,5,6,7,8]"}});
   auto breaking = this->contest(broken);
-  Result<Trial> trial = contest->measure(candidate(1, 1, 2), Effort::kShort);
+  Result<Trial> trial = contest->measure(laid_out(1, 1, 2), Effort::kShort);
   ASSERT_TRUE(trial);
   EXPECT_EQ(trial->failure, "");
-  Result<Trial> failed = breaking->measure(candidate(1, 1, 2), Effort::kShort);
+  Result<Trial> failed = breaking->measure(laid_out(1, 1, 2), Effort::kShort);
   EXPECT_TRUE(!failed || !failed->failure.empty());
 }
 
@@ -179,7 +174,7 @@ TEST_F(TunerTest, FixedFirstDimensionRulesBatchingOutAndSaysSo) {
 }
 
 TEST_F(TunerTest, TunedOutputsEqualTheUntunedOnes) {
-  Result<Drift> drift = contest(scripted())->drift(candidate(1, 2, 4));
+  Result<Drift> drift = contest(scripted())->drift(laid_out(1, 2, 4));
   ASSERT_TRUE(drift) << drift.error().message;
   EXPECT_EQ(drift->max_abs, 0);
   EXPECT_EQ(drift->top1_agreement, 1);
@@ -195,22 +190,22 @@ TEST(Choose, NeverAnythingThatIsNotBetterWithConfidence) {
     return result;
   };
   Space space;
-  space.entries = {{candidate(1, 1, 1), 0, 0, 0}};
+  space.entries = {{laid_out(1, 1, 1), 0, 0, 0}};
   Goal goal;
   Search unsure(space, goal);
   EXPECT_EQ(choose(goal, unsure, 10), Choice::kBaseline) << "nothing measured";
-  unsure.report(candidate(1, 1, 1), outcome({0.3, -0.2, 0.1, 0.2}, 5));
+  unsure.report(laid_out(1, 1, 1), outcome({0.3, -0.2, 0.1, 0.2}, 5));
   EXPECT_EQ(choose(goal, unsure, 10), Choice::kBaseline) << "ahead, but within the noise";
   Search sure(space, goal);
-  sure.report(candidate(1, 1, 1), outcome({0.10, 0.11, 0.09, 0.10}, 5));
+  sure.report(laid_out(1, 1, 1), outcome({0.10, 0.11, 0.09, 0.10}, 5));
   EXPECT_EQ(choose(goal, sure, 10), Choice::kCandidate);
   Goal tight{Objective::kThroughput, 7.0};
   Search slower(space, tight);
-  slower.report(candidate(1, 1, 1), outcome({-0.3, -0.31, -0.3, -0.29}, 5));
+  slower.report(laid_out(1, 1, 1), outcome({-0.3, -0.31, -0.3, -0.29}, 5));
   EXPECT_EQ(choose(tight, slower, 10), Choice::kCandidate) << "slower, but the baseline misses the goal";
   EXPECT_EQ(choose(tight, slower, 6), Choice::kBaseline) << "the baseline meets it";
   Search late(space, tight);
-  late.report(candidate(1, 1, 1), outcome({0.3, 0.3, 0.31, 0.3}, 9));
+  late.report(laid_out(1, 1, 1), outcome({0.3, 0.3, 0.31, 0.3}, 9));
   EXPECT_EQ(choose(tight, late, 10), Choice::kNone);
 }
 

@@ -9,6 +9,8 @@
 #include <new>
 #include <vector>
 
+#include "base/rounding.h"
+
 namespace ridge::front::http {
 namespace {
 
@@ -17,8 +19,6 @@ constexpr size_t kMapFrom = size_t{1} << 20;  // [bytes] from here on growth is 
 constexpr size_t kPage = 4096;                // [bytes] granularity that mremap is asked in
 constexpr size_t kShelfBodies = 64;
 constexpr size_t kShelfBytes = size_t{64} << 20;
-
-size_t round_up(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
 std::byte* map_fresh(size_t capacity) {
   void* memory = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

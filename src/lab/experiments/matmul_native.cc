@@ -4,36 +4,13 @@
 
 namespace ridge::lab {
 namespace {
-
-// The same text for each width of vectors: what a function is compiled for must be said where it stands.
-#pragma GCC push_options
-#pragma GCC optimize("O3", "fp-contract=fast")  // a multiply-add is one operation
-namespace matmul_plain {
-constexpr size_t kBytes = 16;
-#include "lab/experiments/matmul_native.inc"
-}  // namespace matmul_plain
-#if defined(__x86_64__)
-#pragma GCC target("avx2,fma")
-namespace matmul_avx2 {
-constexpr size_t kBytes = 32;
-#include "lab/experiments/matmul_native.inc"
-}  // namespace matmul_avx2
-#pragma GCC target("avx512f,avx512vl,avx2,fma")
-namespace matmul_avx512 {
-constexpr size_t kBytes = 64;
-#include "lab/experiments/matmul_native.inc"
-}  // namespace matmul_avx512
-#endif
-#pragma GCC pop_options
-
+namespace matmul_widths {
+#define RIDGE_LOOPS "lab/experiments/matmul_native.inc"
+#include "lab/experiments/every_width.inc"
+#undef RIDGE_LOOPS
+}  // namespace matmul_widths
 }  // namespace
 
-std::span<const MatmulLoop> matmul_loops() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return matmul_avx512::kLoops;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return matmul_avx2::kLoops;
-#endif
-  return matmul_plain::kLoops;
-}
+std::span<const MatmulLoop> matmul_loops() { return matmul_widths::widest_loops(); }
 
 }  // namespace ridge::lab

@@ -25,22 +25,10 @@ KERNEL_OF(THREADS, 1) attention_softmax(GLOBAL float* scores, int count) {
   GLOBAL float* row = scores + BLOCK_X * count;
   float most = -INFINITE, sum = 0;
   for (int i = THREAD_X; i < count; i += THREADS) most = fmaxf(most, row[i]);
-  part[THREAD_X] = most;
-  BARRIER();
-  for (int step = THREADS / 2; step > 0; step /= 2) {
-    if (THREAD_X < step) part[THREAD_X] = fmaxf(part[THREAD_X], part[THREAD_X + step]);
-    BARRIER();
-  }
-  most = part[0];
-  BARRIER();
+  OVER_BLOCK(fmaxf, most, part, THREADS)
   for (int i = THREAD_X; i < count; i += THREADS) sum += row[i] = expf(row[i] - most);
-  part[THREAD_X] = sum;
-  BARRIER();
-  for (int step = THREADS / 2; step > 0; step /= 2) {
-    if (THREAD_X < step) part[THREAD_X] += part[THREAD_X + step];
-    BARRIER();
-  }
-  for (int i = THREAD_X; i < count; i += THREADS) row[i] = row[i] / part[0];
+  OVER_BLOCK(ADD, sum, part, THREADS)
+  for (int i = THREAD_X; i < count; i += THREADS) row[i] = row[i] / sum;
 }
 
 KERNEL_OF(TILE, TILE) attention_values(GLOBAL const float* RESTRICT scores, GLOBAL const float* RESTRICT v,

@@ -3,30 +3,24 @@
 #define THREADS 256
 #define EPSILON 1e-5f
 
-// Sum over the block, the same for all threads; `part` is 256 floats of shared memory.
-#define SUM_OF_BLOCK(value, part)                                     \
-  BARRIER();                                                          \
-  part[THREAD_X] = value;                                             \
-  BARRIER();                                                          \
-  for (int half_of = THREADS / 2; half_of > 0; half_of /= 2) {        \
-    if (THREAD_X < half_of) part[THREAD_X] += part[THREAD_X + half_of]; \
-    BARRIER();                                                        \
-  }                                                                   \
-  value = part[0];
+// Declares `mean` and `inverse`, 1 / standard deviation, of a row.
+#define MOMENTS_OF(row, columns)                                                                  \
+  SHARED float part[THREADS];                                                                     \
+  float mean = 0, inverse = 0;                                                                    \
+  for (int i = THREAD_X; i < columns; i += THREADS) mean += row[i];                               \
+  OVER_BLOCK(ADD, mean, part, THREADS)                                                            \
+  mean /= columns;                                                                                \
+  for (int i = THREAD_X; i < columns; i += THREADS) inverse += (row[i] - mean) * (row[i] - mean); \
+  OVER_BLOCK(ADD, inverse, part, THREADS)                                                         \
+  inverse = rsqrtf(inverse / columns + EPSILON);
 
 // moments[row] = mean, moments[rows + row] = 1 / standard deviation
 KERNEL_OF(THREADS, 1) row_moments(GLOBAL const float* RESTRICT in, GLOBAL float* RESTRICT moments, int columns) {
-  SHARED float part[THREADS];
   GLOBAL const float* row = in + BLOCK_X * columns;
-  float sum = 0, squares = 0;
-  for (int i = THREAD_X; i < columns; i += THREADS) sum += row[i];
-  SUM_OF_BLOCK(sum, part)
-  float mean = sum / columns;
-  for (int i = THREAD_X; i < columns; i += THREADS) squares += (row[i] - mean) * (row[i] - mean);
-  SUM_OF_BLOCK(squares, part)
+  MOMENTS_OF(row, columns)
   if (THREAD_X == 0) {
     moments[BLOCK_X] = mean;
-    moments[BLOCKS_X + BLOCK_X] = rsqrtf(squares / columns + EPSILON);
+    moments[BLOCKS_X + BLOCK_X] = inverse;
   }
 }
 
@@ -46,15 +40,8 @@ KERNEL_OF(THREADS, 1) sigmoid(GLOBAL const float* RESTRICT in, GLOBAL float* RES
 // All of it while the row is near: memory is read once and written once.
 KERNEL_OF(THREADS, 1) layer_norm_sigmoid(GLOBAL const float* RESTRICT in, GLOBAL const float* RESTRICT scale,
                                          GLOBAL const float* RESTRICT shift, GLOBAL float* RESTRICT out, int columns) {
-  SHARED float part[THREADS];
   GLOBAL const float* row = in + BLOCK_X * columns;
-  float sum = 0, squares = 0;
-  for (int i = THREAD_X; i < columns; i += THREADS) sum += row[i];
-  SUM_OF_BLOCK(sum, part)
-  float mean = sum / columns;
-  for (int i = THREAD_X; i < columns; i += THREADS) squares += (row[i] - mean) * (row[i] - mean);
-  SUM_OF_BLOCK(squares, part)
-  float inverse = rsqrtf(squares / columns + EPSILON);
+  MOMENTS_OF(row, columns)
   for (int i = THREAD_X; i < columns; i += THREADS) {
     float value = fmaf((row[i] - mean) * inverse, scale[i], shift[i]);
     out[BLOCK_X * columns + i] = 1 / (1 + expf(-value));

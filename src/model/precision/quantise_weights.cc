@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/domains.h"
 #include "model/precision/affine.h"
 #include "model/precision/attributes.h"
 #include "model/precision/guarded.h"
@@ -17,7 +18,6 @@ namespace ridge::model {
 namespace {
 
 constexpr int64_t kBlockOpset = 21;  // of DequantizeLinear with blocks, and of INT4
-constexpr const char* kMicrosoft = "com.microsoft";
 
 Status check_options(int bits, int64_t block_size) {
   if (bits != 4 && bits != 8)
@@ -38,7 +38,7 @@ class WeightPass {
                            [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
     RIDGE_ASSIGN(PassReport report, quantise_products(model_, options_, pass));
     model_.remove_nodes(replaced_);
-    if (options_.weight_form == WeightForm::kMatMulNBits) model_.import(kMicrosoft, 1);
+    if (options_.weight_form == WeightForm::kMatMulNBits) model_.import(std::string(kMicrosoft), 1);
     return report;
   }
 
@@ -138,7 +138,7 @@ class WeightPass {
         site.bias.empty() ? original.output(0) : model_.unused_name(original.output(0) + "_product");
     onnx::NodeProto& node = model_.add_node("MatMulNBits", original.name(),
                                             {original.input(0), constants.values, constants.scales}, product);
-    node.set_domain(kMicrosoft);
+    node.set_domain(std::string(kMicrosoft));
     set_integer(node, "K", constants.rows);
     set_integer(node, "N", constants.columns);
     set_integer(node, "bits", bits_);

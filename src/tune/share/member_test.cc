@@ -4,16 +4,10 @@
 
 #include <cmath>
 
+#include "tune/test_layout.h"
+
 namespace ridge::tune {
 namespace {
-
-Candidate laid_out(int threads, int instances, int64_t batch) {
-  Candidate candidate;
-  candidate.threads = threads;
-  candidate.instances = instances;
-  candidate.batch = batch;
-  return candidate;
-}
 
 Member with_goal(const std::string& name, double alone_rows_per_s, MemberGoal goal = {}) {
   Member member{name, goal, {}, {}};

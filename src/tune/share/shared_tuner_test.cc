@@ -3,16 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/temporary_folder.h"
 #include "tune/share/ensemble.h"
 
 namespace ridge::tune {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A run sleeps 8 ms on one thread, half of it divides among threads; the machine has two processors.
 plan::Plan scripted_sharer(const std::map<std::string, std::string>& more = {}) {
@@ -68,12 +65,10 @@ TEST(Ensemble, AModelThatFailsIsNamed) {
 class SharedTunerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "ridge_shared_tuner_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+    ASSERT_TRUE(folder_);
     options_.seconds = 20;
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  std::string store_file() const { return folder_->path() + "/tune.sqlite"; }
 
   // As measured alone: one or two threads.
   static Member scripted_member(const std::string& name, MemberGoal goal = {}) {
@@ -100,7 +95,7 @@ class SharedTunerTest : public ::testing::Test {
   }
 
   StoreKey key_{"machine", "fake", "models", "x"};
-  fs::path folder_;
+  Result<TemporaryFolder> folder_ = TemporaryFolder::make();
   TuneOptions options_;
 };
 
@@ -108,7 +103,7 @@ class SharedTunerTest : public ::testing::Test {
 TEST_F(SharedTunerTest, OneThreadEachWinsAndTheDefaultsThatDoTheSameStand) {
   const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
   SplitSearch search(members, make_splits(members, {2, 0, 0}));
-  Store store((folder_ / "tune.sqlite").string(), key_);
+  Store store(store_file(), key_);
   auto contest = this->contest();
   Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
   ASSERT_TRUE(untuned) << untuned.error().message;
@@ -127,7 +122,7 @@ TEST_F(SharedTunerTest, OneThreadEachWinsAndTheDefaultsThatDoTheSameStand) {
 
 TEST_F(SharedTunerTest, ARunResumesFromTheStoreWithoutMeasuringAgain) {
   const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
-  const std::string file = (folder_ / "tune.sqlite").string();
+  const std::string file = store_file();
   int measured = 0;
   {
     Store store(file, key_);
@@ -149,7 +144,7 @@ TEST_F(SharedTunerTest, GoalsThatCannotBeMetTogetherAreAnsweredNo) {
   // Each alone carries 100 rows/s on two threads (167 · 0.8); side by side 125 · 0.8 = 100 is not enough for 120.
   const std::vector<Member> members = {scripted_member("a", {120.0, {}}), scripted_member("b", {120.0, {}})};
   SplitSearch search(members, make_splits(members, {2, 0, 0}));
-  Store store((folder_ / "tune.sqlite").string(), key_);
+  Store store(store_file(), key_);
   auto contest = this->contest();
   Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
   ASSERT_TRUE(untuned);
@@ -199,7 +194,7 @@ TEST_F(SharedTunerTest, ASplitThatCannotRunIsATrialWithItsReason) {
 TEST_F(SharedTunerTest, AnInterruptionKeepsWhatWasMeasured) {
   const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
   SplitSearch search(members, make_splits(members, {2, 0, 0}));
-  Store store((folder_ / "tune.sqlite").string(), key_);
+  Store store(store_file(), key_);
   auto contest = this->contest();
   Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
   ASSERT_TRUE(untuned);
