@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gpu/cuda.h"
-#include "gpu/test_cards.h"
+#include "gpu/test_child.h"
 
 namespace ridge::gpu {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/dynlib.h"
-#include "gpu/test_cards.h"
+#include "gpu/test_child.h"
 
 namespace ridge::gpu {
 namespace {
