@@ -57,3 +57,11 @@ foreach(test gpu_test lab_test)
     add_dependencies(${test} ${RIDGE_FAKES})
   endif()
 endforeach()
+
+#   libonnxruntime-gpu.so.1   ONNX Runtime with NVIDIA's providers, for engine_test; it computes by the real one, on libcuda.so.1's cards
+if(NOT RIDGE_FUZZ AND TARGET engine_test)
+  ridge_fake(fake_onnxruntime_gpu onnxruntime-gpu)
+  target_link_libraries(fake_onnxruntime-gpu PRIVATE ridge_onnxruntime_headers ${CMAKE_DL_LIBS})
+  target_compile_definitions(engine_test PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
+  add_dependencies(engine_test ${RIDGE_FAKES})
+endif()
