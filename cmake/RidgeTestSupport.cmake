@@ -2,6 +2,9 @@
 #   libnvidia-ml.so.1      NVIDIA's management library, plays scripted cards; libnvidia-ml-old.so.1 lacks the newer functions
 #   librocm_smi64.so.1     AMD's, the same; -old is of ROCm 5, -ancient too old to be used
 #   libamd_smi.so.1        its successor, the same; -old is of ROCm 6.3, -ancient too old to be used
+#   libcuda.so.1           NVIDIA's driver, plays scripted cards and does their work on the processor; -old is of CUDA 10, -ancient
+#                          too old to be used
+#   libnvrtc.so.1          its run-time compiler, for the same; libcublasLt.so.1 its matrix products
 #   libze_loader.so.1      Level Zero's loader with Intel's cards, the same; -old is of before 1.5
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
 set(RIDGE_FAKES "")
@@ -27,12 +30,38 @@ if(NOT RIDGE_FUZZ)
   ridge_fake(fake_amd_smi amd_smi-ancient FAKE_AMD_SMI_ANCIENT)
   ridge_fake(fake_level_zero ze_loader)
   ridge_fake(fake_level_zero ze_loader-old FAKE_LEVEL_ZERO_OLD)
+  ridge_fake(fake_nvrtc nvrtc)
+  ridge_fake(fake_cublaslt cublasLt)
+  target_link_libraries(fake_cublasLt PRIVATE ridge_base)
+  # Compiled once; what an older driver lacks is hidden in its library.
+  add_library(fake_cuda_objects OBJECT tests/support/fake_cuda.cc tests/support/fake_cuda_work.cc)
+  target_link_libraries(fake_cuda_objects PRIVATE ridge_gpu)
+  set_target_properties(fake_cuda_objects PROPERTIES CXX_VISIBILITY_PRESET hidden)
+  foreach(driver cuda cuda-old cuda-ancient)
+    add_library(fake_${driver} MODULE $<TARGET_OBJECTS:fake_cuda_objects>)
+    target_link_libraries(fake_${driver} PRIVATE ridge_gpu)
+    set_target_properties(fake_${driver} PROPERTIES OUTPUT_NAME "${driver}" SUFFIX ".so.1" LINKER_LANGUAGE CXX
+                                                    LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
+    list(APPEND RIDGE_FAKES fake_${driver})
+  endforeach()
+  foreach(driver old ancient)
+    target_link_options(fake_cuda-${driver} PRIVATE
+                        "LINKER:--version-script=${PROJECT_SOURCE_DIR}/tests/support/cuda/${driver}.map")
+  endforeach()
 endif()
 
-# The test that loads them.
-foreach(test gpu_test)
+# The tests that load them.
+foreach(test gpu_test lab_test)
   if(TARGET ${test} AND RIDGE_FAKES)
     target_compile_definitions(${test} PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
     add_dependencies(${test} ${RIDGE_FAKES})
   endif()
 endforeach()
+
+#   libonnxruntime-gpu.so.1   ONNX Runtime with NVIDIA's providers, for engine_test; it computes by the real one, on libcuda.so.1's cards
+if(NOT RIDGE_FUZZ AND TARGET engine_test)
+  ridge_fake(fake_onnxruntime_gpu onnxruntime-gpu)
+  target_link_libraries(fake_onnxruntime-gpu PRIVATE ridge_onnxruntime_headers ${CMAKE_DL_LIBS})
+  target_compile_definitions(engine_test PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
+  add_dependencies(engine_test ${RIDGE_FAKES})
+endif()

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/log.h"
 #include "cli/bench_device.h"
 #include "cli/interruption.h"
 #include "cli/model_options.h"
@@ -16,6 +17,7 @@
 #include "hw/probe.h"
 #include "measure/bench.h"
 #include "model/reader.h"
+#include "plan/device_limits.h"
 #include "plan/first_plan.h"
 
 namespace ridge::cli {
@@ -33,6 +35,7 @@ struct BenchOptions {
   double seconds = 20;
   double ci = 2;
   std::string engine = "onnxruntime";
+  std::string device = "cpu";
   std::string precision = "fp32";
   std::string engine_library;
   std::vector<std::string> engine_options;
@@ -54,6 +57,7 @@ void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
   app.add_option("--ci", options.ci)->check(CLI::PositiveNumber);
   app.add_option("--engine", options.engine);
+  app.add_option("--device,-d", options.device);
   app.add_option("--precision", options.precision);
   app.add_option("--engine-library", options.engine_library);
   app.add_option("--engine-option", options.engine_options);
@@ -67,6 +71,7 @@ void declare(CLI::App& app, BenchOptions& options) {
 struct Request {
   model::Binding binding;
   Precision precision = Precision::kFp32;
+  plan::Device device;
   std::map<std::string, std::string> engine_options;
 };
 
@@ -76,6 +81,7 @@ Result<Request> request_of(const BenchOptions& options) {
   request.binding.insist_on_batch = options.batch.has_value();
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
+  RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   return request;
 }
@@ -117,6 +123,7 @@ Result<measure::Measurement> measure_script(const BenchOptions& options, const R
   plan::Plan plan;
   plan.model = options.model;
   plan.engine = options.engine;
+  plan.device = plan::device_name(request.device);
   plan.instances = options.instances;
   plan.threads = options.threads.value_or(1);
   plan.options = request.engine_options;
@@ -125,23 +132,41 @@ Result<measure::Measurement> measure_script(const BenchOptions& options, const R
   return measure::bench(plan, nullptr, nullptr, bench_options(options, progress));
 }
 
+// The machine with its limits, measured if they are not known.
+Result<hw::Machine> know_processor(const BenchOptions& options, Progress& progress) {
+  hw::LimitOptions how;
+  how.fresh = options.fresh;
+  how.progress = [&](const std::string& step, double share) { progress.update("this machine: " + step, share); };
+  return hw::know(how);
+}
+
+// On another device than the processor; one that is not in the catalogue is measured without a limit beside it.
+Result<measure::Measurement> measure_on_device(const plan::Plan& plan, const Request& request,
+                                               const model::Graph& graph, measure::BenchOptions how) {
+  Result<cost::DeviceLimits> limits = plan::limits_of(request.device, request.engine_options);
+  if (limits) how.device = std::move(*limits);
+  Result<measure::Measurement> measured = measure::bench(plan, &graph, nullptr, how);
+  if (measured && !limits) log::warning("no limit beside the figures: {}", limits.error().message);
+  return measured;
+}
+
 // count → probe → plan → measure
 Result<measure::Measurement> measure_model(const BenchOptions& options, const Request& request,
                                            const model::Graph& graph) {
   Progress progress("bench");
-  hw::LimitOptions how;
-  how.fresh = options.fresh;
-  how.progress = [&](const std::string& step, double share) { progress.update("this machine: " + step, share); };
-  RIDGE_ASSIGN(hw::Machine machine, hw::know(how));
-  plan::Wishes wishes{options.model, input_shapes(graph), rows_of(graph), options.threads, request.precision};
-  if (!options.threads && options.instances > 1)
+  const bool here = request.device.kind == plan::DeviceKind::kCpu;
+  RIDGE_ASSIGN(hw::Machine machine, here ? know_processor(options, progress) : hw::probe());
+  plan::Wishes wishes{options.model,   input_shapes(graph), rows_of(graph),
+                      options.threads, request.precision,   request.device};
+  if (here && !options.threads && options.instances > 1)
     wishes.threads = std::max(1, hw::usable_threads(machine) / options.instances);
   plan::Plan plan = plan::first_plan(machine, cost::count(graph, request.precision), wishes);
   plan.engine = options.engine;
   plan.engine_library = options.engine_library;
   plan.instances = options.instances;
   plan.options = request.engine_options;
-  return measure::bench(plan, &graph, &machine, bench_options(options, progress));
+  const measure::BenchOptions how = bench_options(options, progress);
+  return here ? measure::bench(plan, &graph, &machine, how) : measure_on_device(plan, request, graph, how);
 }
 
 // Small shares keep two digits: a tiny model reaches little of a limit that ignores the engine's own work.
@@ -160,6 +185,8 @@ std::string spread_text(const measure::Measurement& m) {
 std::string summary(const measure::Measurement& m) {
   const measure::Latency& l = m.latency_ms;
   const measure::Stages& s = m.stages_ms;
+  const auto device = plan::device_from_name(m.device);
+  const bool on_card = device && plan::is_nvidia(*device);
   std::vector<std::vector<std::string>> rows = {
       {"latency", format_ms(l.mean), spread_text(m)},
       {"  p50 p90 p95 p99", format_ms(l.p50),
@@ -168,9 +195,12 @@ std::string summary(const measure::Measurement& m) {
       {"throughput", fmt::format("{:.4g} items/s", m.throughput_per_s), "measured; an item is a row of the batch"},
       {"stages: load", format_ms(s.load), "measured, once"},
       {"  first run", format_ms(s.first_run), "measured, once"},
-      {"  input", format_ms(s.input), "measured, mean: hand over the inputs"},
-      {"  compute", format_ms(s.compute), "measured, mean: inside the engine"},
-      {"  output", format_ms(s.output), "measured, mean: take the outputs"}};
+      {"  input", format_ms(s.input),
+       on_card ? "measured, mean: to the card's memory" : "measured, mean: hand over the inputs"},
+      {"  compute", format_ms(s.compute),
+       on_card ? "measured, mean: on the card" : "measured, mean: inside the engine"},
+      {"  output", format_ms(s.output),
+       on_card ? "measured, mean: back from the card" : "measured, mean: take the outputs"}};
   if (m.bound_ms > 0) {
     rows.push_back({"bound", format_ms(m.bound_ms),
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});

@@ -106,6 +106,7 @@ int plan(std::span<const std::string> arguments) {
   declare(app, options);
   if (Parsed parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
   Result<PlanRequest> request = request_of(options);
+  if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
   if (!request) return ask_back(request.error());
   if (options.calibrate && options.model.empty()) {
     Status calibrated = calibrate_this_machine(*request);

@@ -4,6 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "hw/nvidia_card.h"
+#include "plan/device.h"
+
 namespace ridge::cli {
 namespace {
 
@@ -23,6 +26,18 @@ Status check_form(const PlanOptions& options) {
   return Error{Code::kInvalid,
                "--html, --rps, --memory and --training are of models whose layers are known; of a language model's "
                "dimensions there are --json, --csv, --batch and --cost"};
+}
+
+// "cuda:1": the card of this machine; anything else: a name of the catalogue.
+Result<hw::CatalogueDevice> named_device(const std::string& name) {
+  const Result<plan::Device> here = plan::device_from_name(name);
+  if (!here || !plan::is_nvidia(*here)) {
+    RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
+    return hw::find_device(devices, name);
+  }
+  Result<hw::CatalogueDevice> card = hw::nvidia_card(here->index);
+  if (card) return card;
+  return Error{Code::kUnavailable, "device " + plan::device_name(*here) + ": " + card.error().message};
 }
 
 }  // namespace
@@ -67,8 +82,7 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));
   RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
   if (!options.device.empty()) {
-    RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
-    RIDGE_ASSIGN(request.device, hw::find_device(devices, options.device));
+    RIDGE_ASSIGN(request.device, named_device(options.device));
   }
   return request;
 }

@@ -81,8 +81,9 @@ Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune
 Status add_layers(const TuneModel& model, tune::Tuning& tuning) {
   if (model.request.options.html.empty() || interrupted()) return {};
   const std::vector<tune::Implementation> known = implementations_of(model.admission);
+  const std::optional<cost::DeviceLimits>& card_limits = model.target.limits;
   auto layers = [&](const tune::Candidate& candidate, measure::Measurement& m) -> Status {
-    Result<cost::DeviceLimits> limits = cost::limits_of(model.machine, m.threads);
+    Result<cost::DeviceLimits> limits = card_limits ? *card_limits : cost::limits_of(model.machine, m.threads);
     RIDGE_ASSIGN(m.layers, measure::measure_layers(tune::to_plan(candidate, model.plan, known), &model.graph,
                                                    limits ? &*limits : nullptr, std::chrono::seconds(1), interrupted));
     return {};
@@ -107,8 +108,8 @@ Result<Found> search(const TuneModel& model, const Tell& tell) {
 
   Found found;
   tune::Tuning& tuning = found.tuning;
-  tuning = tune::summarise({model.machine, model.plan, model.info, model.implementations}, request.goal, search,
-                           explored, decision, model.untuned);
+  tuning = tune::summarise({model.machine, model.plan, model.info, model.implementations, model.target}, request.goal,
+                           search, explored, decision, model.untuned);
   tuning.batching = model.batching.reason;
   tuning.batching_outlook = outlook;
   if (model.batching.possible && !request.recorded) {

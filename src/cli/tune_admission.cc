@@ -14,7 +14,7 @@ namespace {
 // The base plan's, and with --engine auto every other one that loads here.
 std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Refusal>& refusals) {
   std::vector<std::string> engines = {subject.plan.engine};
-  if (subject.request.options.engine != kAnyEngine) return engines;
+  if (subject.request.options.engine != kAnyEngine || !subject.target.on_processor()) return engines;
   plan::Plan other;
   other.engine = "openvino";
   Result<engine::Info> found = engine::find_engine(other);
@@ -63,7 +63,7 @@ Result<tune::Admission> admit(const AdmissionSubject& subject,
   std::vector<tune::Refusal> absent;
   const std::vector<std::string> engines = engines_of(subject, absent);
   RIDGE_ASSIGN(tune::Choices choices,
-               tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request)));
+               tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request), subject.target));
   choices.refusals.insert(choices.refusals.begin(), absent.begin(), absent.end());
   tune::Samples samples;
   if (choices.wishes.size() > 1) {

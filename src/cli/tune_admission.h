@@ -20,6 +20,7 @@ namespace ridge::cli {
 struct AdmissionSubject {
   const TuneRequest& request;
   const hw::Machine& machine;
+  const tune::Target& target;
   const model::Graph& graph;
   const cost::Costs& costs;
   const plan::Plan& plan;

@@ -7,6 +7,7 @@
 #include "hw/probe.h"
 #include "model/external_files.h"
 #include "model/reader.h"
+#include "plan/device_limits.h"
 #include "tune/digest.h"
 #include "tune/warmup_data.h"
 
@@ -39,6 +40,7 @@ plan::Plan plan_of(const TuneRequest& request, const model::Graph& graph) {
   plan.model = request.options.model;
   plan.engine = request.engine;
   plan.engine_library = request.options.engine_library;
+  plan.device = plan::device_name(request.device);
   plan.options = request.engine_options;
   plan.shapes = input_shapes(graph);
   plan.batch = rows_of(graph);
@@ -65,6 +67,17 @@ Status measure_untuned(TuneModel& model) {
   return {};
 }
 
+tune::Target target_of(const TuneRequest& request) {
+  tune::Target target{request.device};
+  if (target.on_processor()) return target;
+  Result<cost::DeviceLimits> limits = plan::limits_of(request.device, request.engine_options);
+  if (limits)
+    target.limits = std::move(*limits);
+  else
+    target.limits_reason = limits.error().message;
+  return target;
+}
+
 tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch) {
   const TuneRequest& request = model.request;
   tune::ServingFacts facts;
@@ -77,12 +90,17 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   facts.verified_batch = verified_batch;
   facts.batching = tuning.batching_advice;
   if (request.engine == "onnxruntime" && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
+  facts.device = request.device;
+  if (const tune::Admitted* admitted = tune::admitted_as(tuning.candidate, model.admission); admitted != nullptr)
+    for (const auto& [key, value] : admitted->implementation.options) facts.engine_options[key] = value;
   return facts;
 }
 
 }  // namespace
 
 Result<hw::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tell) {
+  const Result<plan::Device> device = plan::device_from_name(options.device);
+  if (device && device->kind != plan::DeviceKind::kCpu) return hw::probe();  // the processor's limits say nothing there
   hw::LimitOptions how;
   how.fresh = options.fresh;
   how.progress = [&](const std::string& step, double share) { tell("machine: " + step, share); };
@@ -94,14 +112,15 @@ Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const hw:
   RIDGE_ASSIGN(model::Graph graph, read_at(request, 1));
   const plan::Plan plan = plan_of(request, graph);
   std::unique_ptr<TuneModel> model(
-      new TuneModel{request, machine, std::move(graph), plan, {}, {}, nullptr, {}, {}, {}, {}});
+      new TuneModel{request, machine, target_of(request), std::move(graph), plan, {}, {}, nullptr, {}, {}, {}, {}});
   RIDGE_TRY(open_contest(*model, energy));
   model->signature = model->contest->signature();
   model->info = model->contest->info();
   tell("untuned: the engine's defaults", 0);
   RIDGE_TRY(measure_untuned(*model));
-  RIDGE_ASSIGN(model->admission,
-               admit({request, machine, model->graph, cost::count(model->graph), plan, model->signature}, tell));
+  RIDGE_ASSIGN(
+      model->admission,
+      admit({request, machine, model->target, model->graph, cost::count(model->graph), plan, model->signature}, tell));
   model->implementations = price(*model);
   model->contest->admit(implementations_of(model->admission));
   return model;
@@ -122,14 +141,16 @@ Result<tune::StoreKey> store_key(const TuneModel& model) {
   files.insert(files.begin(), plan.model);
   RIDGE_ASSIGN(std::string digest, tune::digest_files(files));
   std::string engine = model.info.name + " " + model.info.version;
+  if (!model.target.on_processor()) engine += " on " + plan.device;
   for (const auto& [key, value] : model.request.engine_options) engine += " " + key + "=" + value;
   return tune::StoreKey{model.machine.id, engine, digest, tune::shapes_text(plan), implementations_of(model.admission)};
 }
 
 tune::SpaceOptions limits_of(const TuneModel& model) {
   const TuneOptions& options = model.request.options;
-  return {model.request.goal, model.batching.possible ? options.max_batch : 1, options.threads,
-          options.search == "full" ? 0 : 1e3 * options.seconds / 20, model.plan.batch};
+  return {model.request.goal, model.batching.possible ? options.max_batch : 1,
+          options.threads,    options.search == "full" ? 0 : 1e3 * options.seconds / 20,
+          model.plan.batch,   model.target};
 }
 
 std::vector<tune::Implementation> implementations_of(const tune::Admission& admission) {

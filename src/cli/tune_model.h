@@ -19,6 +19,7 @@
 #include "tune/serving_config.h"
 #include "tune/space.h"
 #include "tune/store.h"
+#include "tune/target.h"
 #include "tune/tuning.h"
 
 namespace ridge::cli {
@@ -29,6 +30,7 @@ using Tell = std::function<void(const std::string& step, double share_done)>;
 struct TuneModel {
   TuneRequest request;
   const hw::Machine& machine;
+  tune::Target target;
   model::Graph graph;  // at batch 1, everything bound
   plan::Plan plan;     // what all candidates share: model, engine, shapes at batch 1
   engine::Signature signature;
@@ -41,7 +43,7 @@ struct TuneModel {
   std::vector<tune::PricedImplementation> implementations;
 };
 
-// The machine with its limits; measured if --fresh or never measured.
+// The machine with its limits; measured if --fresh or never measured. Without them where it is tuned for another device.
 Result<hw::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tell);
 
 // read → plan → open → measure untuned → admit → price. `energy` may be null.

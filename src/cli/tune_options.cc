@@ -79,6 +79,7 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_option("--max-batch", options.max_batch)->check(CLI::PositiveNumber);
   app.add_option("--threads,-t", options.threads)->check(CLI::PositiveNumber);
   app.add_option("--engine", options.engine);
+  app.add_option("--device,-d", options.device);
   app.add_option("--precision", options.precision);
   declare_accuracy(app, options.accuracy);
   app.add_option("--guard-seconds", options.guard_seconds)->check(CLI::PositiveNumber);
@@ -132,7 +133,9 @@ Result<TuneRequest> request_of(const TuneOptions& options) {
     RIDGE_TRY(tune::check_entry_name(options.name));
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   RIDGE_TRY(check_rows(request));
-  request.engine = options.engine == kAnyEngine ? "onnxruntime" : options.engine;
+  RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
+  const std::string usual = request.device.kind == plan::DeviceKind::kGpu ? "openvino" : "onnxruntime";
+  request.engine = options.engine == kAnyEngine ? usual : options.engine;
   RIDGE_ASSIGN(request.variants, variants_of(options.precision));
   RIDGE_ASSIGN(request.samples, sample_options(options.accuracy));
   RIDGE_ASSIGN(request.guard, guard_limits(options.accuracy));

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "cli/accuracy_options.h"
 #include "model/reader.h"
+#include "plan/device.h"
 #include "report/frame.h"
 #include "tune/regression.h"
 #include "tune/space.h"
@@ -37,6 +38,7 @@ struct TuneOptions {
   int64_t max_batch = 32;
   std::optional<int> threads;
   std::string engine = kAnyEngine;
+  std::string device = "cpu";
   std::string precision = "auto";
   AccuracyOptions accuracy;
   std::optional<double> guard_seconds;  // absent: as long as `seconds`
@@ -62,7 +64,8 @@ struct TuneRequest {
   model::Binding binding;
   tune::Goal goal;
   std::map<std::string, std::string> engine_options;
-  std::string engine;                                // the baseline's
+  std::string engine;  // the baseline's
+  plan::Device device;
   std::optional<std::vector<std::string>> variants;  // of --precision; absent: those that can pay
   tune::SampleOptions samples;
   tune::GuardLimits guard;

@@ -225,7 +225,7 @@ Result<tune::Tuning> tuning_of(const Alone& alone, const tune::SharedDecision& s
   const tune::Decision decision{choice, candidate, untuned ? tune::Gain{} : tune::gain_of(trial.rate_log_ratios), trial,
                                 shared.interrupted};
   tune::Tuning tuning =
-      tune::summarise({model.machine, model.plan, model.info, model.implementations}, model.request.goal,
+      tune::summarise({model.machine, model.plan, model.info, model.implementations, model.target}, model.request.goal,
                       alone.lone.whole, alone.lone.explored, decision, model.untuned);
   RIDGE_TRY(reopen(model));
   tuning.batching = model.batching.reason;

@@ -1,7 +1,11 @@
 #include "engine/providers.h"
 
+#include <algorithm>
+
+#include "engine/onnxruntime/gpu_options.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/onnxruntime/provider_trial.h"
+#include "gpu/cuda.h"
 
 namespace ridge::engine {
 namespace {
@@ -22,6 +26,14 @@ Status try_provider(const plan::Plan& plan, const std::string& provider) {
   if (plan.engine != "onnxruntime") return no_providers(plan);
   RIDGE_ASSIGN(const onnxruntime::Library* library, onnxruntime::load(plan.engine_library));
   return onnxruntime::try_provider(*library, plan, provider);
+}
+
+int usable_cards(const plan::Plan& plan) {
+  const Result<std::vector<std::string>> providers = compiled_providers(plan);
+  const std::string_view cuda = onnxruntime::provider_name(onnxruntime::GpuProvider::kCuda);
+  if (!providers || std::find(providers->begin(), providers->end(), cuda) == providers->end()) return 0;
+  const Result<gpu::Cuda> driver = gpu::Cuda::open();
+  return driver ? static_cast<int>(driver->devices().size()) : 0;
 }
 
 }  // namespace ridge::engine

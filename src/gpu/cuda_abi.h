@@ -37,6 +37,7 @@ enum ResultCode : int {  // CUresult
   kPtxCompilationDisabled = 223,
   kContained = 226,
   kInvalidHandle = 400,
+  kIllegalState = 401,
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
@@ -54,6 +55,9 @@ enum ResultCode : int {  // CUresult
   kSystemNotReady = 802,
   kDriverMismatch = 803,
   kCompatibilityNotSupported = 804,
+  kCaptureUnsupported = 900,
+  kCaptureInvalidated = 901,
+  kCaptureImplicit = 906,
   kUnknown = 999,
 };
 

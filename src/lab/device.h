@@ -1,4 +1,4 @@
-// Where an experiment runs: an OpenCL device, or one thread of the processor. Both take a case, keep its buffers, and run its
+// Where an experiment runs: a CUDA card, an OpenCL device, or one thread of the processor. All take a case, keep its buffers, and run its
 // variants.
 //
 // One thread. A place must not outlive its device.
@@ -28,7 +28,7 @@ class Place {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual std::string_view kind() const = 0;    // as claims name it: "opencl", "cpu"
+  virtual std::string_view kind() const = 0;    // as claims name it: "cuda", "opencl", "cpu"
   virtual const std::string& text() const = 0;  // name and software, for people
   virtual Json conditions() const = 0;          // the same for the ledger
   // What must be known to read the explanations; may be empty.
@@ -37,7 +37,7 @@ class Device {
   virtual Result<std::unique_ptr<Place>> prepare(const Case& work) = 0;
 };
 
-// "cpu", "opencl:N" ("opencl": the first). Errors: a wrong name (kInvalid), or why there is no such device.
+// "cpu", "cuda:N", "opencl:N" ("cuda", "opencl": the first). Errors: a wrong name (kInvalid), or why there is no such device.
 Result<std::unique_ptr<Device>> open_device(std::string_view name);
 
 // Runs every variant once and compares what comes out with what must; the error names the variant and the first wrong value.

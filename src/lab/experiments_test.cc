@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gpu/nvrtc.h"
+#include "gpu/test_cards.h"
 #include "lab/device.h"
 #include "lab/experiment.h"
 #include "lab/kernels.h"
@@ -38,6 +39,14 @@ void check_on(Device& device, const Experiment& experiment, Family family) {
 // On pocl, an implementation of OpenCL for processors, which ./dev setup brings.
 TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnOpenCl) {
   auto device = open_device("opencl:0");
+  ASSERT_TRUE(device) << device.error().message;
+  check_on(**device, GetParam(), Family::kKernels);
+}
+
+// On a stand-in for NVIDIA's driver that runs the kernels on pocl.
+TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnACard) {
+  gpu::play_cards("healthy");
+  auto device = open_device("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
   check_on(**device, GetParam(), Family::kKernels);
 }
@@ -105,7 +114,7 @@ TEST(Check, FindsAVariantThatComputesSomethingElse) {
 }
 
 TEST(Devices, AreNamedOrRefused) {
-  for (const char* name : {"gpu", "opencl:", "opencl:x", "opencl7", "cuda"}) {
+  for (const char* name : {"gpu", "opencl:", "opencl:x", "opencl7", "cuda:-1"}) {
     auto device = open_device(name);
     ASSERT_FALSE(device) << name;
     EXPECT_EQ(device.error().code, Code::kInvalid) << name;

@@ -5,31 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "gpu/opencl.h"
-#include "lab/kernels.h"
+#include "lab/kernel_place.h"
 
 namespace ridge::lab {
 namespace {
-
-class OpenClPlace : public Place {
- public:
-  OpenClPlace(gpu::OpenClWorkspace workspace, Counted counted) : workspace_(std::move(workspace)), counted_(counted) {}
-
-  Status fill(const Case& work) {
-    for (const std::vector<float>& content : work.buffers) RIDGE_TRY(workspace_.add(content));
-    Status built = workspace_.build(kernel_source(work.kernels));
-    return built ? built : wrap(built.error(), "kernels/" + work.kernels + ".cu");
-  }
-  Result<double> seconds(const Variant& variant, int repeats) override {
-    RIDGE_ASSIGN(gpu::LaunchTime time, workspace_.run(variant.launches, repeats));
-    return counted_ == Counted::kDevice ? time.device_seconds : time.whole_seconds;
-  }
-  Status put(size_t buffer, std::span<const float> content) override { return workspace_.write({buffer}, content); }
-  Status get(size_t buffer, std::span<float> content) override { return workspace_.read({buffer}, content); }
-
- private:
-  gpu::OpenClWorkspace workspace_;
-  Counted counted_;
-};
 
 class OpenClLabDevice : public Device {
  public:
@@ -60,10 +39,7 @@ class OpenClLabDevice : public Device {
     return target;
   }
   Result<std::unique_ptr<Place>> prepare(const Case& work) override {
-    RIDGE_ASSIGN(gpu::OpenClWorkspace workspace, opencl_.workspace(index_));
-    auto place = std::make_unique<OpenClPlace>(std::move(workspace), work.counted);
-    RIDGE_TRY(place->fill(work));
-    return std::unique_ptr<Place>(std::move(place));
+    return KernelPlace<gpu::OpenClWorkspace>::prepare(opencl_.workspace(index_), work);
   }
 
  private:

@@ -86,15 +86,17 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     m.rss_delta_bytes = resident_bytes() - resident_before;
   }  // the sessions' memory is free again before the profiled one opens
 
-  std::optional<cost::DeviceLimits> limits;
-  if (graph != nullptr && machine != nullptr) {
+  std::optional<cost::DeviceLimits> limits = options.device;
+  const double runs_per_s = m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1));
+  if (graph != nullptr && limits) {
+    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, *limits, 1, runs_per_s);
+  } else if (graph != nullptr && machine != nullptr) {
     const int usable = hw::usable_threads(*machine);
     RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));
     // Each caller computes itself, beside the other threads of its session.
     const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
     RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
-    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, all, hw::duty(*machine, busy),
-                     m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1)));
+    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, all, hw::duty(*machine, busy), runs_per_s);
   }
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {

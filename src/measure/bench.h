@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "cost/costs.h"
 #include "hw/machine.h"
 #include "measure/arrival.h"
 #include "measure/measurement.h"
@@ -23,7 +24,8 @@ struct BenchOptions {
   double half_width_percent = 2;                    // of the mean latency, at 95 %
   bool layers = false;
   uint64_t seed = 1;
-  std::function<bool()> interrupted;                                         // may be empty
+  std::optional<cost::DeviceLimits> device;  // of the device that all instances share, instead of the machine's
+  std::function<bool()> interrupted;         // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 

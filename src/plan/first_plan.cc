@@ -20,6 +20,11 @@ void choose_threads(const hw::Machine& machine, const cost::Costs& costs, const 
           fmt::format("{} threads were asked for, more than the {} this process may keep busy", plan.threads, usable));
     return;
   }
+  if (wishes.device.kind != DeviceKind::kCpu) {
+    plan.threads = 1;
+    plan.reasons.push_back("1 thread: the processor only hands the work to " + plan.device);
+    return;
+  }
   plan.threads = usable;
   if (auto one = cost::limits_of(machine, 1); usable > 1 && one && cost::bound(costs, *one).ms < kTooSmallToShareMs) {
     plan.threads = 1;
@@ -55,8 +60,10 @@ Plan first_plan(const hw::Machine& machine, const cost::Costs& costs, const Wish
   plan.shapes = wishes.shapes;
   plan.batch = wishes.batch;
   plan.precision = wishes.precision;
+  plan.device = device_name(wishes.device);
   choose_threads(machine, costs, wishes, plan);
   choose_spin(machine, plan);
+  if (wishes.device.kind != DeviceKind::kCpu) return plan;
   if (auto limits = cost::limits_of(machine, plan.threads)) plan.bound_ms = cost::bound(costs, *limits).ms;
   return plan;
 }

@@ -8,6 +8,7 @@
 
 #include "cost/costs.h"
 #include "hw/machine.h"
+#include "plan/device.h"
 #include "plan/plan.h"
 
 namespace ridge::plan {
@@ -19,10 +20,12 @@ struct Wishes {
   int64_t batch = 1;
   std::optional<int> threads;
   Precision precision = Precision::kFp32;
+  Device device = {};
 };
 
-// One instance with a thread per usable core (fewer where the model is too small to share out), bound_ms from the
-// machine's limits if these were measured, and a reason for each decision.
+// One instance with a thread per usable core (fewer where the model is too small to share out; on another device one, which
+// hands over the work), bound_ms from the machine's limits if these were measured and it is the device, and a reason for each
+// decision.
 Plan first_plan(const hw::Machine& machine, const cost::Costs& costs, const Wishes& wishes);
 
 }  // namespace ridge::plan

@@ -104,5 +104,16 @@ TEST(Forecast, HasTheContractsFieldsAndOnlyThoseThatAreKnown) {
     EXPECT_TRUE(json["layers"][0].contains(field)) << field;
 }
 
+TEST(FirstPlan, OnACardOneThreadHandsOverTheWorkAndTheProcessorIsNoLimit) {
+  Wishes on_card = wishes(2);
+  on_card.device = {DeviceKind::kCuda, 1};
+  const Plan plan = first_plan(machine(), costs_of(8e9), on_card);
+  EXPECT_EQ(plan.device, "cuda:1");
+  EXPECT_EQ(plan.threads, 1);
+  EXPECT_EQ(plan.bound_ms, 0);
+  on_card.threads = 3;
+  EXPECT_EQ(first_plan(machine(), costs_of(8e9), on_card).threads, 3);
+}
+
 }  // namespace
 }  // namespace ridge::plan

@@ -6,6 +6,7 @@
 
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
+#include "serve/instance_groups.h"
 
 namespace ridge::serve {
 namespace {
@@ -13,8 +14,7 @@ namespace {
 using inference::ModelConfig;
 using inference::ModelDynamicBatching;
 
-// More of either than any machine can use; a typing error rather than a wish.
-constexpr int kMaxInstances = 1024;
+// More than any machine can use; a typing error rather than a wish.
 constexpr uint64_t kMaxPriorityLevels = 1024;
 
 Error unsupported(std::string_view what, std::string_view instead) {
@@ -60,16 +60,12 @@ Status check_features(const ModelConfig& config) {
   return {};
 }
 
-Status check_instances(const ModelConfig& config) {
-  int64_t total = 0;
-  for (const auto& group : config.instance_group()) {
-    if (group.kind() == inference::ModelInstanceGroup::KIND_GPU || group.gpus_size() > 0)
-      return unsupported("an instance group on a GPU", "use kind: KIND_CPU");
-    if (group.count() < 0) return invalid(fmt::format("instance group '{}' has a negative count", group.name()));
-    total += std::max(1, group.count());  // no count means one
-  }
-  if (total > kMaxInstances)
-    return invalid(fmt::format("{} instances are more than the limit of {}", total, kMaxInstances));
+// OpenVINO's device is not an instance group's to say, as in Triton's backend.
+Status check_cards(const ModelConfig& config) {
+  for (const auto& group : config.instance_group())
+    if (config.backend() == "openvino" && group.kind() == inference::ModelInstanceGroup::KIND_GPU)
+      return unsupported("an instance group of KIND_GPU with backend openvino",
+                         "use kind: KIND_CPU, and for Intel's GPU the parameter TARGET_DEVICE with the value GPU");
   return {};
 }
 
@@ -98,7 +94,8 @@ Status check_batching(const ModelConfig& config) {
 Status check_config(const ModelConfig& config, const std::string& directory_name) {
   RIDGE_TRY(check_identity(config, directory_name));
   RIDGE_TRY(check_features(config));
-  RIDGE_TRY(check_instances(config));
+  RIDGE_TRY(check_instance_groups(config));
+  RIDGE_TRY(check_cards(config));
   return check_batching(config);
 }
 

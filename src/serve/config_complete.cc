@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model_config.pb.h"
+#include "serve/instance_groups.h"
 #include "serve/reshape.h"
 
 namespace ridge::serve {
@@ -39,13 +40,9 @@ void complete_identity(ModelConfig& config, const std::string& directory_name) {
   if (config.platform().empty() && config.backend() == "onnxruntime") config.set_platform("onnxruntime_onnx");
   if (config.default_model_filename().empty()) config.set_default_model_filename("model.onnx");
   if (!config.has_version_policy()) config.mutable_version_policy()->mutable_latest()->set_num_versions(1);
-  if (config.instance_group_size() == 0) config.add_instance_group();
   for (int i = 0; i < config.instance_group_size(); ++i) {
     auto& group = *config.mutable_instance_group(i);
     if (group.name().empty()) group.set_name(fmt::format("{}_{}", directory_name, i));
-    if (group.kind() == inference::ModelInstanceGroup::KIND_AUTO)
-      group.set_kind(inference::ModelInstanceGroup::KIND_CPU);
-    if (group.count() == 0) group.set_count(1);
   }
 }
 
@@ -181,7 +178,7 @@ Status check_all_inputs_listed(const ModelConfig& config, const engine::Signatur
 
 Result<ConfigPtr> complete_config(const ModelConfig& config, const std::string& directory_name,
                                   const engine::Signature& signature) {
-  auto completed = std::make_shared<ModelConfig>(config);
+  auto completed = std::make_shared<ModelConfig>(*place_instances(config, 0));  // what is decided already stays
   complete_identity(*completed, directory_name);
   complete_batching(*completed, signature);
   bool batching = completed->max_batch_size() > 0;

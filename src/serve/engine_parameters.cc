@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "model_config.pb.h"
+#include "serve/gpu_accelerators.h"
 #include "serve/openvino_parameters.h"
 #include "serve/parameter.h"
 #include "serve/settings_from_config.h"
@@ -100,6 +101,7 @@ Status read_parameter(const std::string& key, const std::string& value, Plan& pl
     Status read = openvino ? read_openvino_parameter(key, value, plan) : known->read(value, plan);
     return read ? ok_status() : wrap(std::move(read).error(), fmt::format("parameter '{}'", key));
   }
+  if (is_cuda_parameter(key)) return plan.device == "cpu" ? ok_status() : read_cuda_parameter(key, value, plan);
   if (key.starts_with(kOption))
     plan.options[key.substr(kOption.size())] = value;
   else if (is_engine_option(key))
@@ -126,7 +128,7 @@ Status read_graph_optimisation(const inference::ModelConfig& config, Plan& plan)
 }  // namespace
 
 Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
-                           const std::string& engine_library) {
+                           const std::string& engine_library, const plan::Device& device) {
   Plan plan;
   plan.model = model_file;
   plan.engine_library = engine_library;
@@ -134,6 +136,11 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
   plan.batch = std::max(1, config.max_batch_size());
   plan.instances = instances_of(config);
   if (cores > 0) plan.threads = std::max(1, cores / plan.instances);
+  plan.device = plan::device_name(device);
+  if (plan::is_nvidia(device)) {
+    plan.threads = 1;
+    RIDGE_TRY(read_gpu_accelerators(config, plan));
+  }
   RIDGE_TRY(read_graph_optimisation(config, plan));
   for (const auto& [key, parameter] : config.parameters())
     RIDGE_TRY(read_parameter(key, parameter.string_value(), plan));

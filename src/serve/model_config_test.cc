@@ -9,6 +9,7 @@
 #include "serve/config_json.h"
 #include "serve/config_text.h"
 #include "serve/engine_parameters.h"
+#include "serve/instance_groups.h"
 #include "serve/settings_from_config.h"
 #include "serve/test_session.h"
 
@@ -187,14 +188,26 @@ TEST(CompleteConfig, ANarrowerOpenDimensionIsAllowed) {
 }
 
 TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
-  for (const char* text :
-       {"name: \"other\"", "backend: \"python\"", "platform: \"tensorflow_graphdef\"", "platform: \"ensemble\"",
-        "sequence_batching { }", "model_transaction_policy { decoupled: true }", "response_cache { enable: true }",
-        "instance_group { kind: KIND_GPU }", "instance_group { count: -1 }", "instance_group { count: 2000000000 }",
-        "max_batch_size: -1", "max_batch_size: 4 dynamic_batching { preferred_batch_size: 5 }",
-        "dynamic_batching { priority_levels: 9999999999 default_priority_level: 1 }",
-        "dynamic_batching { priority_levels: 2 }", "dynamic_batching { priority_queue_policy { key: 1 value { } } }",
-        "input { name: \"x\" allow_ragged_batch: true }", "input { name: \"x\" is_shape_tensor: true }"})
+  for (const char* text : {"name: \"other\"",
+                           "backend: \"python\"",
+                           "platform: \"tensorflow_graphdef\"",
+                           "platform: \"ensemble\"",
+                           "sequence_batching { }",
+                           "model_transaction_policy { decoupled: true }",
+                           "response_cache { enable: true }",
+                           "instance_group { kind: KIND_CPU gpus: 0 }",
+                           "instance_group { kind: KIND_GPU gpus: -1 }",
+                           "backend: \"openvino\" instance_group { kind: KIND_GPU }",
+                           "instance_group { count: -1 }",
+                           "instance_group { count: 2000000000 }",
+                           "instance_group { count: 600 kind: KIND_GPU gpus: [ 0, 1 ] }",
+                           "max_batch_size: -1",
+                           "max_batch_size: 4 dynamic_batching { preferred_batch_size: 5 }",
+                           "dynamic_batching { priority_levels: 9999999999 default_priority_level: 1 }",
+                           "dynamic_batching { priority_levels: 2 }",
+                           "dynamic_batching { priority_queue_policy { key: 1 value { } } }",
+                           "input { name: \"x\" allow_ragged_batch: true }",
+                           "input { name: \"x\" is_shape_tensor: true }"})
     EXPECT_NE(refusal(text), "") << text;
   EXPECT_TRUE(contains(refusal("backend: \"python\""), "use backend: \"onnxruntime\""));
   EXPECT_EQ(refusal("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
@@ -254,9 +267,35 @@ TEST(Settings, LabelAndWarmupFilesStayInsideTheModelsFolder) {
   EXPECT_FALSE(settings_of(**config, kImage, 1, "/nowhere", 100));
 }
 
-Result<plan::Plan> plan_from(const std::string& text, int cores = 0) {
+// "cuda:0 cuda:1": where the instances are on a machine with so many cards.
+std::string places(const std::string& groups, int cards) {
+  auto config = parse_config_text(groups, "f");
+  std::string text;
+  for (const plan::Device& device : devices_of(*place_instances(**config, cards)))
+    text += (text.empty() ? "" : " ") + plan::device_name(device);
+  return text;
+}
+
+TEST(InstanceGroups, OfKindGpuAreOnTheCardsThatTheyListOrOnAll) {
+  EXPECT_EQ(places("instance_group { kind: KIND_GPU count: 2 gpus: [ 1, 0 ] }", 4), "cuda:1 cuda:1 cuda:0 cuda:0");
+  EXPECT_EQ(places("instance_group { kind: KIND_GPU }", 3), "cuda:0 cuda:1 cuda:2");
+  EXPECT_EQ(places("instance_group { kind: KIND_GPU }", 0), "cuda:0") << "which then says why it cannot be used";
+  EXPECT_EQ(places("instance_group { kind: KIND_GPU gpus: 7 }", 2), "cuda:7") << "never another one";
+  EXPECT_EQ(places("instance_group { kind: KIND_CPU count: 2 } instance_group { kind: KIND_GPU gpus: 0 }", 1),
+            "cpu cpu cuda:0");
+}
+
+TEST(InstanceGroups, OfKindAutoAreOnCardsOnlyIfTheirCardsAreThere) {
+  EXPECT_EQ(places("", 2), "cuda:0 cuda:1");
+  EXPECT_EQ(places("", 0), "cpu");
+  EXPECT_EQ(places("instance_group { count: 2 }", 0), "cpu cpu");
+  EXPECT_EQ(places("instance_group { count: 2 gpus: 1 }", 2), "cuda:1 cuda:1");
+  EXPECT_EQ(places("instance_group { count: 2 gpus: [ 0, 1 ] }", 1), "cpu cpu");
+}
+
+Result<plan::Plan> plan_from(const std::string& text, int cores = 0, const std::string& device = "cpu") {
   RIDGE_ASSIGN(ConfigPtr config, parse_config_text(text, "f"));
-  return plan_of(*config, "/m/1/model.onnx", cores, "");
+  return plan_of(*config, "/m/1/model.onnx", cores, "", *plan::device_from_name(device));
 }
 
 std::string parameter(const std::string& key, const std::string& value) {
@@ -302,9 +341,11 @@ TEST(EngineParameters, TritonsOpenVinoNamesDecideThePlanOfThatBackend) {
   EXPECT_EQ(plan->options,
             (std::map<std::string, std::string>{{"PERFORMANCE_HINT", "THROUGHPUT"}, {"CACHE_DIR", "/c"}}));
   EXPECT_EQ(plan_from(parameter("HINT_BF16", "YES"))->precision, Precision::kFp32) << "another backend's parameter";
+  EXPECT_EQ(plan_from(openvino + parameter("TARGET_DEVICE", "GPU"))->device, "gpu:0");
+  EXPECT_EQ(plan_from(openvino + parameter("TARGET_DEVICE", "GPU.1"))->device, "gpu:1");
   for (const auto& [key, value] : std::map<std::string, std::string>{{"INFERENCE_NUM_THREADS", "many"},
                                                                      {"HINT_BF16", "1"},
-                                                                     {"TARGET_DEVICE", "GPU"},
+                                                                     {"TARGET_DEVICE", "NPU"},
                                                                      {"CPU_EXTENSION_PATH", "/x.so"}}) {
     auto refused = plan_from(openvino + parameter(key, value));
     ASSERT_FALSE(refused) << key;
@@ -317,6 +358,52 @@ TEST(EngineParameters, CoresAreDividedAmongTheInstances) {
   EXPECT_EQ(plan_from("instance_group { count: 9 }", 4)->threads, 1);
   EXPECT_EQ(plan_from("instance_group { count: 2 }", 0)->threads, 0);
   EXPECT_EQ(plan_from("instance_group { count: 2 } " + parameter("ridge_threads", "4"), 4)->threads, 4);
+}
+
+std::string accelerator(const std::string& name, const std::string& parameters) {
+  return "optimization { execution_accelerators { gpu_execution_accelerator { name: \"" + name + "\" " + parameters +
+         " } } } ";
+}
+std::string named(const std::string& key, const std::string& value) {
+  return "parameters { key: \"" + key + "\" value: \"" + value + "\" } ";
+}
+
+TEST(GpuAccelerators, OfACardBecomeOptionsOfItsProvider) {
+  const std::string text = accelerator("cuda", named("use_tf32", "0")) + parameter("cudnn_conv_algo_search", "1") +
+                           parameter("arena_extend_strategy", "1") + parameter("gpu_mem_limit", "4294967296");
+  auto plan = plan_from(text, 8, "cuda:1");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->device, "cuda:1");
+  EXPECT_EQ(plan->threads, 1);
+  EXPECT_EQ(plan->options, (std::map<std::string, std::string>{{"cuda.use_tf32", "0"},
+                                                               {"cuda.cudnn_conv_algo_search", "HEURISTIC"},
+                                                               {"cuda.arena_extend_strategy", "kSameAsRequested"},
+                                                               {"cuda.gpu_mem_limit", "4294967296"}}));
+  EXPECT_TRUE(plan_from(text, 8)->options.empty()) << "on the processor they mean nothing";
+}
+
+TEST(GpuAccelerators, TensorRtIsADeviceWithItsOwnOptionsAndTheRangeOfBatches) {
+  const std::string text =
+      accelerator("tensorrt", named("precision_mode", "FP16") + named("max_workspace_size_bytes", "1073741824")) +
+      "max_batch_size: 8 dynamic_batching { preferred_batch_size: [ 2, 4 ] } "
+      "input { name: \"x\" data_type: TYPE_FP32 dims: [ 3, 5 ] } ";
+  auto plan = plan_from(text, 0, "cuda:1");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->device, "tensorrt:1");
+  EXPECT_EQ(plan->options, (std::map<std::string, std::string>{{"tensorrt.trt_fp16_enable", "1"},
+                                                               {"tensorrt.trt_max_workspace_size", "1073741824"},
+                                                               {"tensorrt.trt_profile_min_shapes", "x:1x3x5"},
+                                                               {"tensorrt.trt_profile_opt_shapes", "x:4x3x5"},
+                                                               {"tensorrt.trt_profile_max_shapes", "x:8x3x5"}}));
+  auto open =
+      plan_from(accelerator("tensorrt", "") + "max_batch_size: 8 input { name: \"x\" dims: [ -1 ] }", 0, "cuda:0");
+  EXPECT_TRUE(open->options.empty()) << "a range of other dimensions is the user's to give";
+}
+
+TEST(GpuAccelerators, AnUnknownOneOrAWrongModeIsAnErrorThatNamesIt) {
+  EXPECT_TRUE(contains(plan_from(accelerator("vulkan", ""), 0, "cuda:0").error().message, "'vulkan'"));
+  EXPECT_TRUE(contains(plan_from(accelerator("tensorrt", named("precision_mode", "FP8")), 0, "cuda:0").error().message,
+                       "precision_mode"));
 }
 
 }  // namespace

@@ -8,10 +8,12 @@
 #include <thread>
 
 #include "base/log.h"
+#include "engine/providers.h"
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
 #include "serve/config_json.h"
 #include "serve/engine_parameters.h"
+#include "serve/instance_groups.h"
 #include "serve/override_files.h"
 #include "serve/repository.h"
 #include "serve/settings_from_config.h"
@@ -71,7 +73,7 @@ std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instanc
 
 // A session per instance, opened and warmed up at the same time as the others: each on its own thread. Returns the numbers of
 // rows that all of them are warm for.
-Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, const plan::Plan& plan,
+Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<const plan::Plan> plans,
                                            const ModelSettings& settings, const std::stop_token& stop,
                                            Sessions& sessions) {
   sessions.resize(static_cast<size_t>(settings.instances));
@@ -80,7 +82,7 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, const plan:
     if (stop.stop_requested()) return broken_off();
     try {
       if (!sessions[i]) {
-        RIDGE_ASSIGN(sessions[i], open(plan));
+        RIDGE_ASSIGN(sessions[i], open(plans[i]));
       }
       BatchRunner runner(settings, *sessions[i]);
       return warm_up(settings, runner, stop);
@@ -96,6 +98,28 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, const plan:
   for (const Result<std::vector<int64_t>>& result : results)
     if (!result) return result.error();
   return warm_in_all(results);
+}
+
+// The configuration with the place of every instance decided. Other engines than ONNX Runtime are given cards by name only.
+ConfigPtr placed_config(const ServerOptions& options, const inference::ModelConfig& config) {
+  int cards = 0;
+  if (config.backend().empty() || config.backend() == "onnxruntime") {
+    plan::Plan plan;
+    plan.engine_library = options.engine_library;
+    cards = options.count_cards ? options.count_cards(plan) : engine::usable_cards(plan);
+  }
+  return place_instances(config, cards);
+}
+
+// One per instance.
+Result<std::vector<plan::Plan>> plans_of(const ServerOptions& options, const inference::ModelConfig& config,
+                                         const std::string& file) {
+  std::vector<plan::Plan> plans;
+  for (const plan::Device& device : devices_of(config)) {
+    RIDGE_ASSIGN(plan::Plan plan, plan_of(config, file, options.cores, options.engine_library, device));
+    plans.push_back(std::move(plan));
+  }
+  return plans;
 }
 
 }  // namespace
@@ -127,14 +151,15 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   loaded.files = source.files;
   OpenFunction open = options.open ? options.open : OpenFunction(engine::open);
   RIDGE_ASSIGN(std::string file, find_model_file(source.directory, version, model_filename_of(*source.config)));
-  RIDGE_ASSIGN(plan::Plan plan, plan_of(*source.config, file, options.cores, options.engine_library));
+  const ConfigPtr placed = placed_config(options, *source.config);
+  RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, file));
   loaded.sessions.resize(1);
-  RIDGE_ASSIGN(loaded.sessions[0], open(plan));
+  RIDGE_ASSIGN(loaded.sessions[0], open(plans.front()));
   const engine::Signature& signature = loaded.sessions[0]->signature();
-  RIDGE_ASSIGN(ConfigPtr config, complete_config(*source.config, source.name, signature));
+  RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
-  RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plan, loaded.settings, stop, loaded.sessions));
+  RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, stop, loaded.sessions));
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
   loaded.load_time = Clock::now() - start;

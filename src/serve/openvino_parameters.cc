@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "plan/device.h"
 #include "serve/parameter.h"
 
 namespace ridge::serve {
@@ -19,9 +20,15 @@ Status read_bf16(const std::string& value, Plan& plan) {
   return {};
 }
 
-Status read_device(const std::string& value, Plan&) {
+// "CPU", "GPU" or "GPU.1": as OpenVINO names them.
+Status read_device(const std::string& value, Plan& plan) {
   if (value == "CPU") return {};
-  return Error{Code::kUnsupported, fmt::format("device '{}' is not supported, only CPU is", value)};
+  const std::string index = value.starts_with("GPU.") ? value.substr(4) : value == "GPU" ? "0" : "";
+  const Result<plan::Device> device = plan::device_from_name("gpu:" + index);
+  if (!device)
+    return Error{Code::kUnsupported, fmt::format("device '{}' is not supported, only CPU, GPU and GPU.N are", value)};
+  plan.device = plan::device_name(*device);
+  return {};
 }
 
 Status refuse_extension(const std::string&, Plan&) {

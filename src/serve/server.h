@@ -39,6 +39,8 @@ struct ServerOptions {
   std::string engine_library;    // path of the engine's library; empty = search order of engine/
   std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
   OpenFunction open;                   // empty = engine::open; tests inject sessions
+  // Cards that a plan's engine can use; empty = engine::usable_cards.
+  std::function<int(const plan::Plan&)> count_cards;
 };
 
 class Server : public Service {

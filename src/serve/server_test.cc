@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "serve/test_session.h"
@@ -105,6 +107,43 @@ TEST_F(ServerTest, AModelThatFailsStandsBesideOneThatServes) {
       << state_of(*server, "bad", 1);
   folder_.remove("bad");
   EXPECT_TRUE(server->ready()) << "a model whose folder is gone need not be served";
+}
+
+TEST_F(ServerTest, InstancesAreOpenedOnTheirCards) {
+  add_model("m");
+  folder_.write("m/config.pbtxt",
+                "instance_group { kind: KIND_GPU count: 2 gpus: [ 0, 1 ] } instance_group { kind: KIND_CPU }");
+  ServerOptions on_cards = options();
+  std::mutex mutex;
+  std::multiset<std::string> devices;
+  on_cards.count_cards = [](const plan::Plan&) { return 2; };
+  on_cards.open = [&](const plan::Plan& plan) {
+    std::lock_guard lock(mutex);
+    devices.insert(plan.device);
+    return open(plan);
+  };
+  auto server = *start(on_cards);
+  EXPECT_TRUE(server->ready()) << state_of(*server, "m", 1);
+  EXPECT_EQ(devices, (std::multiset<std::string>{"cpu", "cuda:0", "cuda:0", "cuda:1", "cuda:1"}));
+  const Json groups = (*server->config("m", 1))["instance_group"];
+  EXPECT_EQ(groups[0]["kind"], "KIND_GPU");
+  EXPECT_EQ(groups[0]["gpus"], Json::parse("[0,1]"));
+}
+
+TEST_F(ServerTest, AModelForACardThatIsNotThereDoesNotLoadAndSaysWhyWhileOthersServe) {
+  add_model("here");
+  add_model("there");
+  folder_.write("there/config.pbtxt", "instance_group { kind: KIND_GPU }");
+  ServerOptions without = options();
+  without.count_cards = [](const plan::Plan&) { return 0; };
+  without.open = [](const plan::Plan& plan) -> Result<std::unique_ptr<engine::Session>> {
+    if (plan.device != "cpu") return Error{Code::kUnavailable, "device " + plan.device + " cannot be used: no driver"};
+    return open(plan);
+  };
+  auto server = *start(without);
+  EXPECT_TRUE(infer(*server, pair_request("here", {1, 2})).get());
+  EXPECT_FALSE(server->model_ready("there", 0));
+  EXPECT_EQ(state_of(*server, "there", 1), "UNAVAILABLE version 1: device cuda:0 cannot be used: no driver");
 }
 
 TEST_F(ServerTest, AnUnreadableConfigurationIsNamedWithItsPlace) {

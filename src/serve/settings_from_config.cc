@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "model_config.pb.h"
+#include "serve/instance_groups.h"
 #include "serve/repository.h"
 
 namespace ridge::serve {
@@ -155,11 +156,7 @@ std::string model_filename_of(const ModelConfig& config) {
   return config.default_model_filename().empty() ? "model.onnx" : config.default_model_filename();
 }
 
-int instances_of(const ModelConfig& config) {
-  int instances = 0;
-  for (const auto& group : config.instance_group()) instances += std::max(1, group.count());
-  return std::max(1, instances);
-}
+int instances_of(const ModelConfig& config) { return std::max(1, static_cast<int>(devices_of(config).size())); }
 
 Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Signature& signature, int64_t version,
                                   const std::string& directory, size_t queue_limit) {

@@ -23,17 +23,25 @@ enum class Source {
 struct Ability {
   std::string_view engine, variant;
   Source source;
+  plan::DeviceKind device = plan::DeviceKind::kCpu;
+  std::string_view option = {};  // of the engine, set to 1, that makes it compute so
 };
 // ONNX Runtime's CPU provider has no BF16 kernels on x86 and computes FP16 by converting to FP32 and back.
-constexpr std::array<Ability, 9> kAbilities = {{{"onnxruntime", "fp32", Source::kGiven},
-                                                {"onnxruntime", "int8", Source::kFile},
-                                                {"onnxruntime", "int8-dynamic", Source::kFile},
-                                                {"onnxruntime", "int8-weights", Source::kFile},
-                                                {"onnxruntime", "int4-weights", Source::kFile},
-                                                {"openvino", "fp32", Source::kGiven},
-                                                {"openvino", "bf16", Source::kGiven},
-                                                {"openvino", "fp16", Source::kGiven},
-                                                {"openvino", "int8", Source::kFile}}};
+constexpr std::array<Ability, 14> kAbilities = {
+    {{"onnxruntime", "fp32", Source::kGiven},
+     {"onnxruntime", "int8", Source::kFile},
+     {"onnxruntime", "int8-dynamic", Source::kFile},
+     {"onnxruntime", "int8-weights", Source::kFile},
+     {"onnxruntime", "int4-weights", Source::kFile},
+     {"openvino", "fp32", Source::kGiven},
+     {"openvino", "bf16", Source::kGiven},
+     {"openvino", "fp16", Source::kGiven},
+     {"openvino", "int8", Source::kFile},
+     {"onnxruntime", "fp32", Source::kGiven, plan::DeviceKind::kCuda},
+     {"onnxruntime", "fp16", Source::kFile, plan::DeviceKind::kCuda},
+     {"onnxruntime", "fp32", Source::kGiven, plan::DeviceKind::kTensorRt},
+     {"onnxruntime", "fp16", Source::kGiven, plan::DeviceKind::kTensorRt, "tensorrt.trt_fp16_enable"},
+     {"onnxruntime", "int8", Source::kFile, plan::DeviceKind::kTensorRt, "tensorrt.trt_int8_enable"}}};
 // Passes over matrix products pay where these are most of the work.
 constexpr double kMostlyProducts = 0.5;
 // Of the time for accuracy, at most: for the FP32 model's answers. Each implementation is judged on as many samples.
@@ -66,8 +74,20 @@ std::string slower(const hw::Machine& machine, Precision precision) {
   return "";
 }
 
+// The same on a card: what its datasheet does not say is tried.
+std::string slower_on(const cost::DeviceLimits& limits, Precision precision) {
+  const double own = cost::rate_of(limits, precision).flops_per_s;
+  const double fp32 = cost::rate_of(limits, Precision::kFp32).flops_per_s;
+  if (own <= 0 || own > fp32) return "";
+  return fmt::format("its peak on {}, {}, is not above FP32's, {}", limits.device, format_flops_rate(own),
+                     format_flops_rate(fp32));
+}
+
 // Why the variant cannot pay for this model on this machine; empty = it may.
-std::string idle(const hw::Machine& machine, const cost::Costs& costs, std::string_view variant, Precision precision) {
+std::string idle(const hw::Machine& machine, const cost::Costs& costs, std::string_view variant, Precision precision,
+                 const Target& target) {
+  if (!target.on_processor())
+    return target.limits && precision != Precision::kFp32 ? slower_on(*target.limits, precision) : "";
   if (is_weight_only(variant)) {
     Result<cost::DeviceLimits> limits = cost::limits_of(machine, hw::usable_threads(machine));
     if (limits && cost::bound(costs, *limits).limiter != cost::Limiter::kMemory)
@@ -81,9 +101,10 @@ std::string idle(const hw::Machine& machine, const cost::Costs& costs, std::stri
   return "";
 }
 
-const Ability* ability(std::string_view engine, std::string_view variant) {
-  auto found = std::find_if(kAbilities.begin(), kAbilities.end(),
-                            [&](const Ability& known) { return known.engine == engine && known.variant == variant; });
+const Ability* ability(std::string_view engine, std::string_view variant, plan::DeviceKind device) {
+  auto found = std::find_if(kAbilities.begin(), kAbilities.end(), [&](const Ability& known) {
+    return known.engine == engine && known.variant == variant && known.device == device;
+  });
   return found == kAbilities.end() ? nullptr : found;
 }
 
@@ -168,7 +189,9 @@ struct Admitting {
     RIDGE_ASSIGN(const Precision precision,
                  wish.variant == "fp32" ? Result<Precision>(Precision::kFp32) : variant_precision(wish.variant));
     Implementation implementation{.engine = wish.engine, .variant = wish.variant, .precision = precision};
-    const Ability* how = ability(wish.engine, wish.variant);
+    RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(basis.plan.device));
+    const Ability* how = ability(wish.engine, wish.variant, device.kind);
+    if (how != nullptr && !how->option.empty()) implementation.options[std::string(how->option)] = "1";
     if (how == nullptr || how->source == Source::kGiven) return judge_and_admit(wish, std::move(implementation));
     RIDGE_ASSIGN(const Variant* variant, made(wish));
     if (variant == nullptr) return {};
@@ -198,18 +221,19 @@ Json list_json(const Values& values) {
 }  // namespace
 
 Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
-                        const Wishes& wishes) {
+                        const Wishes& wishes, const Target& target) {
   RIDGE_TRY(check_names(wishes));
   Choices result;
   result.wishes.push_back({engines.front(), "fp32"});
   for (const std::string& engine : engines)
-    for (const auto& [able, variant, source] : kAbilities) {
+    for (const auto& [able, variant, source, device, option] : kAbilities) {
       const Wish wish{engine, std::string(variant)};
-      if (able != engine || wish == result.wishes.front()) continue;
+      if (device != target.device.kind || able != engine || wish == result.wishes.front()) continue;
       if (wishes.variants && variant != "fp32" && !contains(wishes.variants, variant)) continue;
       RIDGE_ASSIGN(const Precision precision,
                    variant == "fp32" ? Result<Precision>(Precision::kFp32) : variant_precision(variant));
-      const std::string reason = contains(wishes.variants, variant) ? "" : idle(machine, costs, variant, precision);
+      const std::string reason =
+          contains(wishes.variants, variant) ? "" : idle(machine, costs, variant, precision, target);
       if (reason.empty())
         result.wishes.push_back(wish);
       else

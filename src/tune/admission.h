@@ -19,6 +19,7 @@
 #include "model/graph.h"
 #include "tune/candidate.h"
 #include "tune/implementation.h"
+#include "tune/target.h"
 #include "tune/variants.h"
 
 namespace ridge::tune {
@@ -45,7 +46,7 @@ struct Choices {
   std::vector<Refusal> refusals;
 };
 Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
-                        const Wishes& wishes);
+                        const Wishes& wishes, const Target& target = {});
 
 struct Admitted {
   Implementation implementation;

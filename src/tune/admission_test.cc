@@ -97,5 +97,26 @@ TEST(Choices, RefuseAnUnknownVariantWithTheNames) {
   EXPECT_THAT(found.error().message, HasSubstr("int8-dynamic"));
 }
 
+Target card_with(double fp16, plan::DeviceKind kind = plan::DeviceKind::kCuda) {
+  cost::DeviceLimits limits;
+  limits.device = "a card";
+  limits.origin = Origin::kDatasheet;
+  limits.flops_per_s = {{Precision::kFp32, 100e9}, {Precision::kFp16, 100e9 * fp16}};
+  return {{kind, 0}, limits};
+}
+
+TEST(Choices, OnACardAreWhatItsOwnPeaksCanSpeedUp) {
+  const std::vector<std::string> one = {"onnxruntime"};
+  const cost::Costs costs = costs_of_op("Conv", 1e6);
+  const Choices faster = *choices(machine_with(4, 2), costs, one, {}, card_with(8));
+  EXPECT_TRUE(wanted(faster, "onnxruntime", "fp16"));
+  EXPECT_FALSE(wanted(faster, "onnxruntime", "int8")) << "its kernels there are few";
+  EXPECT_THAT(reason(*choices(machine_with(4, 2), costs, one, {}, card_with(1)), "onnxruntime", "fp16"),
+              HasSubstr("its peak on a card"));
+  const Choices tensorrt = *choices(machine_with(4, 2), costs, one, {}, card_with(8, plan::DeviceKind::kTensorRt));
+  EXPECT_TRUE(wanted(tensorrt, "onnxruntime", "fp16"));
+  EXPECT_TRUE(wanted(tensorrt, "onnxruntime", "int8"));
+}
+
 }  // namespace
 }  // namespace ridge::tune

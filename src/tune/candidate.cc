@@ -54,6 +54,7 @@ std::string text(const Candidate& candidate) {
                         candidate.batch, spin_name(candidate.spin));
   if (candidate.inter_op_threads > 1) result += fmt::format(" inter_op_threads={}", candidate.inter_op_threads);
   if (candidate.block_base > 0) result += fmt::format(" block_base={}", candidate.block_base);
+  for (const auto& [key, value] : candidate.options) result += fmt::format(" {}={}", key, value);
   return result;
 }
 
@@ -69,6 +70,7 @@ std::string describe(const Candidate& candidate) {
   if (candidate.spin == plan::Spin::kOff) result += ", no spinning";
   if (candidate.inter_op_threads > 1) result += fmt::format(", {} operators at a time", candidate.inter_op_threads);
   if (candidate.block_base > 0) result += fmt::format(", block base {}", candidate.block_base);
+  for (const auto& [key, value] : candidate.options) result += fmt::format(", {}={}", key, value);
   return result;
 }
 
@@ -99,6 +101,7 @@ plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
   plan.inter_op_threads = candidate.inter_op_threads;
   if (candidate.block_base > 0 && plan.engine == "onnxruntime")
     plan.options["session.dynamic_block_base"] = std::to_string(candidate.block_base);
+  for (const auto& [key, value] : candidate.options) plan.options[key] = value;
   return plan;
 }
 
@@ -112,6 +115,7 @@ Json to_json(const Candidate& candidate) {
   json["spin"] = spin_name(candidate.spin);
   json["inter_op_threads"] = candidate.inter_op_threads;
   json["block_base"] = candidate.block_base;
+  if (!candidate.options.empty()) json["options"] = candidate.options;
   return json;
 }
 
@@ -127,6 +131,9 @@ Result<Candidate> candidate_from_json(const Json& json) {
   RIDGE_ASSIGN(candidate.spin, spin_from_name(spin));
   RIDGE_ASSIGN(candidate.inter_op_threads, member_int(json, "inter_op_threads", plain.inter_op_threads));
   RIDGE_ASSIGN(candidate.block_base, member_int(json, "block_base", plain.block_base));
+  if (const auto options = json.find("options"); options != json.end())
+    for (const auto& [key, value] : options->items())
+      if (value.is_string()) candidate.options[key] = value.get<std::string>();
   if (candidate.threads < 0 || candidate.instances < 1 || candidate.batch < 1)
     return Error{Code::kInvalid,
                  fmt::format("a candidate has at least 0 threads, 1 instance and 1 row: {}", dump_json(json))};

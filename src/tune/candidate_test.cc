@@ -65,5 +65,22 @@ TEST(Candidate, IsReadBackFromItsJson) {
   EXPECT_FALSE(candidate_from_json(Json{{"spin", "fast"}}));
 }
 
+TEST(Candidate, OnACardHandsItsOptionsToTheEngineAndIsReadBackWithThem) {
+  Candidate candidate{.threads = 1};
+  candidate.options = {{"cuda.enable_cuda_graph", "1"}};
+  EXPECT_NE(text(candidate), text(Candidate{.threads = 1}));
+  EXPECT_NE(describe(candidate).find("cuda.enable_cuda_graph=1"), std::string::npos);
+  plan::Plan base;
+  base.device = "cuda:1";
+  base.options = {{"cuda.use_tf32", "0"}};
+  const plan::Plan plan = to_plan(candidate, base);
+  EXPECT_EQ(plan.device, "cuda:1");
+  EXPECT_EQ(plan.options,
+            (std::map<std::string, std::string>{{"cuda.enable_cuda_graph", "1"}, {"cuda.use_tf32", "0"}}));
+  const auto back = candidate_from_json(to_json(candidate));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(*back, candidate);
+}
+
 }  // namespace
 }  // namespace ridge::tune

@@ -59,6 +59,29 @@ TEST(ServingConfig, HoldsTheDecisionUnderTritonsNames) {
   EXPECT_EQ(config.parameters().at("intra_op_thread_count").string_value(), "1");
 }
 
+TEST(ServingConfig, OfACardNamesItAndGivesItsProvidersTheirOptions) {
+  ServingFacts facts = resnet();
+  facts.device = {plan::DeviceKind::kTensorRt, 1};
+  facts.engine_options = {{"tensorrt.trt_fp16_enable", "1"}, {"session.disable_prepacking", "1"}};
+  facts.best.options = {{"cuda.prefer_nhwc", "1"}};
+  const inference::ModelConfig config = parsed(facts);
+  EXPECT_EQ(config.instance_group(0).kind(), inference::ModelInstanceGroup::KIND_GPU);
+  ASSERT_EQ(config.instance_group(0).gpus_size(), 1);
+  EXPECT_EQ(config.instance_group(0).gpus(0), 1);
+  const auto& accelerators = config.optimization().execution_accelerators().gpu_execution_accelerator();
+  ASSERT_EQ(accelerators.size(), 2);
+  EXPECT_EQ(accelerators[0].name(), "tensorrt");
+  EXPECT_EQ(accelerators[0].parameters().at("trt_fp16_enable"), "1");
+  EXPECT_EQ(accelerators[1].name(), "cuda");
+  EXPECT_EQ(accelerators[1].parameters().at("prefer_nhwc"), "1");
+  EXPECT_TRUE(config.parameters().contains("session.disable_prepacking"));
+  EXPECT_FALSE(config.parameters().contains("cuda.prefer_nhwc"));
+  facts.device = {};
+  facts.engine_options.clear();
+  facts.best.options.clear();
+  EXPECT_FALSE(parsed(facts).has_optimization());
+}
+
 TEST(ServingConfig, NobodyWaitsWhereBatchingDidNotHelp) {
   ServingFacts facts = resnet();
   facts.batching.helps = false;

@@ -102,7 +102,8 @@ std::optional<double> most_gain(const Entry& entry, const Outcome& seen, Objecti
 bool same_group(const Candidate& a, const Candidate& b) { return a.engine == b.engine && a.variant == b.variant; }
 
 bool same_options(const Candidate& a, const Candidate& b) {
-  return a.spin == b.spin && a.inter_op_threads == b.inter_op_threads && a.block_base == b.block_base;
+  return a.spin == b.spin && a.inter_op_threads == b.inter_op_threads && a.block_base == b.block_base &&
+         a.options == b.options;
 }
 
 // Whether a, run otherwise like b, has at least its rows, instances and threads.

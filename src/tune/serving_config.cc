@@ -39,6 +39,22 @@ void describe_tensor(Message& message, const TensorSpec& spec) {
   message.mutable_reshape();
 }
 
+bool is_card_option(const std::string& key) { return key.starts_with("cuda.") || key.starts_with("tensorrt."); }
+
+// As Triton's backend takes them: accelerators of the instances on cards. TensorRT is one also without parameters.
+void add_accelerators(const ServingConfig& config, inference::ModelConfig& message) {
+  if (!plan::is_nvidia(config.device)) return;
+  const bool tensorrt = config.device.kind == plan::DeviceKind::kTensorRt;
+  for (const std::string name : {"tensorrt", "cuda"}) {
+    inference::ModelOptimizationPolicy::ExecutionAccelerators::Accelerator accelerator;
+    accelerator.set_name(name);
+    for (const auto& [key, value] : config.card_options)
+      if (key.starts_with(name + ".")) (*accelerator.mutable_parameters())[key.substr(name.size() + 1)] = value;
+    if (accelerator.parameters().empty() && !(tensorrt && name == "tensorrt")) continue;
+    *message.mutable_optimization()->mutable_execution_accelerators()->add_gpu_execution_accelerator() = accelerator;
+  }
+}
+
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
 Parameters onnxruntime_parameters(const ServingFacts& facts) {
@@ -53,7 +69,8 @@ Parameters onnxruntime_parameters(const ServingFacts& facts) {
     parameters.emplace_back("session.intra_op.allow_spinning", best.spin == plan::Spin::kOn ? "1" : "0");
   plan::Plan base;
   base.options = facts.engine_options;
-  for (const auto& [key, value] : to_plan(best, base).options) parameters.emplace_back(key, value);
+  for (const auto& [key, value] : to_plan(best, base).options)
+    if (!is_card_option(key)) parameters.emplace_back(key, value);
   return parameters;
 }
 
@@ -103,6 +120,10 @@ ServingConfig serving_config(const ServingFacts& facts) {
   const Candidate& best = facts.best;
   config.name = facts.name;
   config.instances = best.instances;
+  config.device = facts.device;
+  for (const auto* options : {&facts.engine_options, &best.options})
+    for (const auto& [key, value] : *options)
+      if (is_card_option(key)) config.card_options[key] = value;
   config.inputs = facts.batches ? without_batch(facts.signature.inputs) : facts.signature.inputs;
   config.outputs = facts.batches ? without_batch(facts.signature.outputs) : facts.signature.outputs;
   const BatchingAdvice& advice = facts.batching;
@@ -127,6 +148,11 @@ std::string config_text(const ServingConfig& config) {
   inference::ModelInstanceGroup& group = *message.add_instance_group();
   group.set_count(config.instances);
   group.set_kind(inference::ModelInstanceGroup::KIND_CPU);
+  if (plan::is_nvidia(config.device)) {
+    group.set_kind(inference::ModelInstanceGroup::KIND_GPU);
+    group.add_gpus(config.device.index);
+    add_accelerators(config, message);
+  }
   if (config.batching) {
     inference::ModelDynamicBatching& batching = *message.mutable_dynamic_batching();
     for (int64_t size : config.batching->preferred_batch_sizes)

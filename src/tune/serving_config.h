@@ -16,6 +16,7 @@
 
 #include "base/tensor.h"
 #include "engine/engine.h"
+#include "plan/device.h"
 #include "tune/batching.h"
 #include "tune/candidate.h"
 #include "tune/warmup_data.h"
@@ -33,8 +34,11 @@ struct ServingConfig {
   int64_t max_batch_size = 0;               // 0 = requests carry whole tensors
   std::vector<TensorSpec> inputs, outputs;  // dims as in the file: without the batch where max_batch_size > 0
   int instances = 1;
+  plan::Device device = {};
   std::optional<DynamicBatching> batching;
   std::vector<std::pair<std::string, std::string>> parameters;
+  std::map<std::string, std::string>
+      card_options;                     // of ONNX Runtime's providers: "cuda.use_tf32", "tensorrt.trt_fp16_enable"
   std::vector<WarmupInput> warmup;      // of one row; empty: nothing but the batch is open
   std::vector<int64_t> warmup_batches;  // rows of each warm-up run
 };
@@ -51,6 +55,7 @@ struct ServingFacts {
   BatchingAdvice batching;                            // what its curve over the batch says
   std::map<std::string, std::string> engine_options;  // that every candidate had, besides its own
   std::vector<WarmupInput> warmup = {};
+  plan::Device device = {};
 };
 
 // max_batch_size and dynamic_batching as the advice says; the former at least 8 as far as the model was seen to run it, so

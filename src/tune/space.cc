@@ -10,6 +10,8 @@ namespace {
 // Operators side by side are tried when at least this much of the work lies off the longest path. Below it the gain is
 // smaller than what a measurement on a shared machine resolves (2 %…5 %) even if the overlap is perfect.
 constexpr double kWorthOverlapping = 1.1;
+// Sessions on one card, at most: kernels of several streams fill it where those of one do not, and each has its own weights.
+constexpr int kMostOnCard = 4;
 constexpr int kBlockBase = 4;  // the value ONNX Runtime's documentation suggests for session.dynamic_block_base
 // An engine keeps the weights twice while it repacks them, and a little beside; assumed, to refuse only what cannot
 // fit.
@@ -45,8 +47,39 @@ std::vector<Candidate> with_options(const Candidate& layout, int processors, boo
   return result;
 }
 
+// The options of ONNX Runtime's CUDA provider worth trying; the first is none. A graph replays a whole run, which shortens
+// runs of many small kernels; NHWC spares convolutions on tensor cores their transposes. The exhaustive search for algorithms of
+// convolutions is the provider's default.
+std::vector<Candidate> with_card_options(const Candidate& layout, plan::DeviceKind kind) {
+  std::vector<Candidate> result{layout};
+  std::vector<std::string> flags = {"cuda.enable_cuda_graph", "cuda.prefer_nhwc"};
+  if (kind == plan::DeviceKind::kTensorRt) flags = {"tensorrt.trt_cuda_graph_enable"};
+  for (const std::string& flag : flags) {
+    result.push_back(layout);
+    result.back().options[flag] = "1";
+  }
+  return result;
+}
+
+// On a card one thread hands over the work.
+std::vector<Candidate> candidates_on_card(const Implementation& implementation, const SpaceOptions& options) {
+  std::vector<Candidate> result;
+  for (int instances : doublings(kMostOnCard))
+    for (int64_t batch : doublings(options.max_batch)) {
+      Candidate layout;
+      layout.variant = implementation.variant;
+      layout.threads = 1;
+      layout.instances = instances;
+      layout.batch = batch;
+      for (const Candidate& candidate : with_card_options(layout, options.target.device.kind))
+        result.push_back(candidate);
+    }
+  return result;
+}
+
 std::vector<Candidate> candidates(const Implementation& implementation, const std::string& base_engine, int processors,
                                   const SpaceOptions& options, bool overlap) {
+  if (!options.target.on_processor()) return candidates_on_card(implementation, options);
   std::vector<Candidate> result;
   for (int threads : doublings(processors))
     for (int instances : doublings(processors / threads))
@@ -92,6 +125,16 @@ Entry bounded(const Candidate& candidate, int64_t rows, const hw::Machine& machi
   if (entry.bound_ms > 0)
     entry.max_rows_per_s = 1e3 * static_cast<double>(rows * candidate.batch * candidate.instances) / entry.bound_ms *
                            hw::duty(machine, threads * candidate.instances);
+  return entry;
+}
+
+// The same on a card, which all instances share.
+Entry bounded_on_card(const Candidate& candidate, int64_t rows, const Target& target, const cost::Costs& costs) {
+  Entry entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
+  if (!target.limits) return entry;
+  entry.bound_ms = cost::bound(scaled(costs, candidate.instances), *target.limits).ms;
+  if (entry.bound_ms > 0)
+    entry.max_rows_per_s = 1e3 * static_cast<double>(rows * candidate.batch * candidate.instances) / entry.bound_ms;
   return entry;
 }
 
@@ -189,8 +232,10 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph,
     for (const Candidate& candidate :
          candidates(implementation, implementations.front().implementation.engine, processors, options, overlap)) {
       cost::Costs run = at_batch(costs, candidate.batch);
-      Entry entry = bounded(candidate, options.rows, machine, run);
-      std::string reason = hopeless(entry, available_bytes(machine), options);
+      const bool here = options.target.on_processor();
+      Entry entry = here ? bounded(candidate, options.rows, machine, run)
+                         : bounded_on_card(candidate, options.rows, options.target, run);
+      std::string reason = hopeless(entry, here ? available_bytes(machine) : 0, options);
       if (reason.empty())
         space.entries.push_back(entry);
       else

@@ -15,6 +15,7 @@
 #include "hw/machine.h"
 #include "model/graph.h"
 #include "tune/candidate.h"
+#include "tune/target.h"
 
 namespace ridge::tune {
 
@@ -55,6 +56,7 @@ struct SpaceOptions {
   std::optional<int> threads;  // at most this many in all; absent = hw::usable_threads
   double max_run_ms = 0;       // a run that takes longer by its bound is not tried; 0 = no limit
   int64_t rows = 1;            // of a run at batch 1: more where the file fixes its first dimension
+  Target target = {};
 };
 
 // The model's costs at batch 1 and, if its batch is free, at batch 2: FLOPs and bytes are affine in the batch, so that

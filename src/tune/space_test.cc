@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -229,6 +230,43 @@ TEST(Space, SmallerWeightsAreReadFasterAndComputedAtTheSameRate) {
   EXPECT_DOUBLE_EQ(full.compulsory_read - small.compulsory_read, 224e3);
   EXPECT_DOUBLE_EQ(full.flops, small.flops);
   EXPECT_EQ(small.nodes[0].precision, Precision::kFp32);
+}
+
+// 100 GFLOP/s, 100 GB/s.
+Target card(plan::DeviceKind kind = plan::DeviceKind::kCuda) {
+  cost::DeviceLimits limits;
+  limits.device = "a card";
+  limits.flops_per_s = {{Precision::kFp32, 100e9}};
+  limits.levels = {{"DRAM", 100e9, std::numeric_limits<double>::infinity()}};
+  return {{kind, 0}, limits};
+}
+
+TEST(Space, OnACardHasOneThreadPerInstanceAndTheProvidersOptions) {
+  SpaceOptions options = upto(4);
+  options.target = card();
+  const Space space = make_space(machine(), {}, only(batch_costs()), options);
+  std::set<std::string> with_options;
+  for (const Entry& entry : space.entries) {
+    EXPECT_EQ(entry.candidate.threads, 1);
+    EXPECT_LE(entry.candidate.instances, 4);
+    for (const auto& [key, value] : entry.candidate.options) with_options.insert(key);
+  }
+  EXPECT_EQ(space.entries.size(), 3u * 3 * 3) << "instances, batches, options";
+  EXPECT_EQ(with_options, (std::set<std::string>{"cuda.enable_cuda_graph", "cuda.prefer_nhwc"}));
+  options.target = card(plan::DeviceKind::kTensorRt);
+  EXPECT_EQ(make_space(machine(), {}, only(batch_costs()), options).entries.size(), 3u * 3 * 2);
+}
+
+TEST(Space, OnACardAllInstancesShareItsLimits) {
+  SpaceOptions options = upto(1);
+  options.target = card();
+  for (const Entry& entry : make_space(machine(), {}, only(batch_costs()), options).entries) {
+    EXPECT_DOUBLE_EQ(entry.bound_ms, 10.0 * entry.candidate.instances) << "1 GFLOP at 100 GFLOP/s each";
+    EXPECT_DOUBLE_EQ(entry.max_rows_per_s, 100);
+  }
+  options.target.limits.reset();
+  EXPECT_EQ(make_space(machine(), {}, only(batch_costs()), options).entries.front().bound_ms, 0)
+      << "not the processor's";
 }
 
 }  // namespace

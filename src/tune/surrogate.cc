@@ -74,7 +74,7 @@ size_t row_begin(size_t row) { return row * (row + 1) / 2; }
 
 std::vector<Point> points_of(std::span<const Entry> entries, Objective objective) {
   Levels<std::string> engines, variants;
-  Levels<std::tuple<plan::Spin, int, int>> options;
+  Levels<std::tuple<plan::Spin, int, int, std::map<std::string, std::string>>> options;
   std::vector<Point> points;
   double sum_known = 0, sum_unknown = 0;
   double known = 0;
@@ -83,7 +83,7 @@ std::vector<Point> points_of(std::span<const Entry> entries, Objective objective
     Point point;
     point.engine = engines.of(c.engine);
     point.variant = variants.of(c.variant);
-    point.options = options.of({c.spin, c.inter_op_threads, c.block_base});
+    point.options = options.of({c.spin, c.inter_op_threads, c.block_base, c.options});
     point.threads = std::log2(std::max(c.threads, 1));
     point.instances = std::log2(c.instances);
     point.batch = std::log2(static_cast<double>(c.batch));

@@ -97,6 +97,13 @@ const PricedImplementation& priced_of(const Candidate& candidate, const Subject&
   return subject.implementations.front();
 }
 
+// Of so many threads of the machine, or of the card that is tuned for.
+Result<cost::DeviceLimits> limits_for(const Subject& subject, int threads) {
+  if (subject.target.on_processor()) return cost::limits_of(subject.machine, threads);
+  if (subject.target.limits) return *subject.target.limits;
+  return Error{Code::kUnavailable, subject.target.limits_reason};
+}
+
 // One side of a trial beside the machine's limits.
 measure::Measurement to_measurement(const Side& side, const Candidate& candidate, const Subject& subject) {
   const PricedImplementation& priced = priced_of(candidate, subject);
@@ -122,15 +129,16 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   m.flops = costs.flops;
   m.without_rule = costs.without_rule;
   const int usable = hw::usable_threads(machine);
-  Result<cost::DeviceLimits> own = cost::limits_of(machine, std::min(side.threads, usable));
   const int busy = side.threads * plan.instances;
-  Result<cost::DeviceLimits> all = cost::limits_of(machine, std::min(busy, usable));
+  Result<cost::DeviceLimits> own = limits_for(subject, std::min(side.threads, usable));
+  Result<cost::DeviceLimits> all = limits_for(subject, std::min(busy, usable));
+  const double duty = subject.target.on_processor() ? hw::duty(machine, busy) : 1;
   if (own && all) {
     cost::Bound bound = cost::bound(costs, *own);
     m.bound_ms = bound.ms;
     m.limiter = bound.limiter;
     double runs_per_s = side.rows_per_s / static_cast<double>(std::max<int64_t>(plan.batch, 1));
-    m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, *all).ms / 1e3 / hw::duty(machine, busy);
+    m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, *all).ms / 1e3 / duty;
   }
   m.advice = measure::advise(m, own ? &*own : nullptr);
   return m;

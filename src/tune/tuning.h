@@ -51,6 +51,7 @@ struct Subject {
   const plan::Plan& plan;  // at batch 1
   const engine::Info& info;
   std::span<const PricedImplementation> implementations;
+  const Target& target;
 };
 
 // All but drift, batching, seconds and repository. `untuned` is the baseline against itself.

@@ -177,12 +177,13 @@ Info engine_info() { return {"fake", "1", "built in", "cpu", Nanoseconds(0), 1};
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   const TimePoint begin = Clock::now();
   RIDGE_ASSIGN(Script script, read_script(plan));
-  if (plan.device != "cpu")
-    return Error{Code::kUnsupported, "device '" + plan.device + "' is not supported, only cpu is"};
+  if (!script.devices.contains(plan.device))
+    return Error{Code::kUnsupported, "device '" + plan.device + "' is not one that the script has"};
   wait_until(begin + from_ms(script.load_ms), script.spin);
   if (!script.fail_load.empty()) return Error{Code::kFailed, script.fail_load};
   Info info = engine_info();
   info.load_time = Clock::now() - begin;
+  info.device = plan.device;
   info.threads = plan.threads > 0 ? plan.threads : 1;
   const int threads = info.threads;
   return std::unique_ptr<Session>(std::make_unique<FakeSession>(std::move(script), std::move(info), threads));

@@ -69,6 +69,20 @@ TEST(FakeSession, FailsToLoadWithTheScriptsMessage) {
   EXPECT_EQ(session.error().message, "no such weights");
 }
 
+TEST(FakeSession, OpensOnTheDevicesThatTheScriptHasAlone) {
+  plan::Plan plan = scripted({{"devices", "[\"cuda:0\", \"cuda:1\"]"}});
+  plan.device = "cuda:1";
+  auto session = engine::open(plan);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ((*session)->info().device, "cuda:1");
+  plan.device = "cpu";
+  EXPECT_FALSE(engine::open(plan).ok());
+  plan.options.clear();
+  EXPECT_TRUE(engine::open(plan).ok()) << "without a word the processor";
+  plan.device = "cuda:0";
+  EXPECT_FALSE(engine::open(plan).ok());
+}
+
 TEST(FakeSession, TakesAtLeastItsLatency) {
   auto session = engine::open(scripted({{"latency_ms", "5"}}));
   ASSERT_TRUE(session.ok());

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view kScriptSuffix = ".fake.json";
 constexpr std::string_view kMembers[] = {
-    "inputs",       "outputs",   "load_ms",    "fail_load",    "latency_ms", "latency_ms_per_row",
-    "jitter_ms",    "seed",      "spin",       "serial_share", "parallel",   "processors",
-    "interference", "fail_runs", "stall_runs", "stall_ms",     "answer",     "value"};
+    "inputs",     "outputs",  "load_ms",      "fail_load", "latency_ms", "latency_ms_per_row", "jitter_ms",
+    "seed",       "spin",     "serial_share", "parallel",  "processors", "interference",       "fail_runs",
+    "stall_runs", "stall_ms", "answer",       "value",     "devices"};
 
 Result<std::vector<TensorSpec>> read_specs(const Json& script, const char* key) {
   std::vector<TensorSpec> specs;
@@ -47,6 +47,17 @@ Result<std::set<int64_t>> read_runs(const Json& script, const char* key) {
   return runs;
 }
 
+Result<std::set<std::string>> read_devices(const Json& script) {
+  const auto found = script.find("devices");
+  if (found == script.end()) return std::set<std::string>{"cpu"};
+  std::set<std::string> devices;
+  for (const Json& device : found->is_array() ? *found : Json::array({*found})) {
+    if (!device.is_string()) return Error{Code::kInvalid, "'devices' should hold names: \"cuda:0\""};
+    devices.insert(device.get<std::string>());
+  }
+  return devices;
+}
+
 Status check_members(const Json& json) {
   if (!json.is_object()) return Error{Code::kInvalid, "expected a JSON object"};
   for (const auto& [key, value] : json.items())
@@ -68,6 +79,7 @@ Result<Script> from_json(const Json& json) {
   }
   RIDGE_ASSIGN(script.load_ms, json_member_or<double>(json, "load_ms", 0));
   RIDGE_ASSIGN(script.fail_load, json_member_or<std::string>(json, "fail_load", ""));
+  RIDGE_ASSIGN(script.devices, read_devices(json));
   RIDGE_ASSIGN(script.latency_ms, json_member_or<double>(json, "latency_ms", 0));
   RIDGE_ASSIGN(script.latency_ms_per_row, json_member_or<double>(json, "latency_ms_per_row", 0));
   RIDGE_ASSIGN(script.serial_share, json_member_or<double>(json, "serial_share", 1));

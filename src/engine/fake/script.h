@@ -13,6 +13,7 @@ struct Script {
   Signature signature;  // x FP32 [-1,16] → y FP32 [-1,16] unless given
   double load_ms = 0;
   std::string fail_load;          // message; empty = loading succeeds
+  std::set<std::string> devices;  // that it has, as plans name them; any other cannot be opened
   double latency_ms = 0;          // of a run, on one thread
   double latency_ms_per_row = 0;  // added per row of the first input's first dimension
   double serial_share = 1;        // of the latency that more threads do not shorten (Amdahl)

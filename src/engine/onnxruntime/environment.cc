@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "engine/onnxruntime/placement.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
@@ -37,6 +38,7 @@ log::Level to_ours(OrtLoggingLevel level) {
 }
 
 void ORT_API_CALL write_log(void*, OrtLoggingLevel level, const char*, const char*, const char*, const char* message) {
+  PlacementListener::hear(message);
   log::write(to_ours(level), std::string("onnxruntime: ") + message);
 }
 

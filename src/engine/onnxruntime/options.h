@@ -1,5 +1,6 @@
 // The engine options of a plan, by where ONNX Runtime takes them: session configuration, run configuration, the process's
-// environment. docs/formats.md lists the keys that begin with "ridge."; others are ONNX Runtime's own. Pure.
+// environment, its providers for cards. docs/formats.md lists the keys that begin with "ridge.", "cuda." and "tensorrt."; others
+// are ONNX Runtime's own. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "engine/onnxruntime/gpu_options.h"
 #include "plan/plan.h"
 
 namespace ridge::engine::onnxruntime {
@@ -24,9 +26,11 @@ struct EngineOptions {
   std::map<std::string, std::string> run;      // configuration entries of every run
   std::map<std::string, int64_t> dimensions;   // symbol of an open dimension → its size
   SharedOptions shared;
+  ProviderOptions cuda, tensorrt;  // of the providers that run the model on NVIDIA's card
 };
 
-// kInvalid: a key that begins with "ridge." and is not known, or a wrong value; the error names it.
+// kInvalid: a key that begins with "ridge." and is not known, a wrong value, or an option of a card's provider in a plan for
+// another device; the error names it.
 Result<EngineOptions> engine_options(const plan::Plan& plan);
 
 }  // namespace ridge::engine::onnxruntime

@@ -5,8 +5,9 @@
 namespace ridge::engine::onnxruntime {
 namespace {
 
-Result<EngineOptions> read(std::map<std::string, std::string> options) {
+Result<EngineOptions> read(std::map<std::string, std::string> options, const std::string& device = "cpu") {
   plan::Plan plan;
+  plan.device = device;
   plan.options = std::move(options);
   return engine_options(plan);
 }
@@ -36,6 +37,48 @@ TEST(Options, OneOfOursThatIsWrongIsAnErrorThatNamesIt) {
     auto options = read({{key, value}});
     ASSERT_FALSE(options.ok()) << key;
     EXPECT_NE(options.error().message.find(key), std::string::npos) << options.error().message;
+  }
+}
+
+TEST(Options, OfTheCardsProvidersGoToThem) {
+  auto options = read({{"cuda.cudnn_conv_algo_search", "HEURISTIC"},
+                       {"cuda.gpu_mem_limit", "18446744073709551615"},
+                       {"tensorrt.trt_fp16_enable", "1"},
+                       {"cuda.of_a_newer_release", "x"}},
+                      "tensorrt:1");
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->cuda, (ProviderOptions{{"cudnn_conv_algo_search", "HEURISTIC"},
+                                            {"gpu_mem_limit", "18446744073709551615"},
+                                            {"of_a_newer_release", "x"}}));
+  EXPECT_EQ(options->tensorrt, (ProviderOptions{{"trt_fp16_enable", "1"}}));
+  EXPECT_TRUE(options->session.empty());
+}
+
+TEST(Options, OfAProviderThatDoesNotRunTheModelAreErrors) {
+  for (const auto& [device, key] :
+       std::map<std::string, std::string>{{"cpu", "cuda.use_tf32"}, {"cuda:0", "tensorrt.trt_fp16_enable"}}) {
+    auto options = read({{key, "1"}}, device);
+    ASSERT_FALSE(options.ok());
+    EXPECT_NE(options.error().message.find(key + " has no effect on " + device), std::string::npos)
+        << options.error().message;
+  }
+}
+
+TEST(Options, OfTheCardsProvidersThatAreWrongAreErrorsThatSayWhatIsRight) {
+  const std::map<std::string, std::pair<std::string, std::string>> wrong = {
+      {"cuda.cudnn_conv_algo_search", {"heuristic", "EXHAUSTIVE, HEURISTIC or DEFAULT"}},
+      {"cuda.arena_extend_strategy", {"1", "kNextPowerOfTwo or kSameAsRequested"}},
+      {"cuda.gpu_mem_limit", {"4GiB", "a whole number"}},
+      {"cuda.use_tf32", {"yes", "0 or 1"}},
+      {"cuda.device_id", {"1", "--device"}},
+      {"tensorrt.trt_fp16_enable", {"FP16", "0 or 1"}},
+      {"tensorrt.trt_engine_cache_path", {"", "a text"}}};
+  for (const auto& [key, row] : wrong) {
+    auto options = read({{key, row.first}}, "tensorrt:0");
+    ASSERT_FALSE(options.ok()) << key;
+    EXPECT_EQ(options.error().code, Code::kInvalid);
+    EXPECT_NE(options.error().message.find(key + "=" + row.first), std::string::npos) << options.error().message;
+    EXPECT_NE(options.error().message.find(row.second), std::string::npos) << options.error().message;
   }
 }
 

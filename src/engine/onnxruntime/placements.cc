@@ -6,6 +6,18 @@
 
 namespace ridge::engine::onnxruntime {
 
+Status check_tensor(const TensorSpec& spec, DataType type, const Shape& shape, size_t bytes) {
+  if (type != spec.type)
+    return Error{Code::kInvalid, "tensor '" + spec.name + "' is " + std::string(data_type_name(type)) +
+                                     ", the model's is " + std::string(data_type_name(spec.type))};
+  std::optional<size_t> needed = byte_size(type, shape);
+  if (!needed || *needed != bytes)
+    return Error{Code::kInvalid, "tensor '" + spec.name + "' of shape " + shape_text(shape) + " needs " +
+                                     (needed ? std::to_string(*needed) : "an unknown number of") + " bytes, given " +
+                                     std::to_string(bytes)};
+  return {};
+}
+
 void Placements::belong_to(uint64_t session, const Library& library, size_t slots) {
   if (session_ == session) return;
   clear();
@@ -20,14 +32,7 @@ Result<OrtValue*> Placements::place(size_t slot, const TensorSpec& spec, DataTyp
   if (kept.value != nullptr && kept.data.data() == data.data() && kept.data.size() == data.size() &&
       kept.type == type && kept.shape == shape)
     return kept.value;
-  if (type != spec.type)
-    return Error{Code::kInvalid, "tensor '" + spec.name + "' is " + std::string(data_type_name(type)) +
-                                     ", the model's is " + std::string(data_type_name(spec.type))};
-  std::optional<size_t> bytes = byte_size(type, shape);
-  if (!bytes || *bytes != data.size())
-    return Error{Code::kInvalid, "tensor '" + spec.name + "' of shape " + shape_text(shape) + " needs " +
-                                     (bytes ? std::to_string(*bytes) : "an unknown number of") + " bytes, given " +
-                                     std::to_string(data.size())};
+  RIDGE_TRY(check_tensor(spec, type, shape, data.size()));
   // ONNX Runtime only reads inputs; its API has no const. A tensor without elements still needs an address.
   static std::byte nowhere[64];
   void* memory = data.empty() ? nowhere : const_cast<std::byte*>(data.data());

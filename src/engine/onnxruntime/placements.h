@@ -14,6 +14,9 @@
 
 namespace ridge::engine::onnxruntime {
 
+// ok if a tensor of this type, shape and size can be given for `spec`; its dimensions are the engine's business.
+Status check_tensor(const TensorSpec& spec, DataType type, const Shape& shape, size_t bytes);
+
 class Placements {
  public:
   Placements() = default;

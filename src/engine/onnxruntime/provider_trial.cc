@@ -7,6 +7,7 @@
 
 #include "engine/onnxruntime/element_type.h"
 #include "engine/onnxruntime/environment.h"
+#include "engine/onnxruntime/gpu_provider.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/session_options.h"
 #include "engine/onnxruntime/signature.h"
@@ -29,14 +30,11 @@ Status append_with_options(const OrtApi& api, OrtSessionOptions* session, OrtSta
 }
 
 // Older providers have functions of their own, newer ones are known by name.
-Status append(const OrtApi& api, OrtSessionOptions* options, const std::string& provider) {
-  if (provider == "CUDAExecutionProvider")
-    return append_with_options(api, options, api.CreateCUDAProviderOptions,
-                               api.SessionOptionsAppendExecutionProvider_CUDA_V2, api.ReleaseCUDAProviderOptions);
-  if (provider == "TensorrtExecutionProvider")
-    return append_with_options(api, options, api.CreateTensorRTProviderOptions,
-                               api.SessionOptionsAppendExecutionProvider_TensorRT_V2,
-                               api.ReleaseTensorRTProviderOptions);
+Status append(const Library& library, OrtSessionOptions* options, const EngineOptions& engine,
+              const std::string& provider) {
+  const OrtApi& api = *library.api;
+  for (const plan::DeviceKind kind : {plan::DeviceKind::kCuda, plan::DeviceKind::kTensorRt})
+    if (provider == provider_name(provider_of(kind))) return append_card(library, options, {kind, 0}, engine, nullptr);
   if (provider == "ROCMExecutionProvider")
     return append_with_options(api, options, api.CreateROCMProviderOptions,
                                api.SessionOptionsAppendExecutionProvider_ROCM, api.ReleaseROCMProviderOptions);
@@ -88,7 +86,7 @@ Status try_provider(const Library& library, const plan::Plan& plan, const std::s
   RIDGE_ASSIGN(OrtEnv * env, environment(library, engine.shared));
   RIDGE_ASSIGN(SessionOptionsHandle options, session_options(library, plan, engine, ""));
   if (provider != "CPUExecutionProvider") {
-    RIDGE_TRY(append(api, options.get(), provider));
+    RIDGE_TRY(append(library, options.get(), engine, provider));
     RIDGE_TRY(take(api, api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsDisableCPUEPFallback, "1")));
   }
   SessionHandle session(api);

@@ -9,15 +9,19 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "engine/onnxruntime/binding.h"
+#include "engine/onnxruntime/card_runner.h"
 #include "engine/onnxruntime/element_type.h"
 #include "engine/onnxruntime/environment.h"
+#include "engine/onnxruntime/gpu_provider.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
+#include "engine/onnxruntime/placement.h"
 #include "engine/onnxruntime/placements.h"
 #include "engine/onnxruntime/profile.h"
 #include "engine/onnxruntime/session_options.h"
 #include "engine/onnxruntime/signature.h"
 #include "engine/onnxruntime/string_tensor.h"
+#include "plan/device.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
@@ -57,10 +61,13 @@ std::atomic<uint64_t> sessions_opened = 0;
 
 class OnnxRuntimeSession final : public Session {
  public:
-  OnnxRuntimeSession(const Library& library, SessionHandle session, RunOptionsHandle run_options, Signature signature,
-                     Info info, std::optional<TemporaryFolder> profile)
+  // `card`: null on the processor.
+  OnnxRuntimeSession(const Library& library, std::unique_ptr<CardRunner> card, SessionHandle session,
+                     RunOptionsHandle run_options, Signature signature, Info info,
+                     std::optional<TemporaryFolder> profile)
       : library_(library),
         api_(*library.api),
+        card_(std::move(card)),
         session_(std::move(session)),
         run_options_(std::move(run_options)),
         signature_(std::move(signature)),
@@ -89,8 +96,9 @@ class OnnxRuntimeSession final : public Session {
   const uint64_t number_ = ++sessions_opened;
   const Library& library_;
   const OrtApi& api_;
+  const std::unique_ptr<CardRunner> card_;  // before the session, which computes on its stream
   SessionHandle session_;
-  const RunOptionsHandle run_options_;  // none: the engine's defaults
+  const RunOptionsHandle run_options_;  // of runs on the processor; none: the engine's defaults
   const Signature signature_;
   const Info info_;
   std::optional<TemporaryFolder> profile_;  // there until the profile is taken
@@ -101,6 +109,9 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
   assert(inputs.size() == signature_.inputs.size() ||
          inputs.size() == signature_.inputs.size() + signature_.optional_inputs.size());
   assert(wanted.size() == outputs.size());
+  if (card_)
+    return card_->run({session_.get(), signature_, inputs, wanted, outputs}, times,
+                      [this](OrtValue* value, Output& output) { return take_output(value, output); });
   static thread_local Scratch scratch;
   const TimePoint begin = times ? Clock::now() : TimePoint();
   Made made(api_);
@@ -230,12 +241,11 @@ std::string what_to_do(const Error& error) {
   }
 }
 
-Status check_device(const Library& library, const plan::Plan& plan) {
-  if (plan.device == "cpu") return {};
-  std::string has;
-  for (const std::string& provider : library.providers) has += (has.empty() ? "" : ", ") + provider;
+Status check_device(const plan::Device& device) {
+  if (device.kind == plan::DeviceKind::kCpu || plan::is_nvidia(device)) return {};
   return Error{Code::kUnsupported,
-               "device '" + plan.device + "' is not supported, only cpu is (" + library.path + " has " + has + ")"};
+               "ONNX Runtime cannot be asked for device " + plan::device_name(device) +
+                   ", only for cpu, cuda:N and tensorrt:N; gpu:N is OpenVINO's (--engine openvino)"};
 }
 
 // None without an option for runs: reading one costs each run a little.
@@ -256,38 +266,93 @@ int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int sta
   return std::max(1, 1 + started - between);
 }
 
+// The model in ONNX Runtime, and which nodes of it are where, as far as they are on a card.
+struct MadeSession {
+  SessionHandle session;
+  std::string executed;
+};
+
+// ok if the card computes some of the model: a card that is asked for and gets nothing is an error.
+Result<std::string> check_placement(const plan::Plan& plan, const plan::Device& device, const Placement& placement) {
+  const std::string main(provider_name(provider_of(device.kind)));
+  if (placement.by_provider.empty()) return std::string("ONNX Runtime did not say which nodes are on the card");
+  const std::string text = placement_text(placement, main);
+  for (const GpuProvider provider : {GpuProvider::kCuda, GpuProvider::kTensorRt})
+    if (placement.by_provider.contains(std::string(provider_name(provider)))) return text;
+  return Error{Code::kUnsupported,
+               "device " + plan::device_name(device) + " computes nothing of " + plan.model +
+                   ", everything would fall back to the processor: " + text +
+                   "\nUse --device cpu, or a model whose operators and types the card has kernels for"};
+}
+
+bool is_on(const ProviderOptions& options, const std::string& key) {
+  const auto found = options.find(key);
+  return found != options.end() && found->second != "0" && found->second != "false" && found->second != "False";
+}
+
+// Opens the card of the plan and gives its providers to the session's options; null for the processor.
+Result<std::unique_ptr<CardRunner>> use_card(const Library& library, const plan::Device& device,
+                                             const EngineOptions& engine, OrtSessionOptions* options) {
+  if (!plan::is_nvidia(device)) return std::unique_ptr<CardRunner>();
+  RIDGE_TRY(check_compiled(library, device));
+  const bool graphs = is_on(engine.cuda, "enable_cuda_graph") || is_on(engine.tensorrt, "trt_cuda_graph_enable");
+  Result<std::unique_ptr<CardRunner>> card = CardRunner::open(library, device, engine.run, graphs);
+  if (!card) return explain(library, device, card.error());
+  RIDGE_TRY(append_card(library, options, device, engine, (*card)->stream()));
+  return card;
+}
+
+Result<MadeSession> make_session(const Library& library, const plan::Plan& plan, const plan::Device& device,
+                                 OrtEnv* env, OrtSessionOptions* options) {
+  const OrtApi& api = *library.api;
+  MadeSession made{SessionHandle(api), ""};
+  if (device.kind == plan::DeviceKind::kCpu) {
+    Status status = take(api, api.CreateSession(env, plan.model.c_str(), options, made.session.out()));
+    if (status) return made;
+    return Error{status.error().code, "ONNX Runtime " + library.version + " could not load " + plan.model + ": " +
+                                          status.error().message + "\n" + what_to_do(status.error())};
+  }
+  RIDGE_TRY(take(api, api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_VERBOSE)));
+  PlacementListener listener;
+  if (Status status = take(api, api.CreateSession(env, plan.model.c_str(), options, made.session.out())); !status)
+    return wrap(explain(library, device, status.error()),
+                "ONNX Runtime " + library.version + " could not load " + plan.model);
+  RIDGE_ASSIGN(made.executed, check_placement(plan, device, listener.placement()));
+  return made;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   RIDGE_ASSIGN(const Library* library, load(plan.engine_library));
-  RIDGE_TRY(check_device(*library, plan));
+  RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(plan.device));
+  RIDGE_TRY(check_device(device));
   std::optional<TemporaryFolder> profile;
   if (plan.profile) {
     RIDGE_ASSIGN(profile, TemporaryFolder::make());
   }
-  const OrtApi& api = *library->api;
   RIDGE_ASSIGN(EngineOptions engine, engine_options(plan));
   RIDGE_ASSIGN(OrtEnv * env, environment(*library, engine.shared));
   RIDGE_ASSIGN(SessionOptionsHandle options,
                session_options(*library, plan, engine, profile ? profile->path() + "/run" : ""));
-  RIDGE_ASSIGN(RunOptionsHandle for_runs, run_options(api, engine.run));
+  RIDGE_ASSIGN(std::unique_ptr<CardRunner> card, use_card(*library, device, engine, options.get()));
+  RIDGE_ASSIGN(RunOptionsHandle for_runs, run_options(*library->api, engine.run));
 
   const int threads_before = threads_of_this_process();
   const TimePoint begin = Clock::now();
-  SessionHandle session(api);
-  Status made = take(api, api.CreateSession(env, plan.model.c_str(), options.get(), session.out()));
-  if (!made)
-    return Error{made.error().code, "ONNX Runtime " + library->version + " could not load " + plan.model + ": " +
-                                        made.error().message + "\n" + what_to_do(made.error())};
+  RIDGE_ASSIGN(MadeSession made, make_session(*library, plan, device, env, options.get()));
   const Nanoseconds load_time = Clock::now() - begin;
   const int threads_started = threads_of_this_process() - threads_before;
 
-  Result<Signature> signature = read_signature(*library, session.get());
+  Result<Signature> signature = read_signature(*library, made.session.get());
   if (!signature) return wrap(signature.error(), plan.model);
-  Info info{"onnxruntime", library->version, library->path,
-            "cpu",         load_time,        threads_per_run(plan, engine.shared, threads_started)};
-  return std::unique_ptr<Session>(std::make_unique<OnnxRuntimeSession>(
-      *library, std::move(session), std::move(for_runs), std::move(*signature), std::move(info), std::move(profile)));
+  Info info{"onnxruntime", library->version,
+            library->path, plan::device_name(device),
+            load_time,     threads_per_run(plan, engine.shared, threads_started),
+            made.executed};
+  return std::unique_ptr<Session>(
+      std::make_unique<OnnxRuntimeSession>(*library, std::move(card), std::move(made.session), std::move(for_runs),
+                                           std::move(*signature), std::move(info), std::move(profile)));
 }
 
 }  // namespace ridge::engine::onnxruntime

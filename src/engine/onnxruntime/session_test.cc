@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 
 #include "engine/onnxruntime/library.h"
+#include "engine/providers.h"
 #include "engine/test_model.h"
 #include "engine/test_session.h"
 
@@ -104,13 +106,28 @@ TEST_F(OnnxRuntimeSession, AnOutputThatIsASequenceIsRefusedByName) {
   EXPECT_NE(session.error().message.find("'y' is a sequence"), std::string::npos) << session.error().message;
 }
 
-TEST_F(OnnxRuntimeSession, AnotherDeviceIsAnErrorThatNamesWhatThereIs) {
+TEST_F(OnnxRuntimeSession, ACardThatItsBuildCannotUseIsAnErrorWithTheBuildThatCould) {
   plan::Plan plan = plan_for(identity(kFloat));
-  plan.device = "cuda:0";
-  Result<std::unique_ptr<Session>> session = engine::open(plan);
-  ASSERT_FALSE(session.ok());
-  EXPECT_EQ(session.error().code, Code::kUnsupported);
-  EXPECT_NE(session.error().message.find("CPUExecutionProvider"), std::string::npos) << session.error().message;
+  if (const auto compiled = compiled_providers(plan);
+      compiled && std::find(compiled->begin(), compiled->end(), "CUDAExecutionProvider") != compiled->end())
+    GTEST_SKIP() << "this ONNX Runtime has the CUDA provider";
+  for (const char* device : {"cuda:0", "tensorrt:1"}) {
+    plan.device = device;
+    Result<std::unique_ptr<Session>> session = engine::open(plan);
+    ASSERT_FALSE(session.ok());
+    EXPECT_EQ(session.error().code, Code::kUnsupported);
+    for (const char* part :
+         {device, "CPUExecutionProvider only", "matrix: onnxruntime-gpu", "onnxruntime-gpu[cuda,cudnn]=="})
+      EXPECT_NE(session.error().message.find(part), std::string::npos) << session.error().message;
+  }
+}
+
+TEST_F(OnnxRuntimeSession, ADeviceOfAnotherEngineIsAnErrorThatNamesTheEngine) {
+  plan::Plan plan = plan_for(identity(kFloat));
+  plan.device = "gpu:0";
+  EXPECT_NE(engine::open(plan).error().message.find("--engine openvino"), std::string::npos);
+  plan.device = "vulkan:0";
+  EXPECT_EQ(engine::open(plan).error().code, Code::kInvalid);
 }
 
 TEST(OnnxRuntimeLibrary, ANamedLibraryThatIsMissingIsNeverReplacedByAnother) {

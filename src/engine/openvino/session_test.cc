@@ -227,7 +227,7 @@ TEST_F(OpenVinoSession, OptionsReachTheEngineAndWrongOnesAreErrors) {
 TEST_F(OpenVinoSession, WhatItCannotDoIsRefusedNotIgnored) {
   plan::Plan plan = plan_for(identity(kFloat));
   plan.device = "cuda:0";
-  EXPECT_FALSE(engine::open(plan).ok());
+  EXPECT_NE(engine::open(plan).error().message.find("--engine onnxruntime"), std::string::npos);
   plan.device = "cpu";
   plan.graph_level = plan::GraphLevel::kBasic;
   Result<std::unique_ptr<Session>> level = engine::open(plan);
@@ -236,6 +236,16 @@ TEST_F(OpenVinoSession, WhatItCannotDoIsRefusedNotIgnored) {
   plan.graph_level = plan::GraphLevel::kAll;
   plan.inter_op_threads = 2;
   EXPECT_FALSE(engine::open(plan).ok());
+}
+
+TEST_F(OpenVinoSession, AGpuThatIsNotThereIsAnErrorThatSaysWhatThereIsAndWhatItNeeds) {
+  plan::Plan plan = plan_for(identity(kFloat));
+  plan.device = "gpu:200";
+  Result<std::unique_ptr<Session>> session = engine::open(plan);
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.error().code, Code::kUnavailable);
+  for (const char* part : {"OpenVINO finds CPU", "no GPU.200", "intel-opencl-icd"})
+    EXPECT_NE(session.error().message.find(part), std::string::npos) << session.error().message;
 }
 
 TEST_F(OpenVinoSession, ANamedLibraryThatIsMissingIsNeverReplacedByAnother) {

@@ -13,8 +13,6 @@ Error no_counterpart(const std::string& what) {
 
 // Spinning, memory arena and memory pattern have no counterpart either, but no effect on what is computed: passed over.
 Status check(const plan::Plan& plan) {
-  if (plan.device != "cpu")
-    return Error{Code::kUnsupported, "device '" + plan.device + "' is not supported, only cpu is"};
   if (plan.graph_level != plan::GraphLevel::kAll) return no_counterpart("always optimises the whole graph");
   if (plan.inter_op_threads > 1) return no_counterpart("runs one operator after the other");
   if (!plan.optimised_model.empty()) return no_counterpart("cannot write its graph as ONNX");
@@ -44,6 +42,14 @@ Result<int> streams_of(const plan::Plan& plan) {
                                    ": expected the number of sessions that share the model, at least 1"};
 }
 
+void add_processor_properties(const plan::Plan& plan, int streams, ov::AnyMap& properties) {
+  // Pinned sessions of one process would all lie on the same first cores.
+  properties.insert(ov::hint::enable_cpu_pinning(false));
+  // The number of threads is the plan's: without this no more than one per physical core would run.
+  if (plan.threads > 0)
+    properties.insert({ov::inference_num_threads(plan.threads * streams), ov::hint::enable_hyper_threading(true)});
+}
+
 }  // namespace
 
 bool shares(const plan::Plan& plan) { return plan.options.contains(std::string(kShared)); }
@@ -52,13 +58,10 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan) {
   RIDGE_TRY(check(plan));
   RIDGE_ASSIGN(const int streams, streams_of(plan));
   ov::AnyMap properties = {ov::num_streams(streams), ov::hint::inference_precision(hint_of(plan.precision)),
-                           // Pinned sessions of one process would all lie on the same first cores.
-                           ov::hint::enable_cpu_pinning(false), ov::enable_profiling(plan.profile)};
-  // The number of threads is the plan's: without this no more than one per physical core would run.
-  if (plan.threads > 0)
-    properties.insert({ov::inference_num_threads(plan.threads * streams), ov::hint::enable_hyper_threading(true)});
+                           ov::enable_profiling(plan.profile)};
   // Else compressed weights would be multiplied in INT8.
   if (plan.precision == Precision::kFp32) properties.insert(ov::hint::dynamic_quantization_group_size(0));
+  if (plan.device == "cpu") add_processor_properties(plan, streams, properties);
   for (const auto& [key, value] : plan.options)
     if (key != kShared) properties[key] = value;
   return properties;

@@ -1,4 +1,4 @@
-// A Session on OpenVINO's CPU device.
+// A Session on OpenVINO's CPU device, or on an Intel GPU (which no test machine of ours had).
 //
 // Where the plan fixes all input shapes, the model is compiled for these, which is faster; the first run with others compiles
 // it once more with its dimensions open.

@@ -1,0 +1,198 @@
+#include "engine/onnxruntime/card_lane.h"
+
+#include <onnxruntime_run_options_config_keys.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "engine/onnxruntime/element_type.h"
+#include "engine/onnxruntime/placements.h"
+#include "engine/onnxruntime/string_tensor.h"
+
+namespace ridge::engine::onnxruntime {
+namespace {
+
+// Of pageable memory, so much is laid into pinned memory while the card takes the part before: copies of some hundred KiB reach
+// the link's rate (CUDA C++ Best Practices Guide, "Data Transfer Between Host and Device").
+constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kLeastBytes = 256;  // of a place: a tensor without elements has an address too
+
+// ONNX Runtime keeps a captured graph by a number that the caller gives: one per lane and set of addresses.
+int next_graph() {
+  static std::atomic<int> graphs = 0;
+  return ++graphs;
+}
+
+Status allocate(gpu::CudaMemory& memory, const gpu::CudaContext& context, size_t bytes, gpu::CudaMemoryKind kind) {
+  RIDGE_ASSIGN(memory, gpu::CudaMemory::allocate(context, bytes, kind));
+  return {};
+}
+
+Result<RunOptionsHandle> run_options_of(const OrtApi& api, const std::map<std::string, std::string>& entries) {
+  RunOptionsHandle options(api);
+  RIDGE_TRY(take(api, api.CreateRunOptions(options.out())));
+  RIDGE_TRY(take(api, api.RunOptionsSetRunLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_WARNING)));
+  for (const auto& [key, value] : entries)
+    RIDGE_TRY(take(api, api.AddRunConfigEntry(options.get(), key.c_str(), value.c_str())));
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CardLane>> CardLane::make(const CardBasis& basis) {
+  std::unique_ptr<CardLane> lane(new CardLane(basis));
+  RIDGE_ASSIGN(lane->copies_, gpu::CudaStream::create(basis.context));
+  for (gpu::CudaEvent* event : {&lane->begun_, &lane->sent_, &lane->started_, &lane->computed_, &lane->left_}) {
+    RIDGE_ASSIGN(*event, gpu::CudaEvent::create(basis.context));
+  }
+  return lane;
+}
+
+CardLane::~CardLane() {
+  if (copies_.handle() != nullptr) (void)copies_.synchronize();  // what it says is of no use any more
+}
+
+Result<CardLane::Place*> CardLane::place(size_t slot, DataType type, const Shape& shape, size_t bytes) {
+  const OrtApi& api = *basis_.library.api;
+  std::unique_ptr<Place>& kept = places_[slot];
+  if (kept && kept->type == type && kept->shape == shape) return kept.get();
+  moved_ = true;
+  const size_t needed = std::max(bytes, kLeastBytes);
+  if (!kept) kept = std::make_unique<Place>(api);
+  kept->value = ValueHandle(api);
+  kept->type = DataType::kInvalid;  // should what follows fail
+  if (kept->card.size() < needed) {
+    kept->card = {};
+    kept->pinned = {};
+    RIDGE_TRY(allocate(kept->card, basis_.context, needed, gpu::CudaMemoryKind::kDevice));
+    RIDGE_TRY(allocate(kept->pinned, basis_.context, needed, gpu::CudaMemoryKind::kPinned));
+  }
+  auto* address = reinterpret_cast<void*>(kept->card.address());
+  RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(basis_.memory, address, bytes, shape.data(), shape.size(),
+                                                         to_element_type(type), kept->value.out())));
+  kept->type = type;
+  kept->shape = shape;
+  return kept.get();
+}
+
+Status CardLane::send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor) {
+  in_names_.push_back(spec.name.c_str());
+  if (tensor.type == DataType::kBytes && spec.type == DataType::kBytes) {  // these stay with the processor
+    Result<ValueHandle> strings = string_tensor_from_wire(basis_.library, tensor);
+    if (!strings) return wrap(strings.error(), "input '" + spec.name + "'");
+    strings_.push_back(std::move(*strings));
+    in_.push_back(strings_.back().get());
+    return {};
+  }
+  RIDGE_TRY(check_tensor(spec, tensor.type, tensor.shape, tensor.data.size()));
+  RIDGE_ASSIGN(Place * to, place(slot, tensor.type, tensor.shape, tensor.data.size()));
+  in_.push_back(to->value.get());
+  for (size_t at = 0; at < tensor.data.size(); at += kPiece) {
+    const size_t bytes = std::min(kPiece, tensor.data.size() - at);
+    const std::span<std::byte> piece = to->pinned.bytes().subspan(at, bytes);
+    std::memcpy(piece.data(), tensor.data.data() + at, bytes);
+    RIDGE_TRY(copies_.write(to->card, piece, at));
+  }
+  return {};
+}
+
+Status CardLane::send(const CardRun& run) {
+  in_names_.clear();
+  in_.clear();
+  strings_.clear();
+  allocated_.clear();
+  RIDGE_TRY(copies_.record(begun_));
+  const size_t needed = run.signature.inputs.size();
+  for (size_t i = 0; i < run.inputs.size(); ++i) {
+    if (run.inputs[i].type == DataType::kInvalid) continue;
+    const TensorSpec& spec = i < needed ? run.signature.inputs[i] : run.signature.optional_inputs[i - needed];
+    RIDGE_TRY(send_input(spec, i, run.inputs[i]));
+  }
+  RIDGE_TRY(add_outputs(run));
+  return copies_.record(sent_);
+}
+
+Status CardLane::add_outputs(const CardRun& run) {
+  const size_t first = run.signature.inputs.size() + run.signature.optional_inputs.size();
+  out_names_.clear();
+  out_.clear();
+  engine_allocates_ = false;
+  for (size_t i = 0; i < run.wanted.size(); ++i) {
+    const auto index = static_cast<size_t>(run.wanted[i]);
+    const TensorSpec& spec = run.signature.outputs[index];
+    const Output& output = run.outputs[i];
+    out_names_.push_back(spec.name.c_str());
+    out_.push_back(nullptr);
+    if (output.data.empty()) {
+      engine_allocates_ = true;
+      continue;
+    }
+    if (spec.type == DataType::kBytes)
+      return Error{Code::kUnsupported, "output '" + spec.name +
+                                           "' holds strings: its size is not known before the run, so it cannot be "
+                                           "written into given memory"};
+    RIDGE_TRY(check_tensor(spec, output.type, output.shape, output.data.size()));
+    RIDGE_ASSIGN(Place * from, place(first + index, output.type, output.shape, output.data.size()));
+    out_.back() = from->value.get();
+  }
+  return {};
+}
+
+// Anew when an address or a shape changed: a graph is of the old ones. Outputs that the engine allocates come to the processor's
+// memory by copies of its own, which only a run that waits for its end has finished.
+Status CardLane::make_options() {
+  if (queuing_ && !(moved_ && basis_.graphs)) return {};
+  const OrtApi& api = *basis_.library.api;
+  std::map<std::string, std::string> entries = basis_.run_entries;
+  if (basis_.graphs) entries[kOrtRunOptionsConfigCudaGraphAnnotation] = "-1";
+  RIDGE_ASSIGN(waiting_, run_options_of(api, entries));
+  entries[kOrtRunOptionsConfigDisableSynchronizeExecutionProviders] = "1";
+  if (basis_.graphs) entries[kOrtRunOptionsConfigCudaGraphAnnotation] = std::to_string(next_graph());
+  RIDGE_ASSIGN(queuing_, run_options_of(api, entries));
+  moved_ = false;
+  return {};
+}
+
+Status CardLane::compute(const CardRun& run, const gpu::CudaStream& stream) {
+  RIDGE_TRY(make_options());
+  RIDGE_TRY(stream.wait(sent_));
+  RIDGE_TRY(stream.record(started_));
+  const OrtApi& api = *basis_.library.api;
+  const OrtRunOptions* options = engine_allocates_ ? waiting_->get() : queuing_->get();
+  const std::vector<OrtValue*> given = out_;
+  RIDGE_TRY(take(api, api.Run(run.session, options, in_names_.data(), in_.data(), in_.size(), out_names_.data(),
+                              out_names_.size(), out_.data())));
+  for (size_t i = 0; i < out_.size(); ++i)
+    if (given[i] == nullptr) allocated_.emplace_back(api, out_[i]);
+  return stream.record(computed_);
+}
+
+Status CardLane::fetch(const CardRun& run, const TakeOutput& take_output) {
+  const size_t first = run.signature.inputs.size() + run.signature.optional_inputs.size();
+  auto place_of = [&](size_t i) -> Place& { return *places_.at(first + static_cast<size_t>(run.wanted[i])); };
+  RIDGE_TRY(copies_.wait(computed_));
+  for (size_t i = 0; i < run.wanted.size(); ++i)
+    if (const size_t bytes = run.outputs[i].data.size(); bytes > 0)
+      RIDGE_TRY(copies_.read(place_of(i).pinned.bytes().first(bytes), place_of(i).card));
+  RIDGE_TRY(copies_.record(left_));
+  RIDGE_TRY(copies_.synchronize());
+  left_at_ = Clock::now();
+  for (size_t i = 0, allocated = 0; i < run.wanted.size(); ++i) {
+    if (Output& output = run.outputs[i]; output.data.empty())
+      RIDGE_TRY(take_output(allocated_[allocated++].release(), output));
+    else
+      std::memcpy(output.data.data(), place_of(i).pinned.bytes().data(), output.data.size());
+  }
+  fetched_at_ = Clock::now();
+  return {};
+}
+
+Result<RunTimes> CardLane::times() const {
+  RIDGE_ASSIGN(const double in, sent_.seconds_since(begun_));
+  RIDGE_ASSIGN(const double computed, computed_.seconds_since(started_));
+  RIDGE_ASSIGN(const double out, left_.seconds_since(computed_));
+  return RunTimes{from_seconds(in), from_seconds(computed), from_seconds(out) + (fetched_at_ - left_at_)};
+}
+
+}  // namespace ridge::engine::onnxruntime

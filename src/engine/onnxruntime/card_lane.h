@@ -1,0 +1,93 @@
+// One run of a model on a card, and what it needs there: memory for inputs and outputs on the card, pinned memory beside it, and a
+// stream for the copies. Kept from run to run, so that tensors of the same shape lie at the same addresses.
+//
+// The order of a run, of which nothing waits but the last step:
+//   send     the caller's inputs → pinned memory → card, on the lane's own stream
+//   compute  the model, on the session's stream, after that; another lane may send or fetch meanwhile
+//   fetch    the outputs → pinned memory → the caller, on the lane's own stream, after that
+// One thread at a time; calls of compute() on one session exclude each other (CardRunner).
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "engine/onnxruntime/handles.h"
+#include "engine/onnxruntime/library.h"
+#include "gpu/cuda_memory.h"
+#include "gpu/cuda_stream.h"
+
+namespace ridge::engine::onnxruntime {
+
+// What all lanes of a session share.
+struct CardBasis {
+  const Library& library;
+  gpu::CudaContext context;
+  OrtMemoryInfo* memory = nullptr;                 // of the card
+  std::map<std::string, std::string> run_entries;  // configuration entries of every run
+  bool graphs = false;                             // ONNX Runtime replays runs at known addresses as CUDA graphs
+};
+
+// What a run is asked for, as Session::run is.
+struct CardRun {
+  OrtSession* session = nullptr;
+  const Signature& signature;
+  std::span<const TensorView> inputs;
+  std::span<const int> wanted;
+  std::span<Output> outputs;
+};
+
+class CardLane {
+ public:
+  using TakeOutput = std::function<Status(OrtValue*, Output&)>;
+
+  // `basis` outlives it.
+  static Result<std::unique_ptr<CardLane>> make(const CardBasis& basis);
+  ~CardLane();  // waits for what is queued
+
+  Status send(const CardRun& run);
+  Status compute(const CardRun& run, const gpu::CudaStream& stream);
+  // Waits, and fills in the outputs; those that the engine allocated go through `take`, which owns them then.
+  Status fetch(const CardRun& run, const TakeOutput& take);
+  // Of the run that was fetched, by the card's clock: copying in and out with the caller's memory, and computing between.
+  Result<RunTimes> times() const;
+
+ private:
+  // A tensor's place on the card, and pinned memory for it.
+  struct Place {
+    explicit Place(const OrtApi& api) : value(api) {}
+    gpu::CudaMemory card, pinned;
+    ValueHandle value;  // over `card`
+    DataType type = DataType::kInvalid;
+    Shape shape;
+  };
+  explicit CardLane(const CardBasis& basis) : basis_(basis) {}
+
+  // The slot's place, for this type and shape; its addresses stay while it is large enough.
+  Result<Place*> place(size_t slot, DataType type, const Shape& shape, size_t bytes);
+  Status send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor);
+  Status add_outputs(const CardRun& run);
+  Status make_options();
+
+  const CardBasis& basis_;
+  gpu::CudaStream copies_;
+  gpu::CudaEvent begun_, sent_, started_, computed_, left_;
+  TimePoint left_at_{}, fetched_at_{};  // by the processor's clock: outputs in pinned memory, in the caller's
+  std::map<size_t, std::unique_ptr<Place>> places_;  // by slot: inputs, optional inputs, outputs
+  bool moved_ = true;                                // a place is another one than in the run before
+  std::vector<const char*> in_names_, out_names_;    // of this run, as the values
+  std::vector<OrtValue*> in_, out_;
+  std::vector<ValueHandle> strings_, allocated_;       // of this run: inputs, and outputs by the engine
+  bool engine_allocates_ = false;                      // some output of this run
+  std::optional<RunOptionsHandle> waiting_, queuing_;  // of runs that wait for their end, and of those that do not
+};
+
+}  // namespace ridge::engine::onnxruntime

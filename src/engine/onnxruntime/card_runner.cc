@@ -1,0 +1,65 @@
+#include "engine/onnxruntime/card_runner.h"
+
+#include "gpu/cuda.h"
+
+namespace ridge::engine::onnxruntime {
+
+Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, const plan::Device& device,
+                                                     std::map<std::string, std::string> run_entries, bool graphs) {
+  RIDGE_ASSIGN(const gpu::Cuda driver, gpu::Cuda::open());
+  const auto index = static_cast<size_t>(device.index);
+  RIDGE_ASSIGN(gpu::CudaContext context, driver.context(index));
+  std::unique_ptr<CardRunner> runner(new CardRunner(library, std::move(context)));
+  CardBasis& basis = runner->basis_;
+  basis.run_entries = std::move(run_entries);
+  basis.graphs = graphs;
+  runner->card_ = driver.devices()[index].name;
+  const OrtApi& api = *library.api;
+  RIDGE_TRY(
+      take(api, api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, device.index, OrtMemTypeDefault, &basis.memory)));
+  RIDGE_ASSIGN(runner->compute_, gpu::CudaStream::create(basis.context));
+  return runner;
+}
+
+CardRunner::~CardRunner() {
+  if (compute_.handle() != nullptr) (void)compute_.synchronize();  // before the lanes' memory goes
+  free_.clear();
+  if (basis_.memory != nullptr) basis_.library.api->ReleaseMemoryInfo(basis_.memory);
+}
+
+Result<std::unique_ptr<CardLane>> CardRunner::acquire() {
+  {
+    std::lock_guard lock(lanes_mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<CardLane> lane = std::move(free_.back());
+      free_.pop_back();
+      return lane;
+    }
+  }
+  return CardLane::make(basis_);
+}
+
+Status CardRunner::run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take) {
+  RIDGE_TRY(lane.send(run));
+  {
+    std::lock_guard lock(compute_mutex_);
+    RIDGE_TRY(lane.compute(run, compute_));
+  }
+  return lane.fetch(run, take);
+}
+
+Status CardRunner::run(const CardRun& run, RunTimes* times, const CardLane::TakeOutput& take) {
+  RIDGE_ASSIGN(std::unique_ptr<CardLane> lane, acquire());
+  if (Status ran = run_on(*lane, run, take); !ran) {
+    (void)compute_.synchronize();  // the lane ends here: nothing may be under way to its memory
+    return ran;
+  }
+  if (times) {
+    RIDGE_ASSIGN(*times, lane->times());
+  }
+  std::lock_guard lock(lanes_mutex_);
+  free_.push_back(std::move(lane));
+  return {};
+}
+
+}  // namespace ridge::engine::onnxruntime

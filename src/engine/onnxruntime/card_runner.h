@@ -1,0 +1,45 @@
+// Runs a session on a card of NVIDIA's. Several callers may run at once: the model computes one run after another on the session's
+// stream, while the copies of the runs before and after go on beside it, each on a lane of its own.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/onnxruntime/card_lane.h"
+#include "plan/device.h"
+
+namespace ridge::engine::onnxruntime {
+
+// Thread-safe.
+class CardRunner {
+ public:
+  // Opens the driver and the card; `run_entries` and `graphs` as in CardBasis.
+  static Result<std::unique_ptr<CardRunner>> open(const Library& library, const plan::Device& device,
+                                                  std::map<std::string, std::string> run_entries, bool graphs);
+  ~CardRunner();
+  CardRunner(const CardRunner&) = delete;
+  CardRunner& operator=(const CardRunner&) = delete;
+
+  void* stream() const { return compute_.handle(); }  // that the session must compute on
+  const std::string& card() const { return card_; }   // "NVIDIA A100-SXM4-80GB"
+
+  // As Session::run; `take` as in CardLane::fetch.
+  Status run(const CardRun& run, RunTimes* times, const CardLane::TakeOutput& take);
+
+ private:
+  CardRunner(const Library& library, gpu::CudaContext context)
+      : basis_{library, std::move(context), nullptr, {}, false} {}
+  Result<std::unique_ptr<CardLane>> acquire();
+  Status run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take);
+
+  CardBasis basis_;
+  std::string card_;
+  gpu::CudaStream compute_;
+  std::mutex
+      compute_mutex_;  // held while a run is queued on compute_: ONNX Runtime takes one at a time on a stream that is given
+  std::mutex lanes_mutex_;
+  std::vector<std::unique_ptr<CardLane>> free_;  // guarded by lanes_mutex_; as many as ever ran at once
+};
+
+}  // namespace ridge::engine::onnxruntime

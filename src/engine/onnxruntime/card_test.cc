@@ -1,0 +1,208 @@
+// Runs on a card that is played: the driver by a stand-in that puts off what is queued until somebody waits for it, ONNX
+// Runtime's providers by one that computes on the processor (tests/support/fake_cuda.cc, fake_onnxruntime_gpu.cc). Numbers are
+// right only if every copy and every wait is where it must be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <sstream>
+#include <thread>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "engine/onnxruntime/library.h"
+#include "engine/test_model.h"
+#include "engine/test_session.h"
+
+namespace ridge::engine::onnxruntime {
+namespace {
+
+using test_model::block;
+using test_model::kFloat;
+using test_model::model;
+using test_model::node;
+using test_model::value_info;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class OnACard : public SessionTest {
+ protected:
+  OnACard() : SessionTest("onnxruntime") {}
+
+  void SetUp() override {
+    const Result<const Library*> real = load("");
+    if (!real) GTEST_SKIP() << real.error().message;
+    SessionTest::SetUp();
+    const std::string support = RIDGE_TEST_SUPPORT;
+    log_ = folder_ + "/log";
+    ASSERT_TRUE(write_file_atomically(log_, "").ok());
+    set("RIDGE_REAL_ONNXRUNTIME", (*real)->path);
+    set("RIDGE_FAKE_ONNXRUNTIME_LOG", log_);
+    set("RIDGE_CUDA", support + "/libcuda.so.1");
+    set("RIDGE_FAKE_CUDA", std::string(RIDGE_SOURCE_DIR) + "/tests/support/cuda/two.txt");
+    set("RIDGE_NVML", support + "/libnvidia-ml.so.1");
+    set("RIDGE_FAKE_NVML", std::string(RIDGE_SOURCE_DIR) + "/tests/support/nvml/healthy.txt");
+  }
+  void TearDown() override {
+    for (const std::string& name : set_) unsetenv(name.c_str());
+    SessionTest::TearDown();
+  }
+
+  plan::Plan plan_on(const std::string& device, const std::string& bytes) {
+    plan::Plan plan = plan_for(bytes);
+    plan.device = device;
+    plan.engine_library = std::string(RIDGE_TEST_SUPPORT) + "/libonnxruntime-gpu.so.1";
+    return plan;
+  }
+  void set(const char* name, const std::string& value) {
+    setenv(name, value.c_str(), 1);
+    set_.push_back(name);
+  }
+  // What the stand-in was asked for, without the lines that do not begin with `start`.
+  std::vector<std::string> asked(const std::string& start) const {
+    std::istringstream lines(*read_file(log_));
+    std::vector<std::string> found;
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with(start)) found.push_back(line);
+    return found;
+  }
+
+  std::string log_;
+  std::vector<std::string> set_;
+};
+
+// y = -relu(x), x [n,4].
+std::string two_nodes() {
+  return model(node("Relu", "first", {"x"}, "m") + node("Neg", "second", {"m"}, "y"),
+               block(11, value_info("x", kFloat, {-1, 4})), block(12, value_info("y", kFloat, {-1, 4})));
+}
+
+std::vector<float> rising(int64_t rows, float first) {
+  std::vector<float> values(static_cast<size_t>(rows) * 4);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+// Runs into memory of ours, and says whether every value is right.
+testing::AssertionResult computes(Session& session, int64_t rows, float first, RunTimes* times = nullptr) {
+  const std::vector<float> in = rising(rows, first);
+  std::vector<float> out(in.size(), 77);
+  Output output{DataType::kFp32, {rows, 4}, std::as_writable_bytes(std::span(out)), nullptr};
+  if (Status ran = run_once(session, {DataType::kFp32, {rows, 4}, std::as_bytes(std::span(in))}, output, times); !ran)
+    return testing::AssertionFailure() << ran.error().message;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (out[i] != -std::max(0.0f, in[i]))
+      return testing::AssertionFailure() << "value " << i << " of " << rows << " rows is " << out[i];
+  return testing::AssertionSuccess();
+}
+
+TEST_F(OnACard, ARunGoesThroughTheCardsMemoryAndComesBackRight) {
+  std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->info().device, "cuda:1");
+  EXPECT_EQ(session->info().executed, "2 nodes on CUDAExecutionProvider");
+  RunTimes times;
+  EXPECT_TRUE(computes(*session, 3, -5, &times));
+  EXPECT_GT(times.compute.count(), 0);
+  EXPECT_TRUE(computes(*session, 3, 1));        // the same places again
+  EXPECT_TRUE(computes(*session, 300000, -9));  // larger than a piece, and than the places
+  EXPECT_TRUE(computes(*session, 2, -3));
+  EXPECT_THAT(asked("append"), ElementsAre("append CUDA device_id=1 on a given stream"));
+  for (const std::string& run : asked("run")) EXPECT_EQ(run, "run in: card out: card");
+}
+
+TEST_F(OnACard, AnOutputOfUnknownSizeIsTheEnginesAndTheRunWaitsForIt) {
+  std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
+  ASSERT_NE(session, nullptr);
+  const std::vector<float> in = rising(5, -4);
+  Output output;
+  ASSERT_TRUE(run_once(*session, {DataType::kFp32, {5, 4}, std::as_bytes(std::span(in))}, output).ok());
+  EXPECT_EQ(output.shape, (Shape{5, 4}));
+  ASSERT_EQ(output.data.size(), 80u);
+  EXPECT_EQ(reinterpret_cast<const float*>(output.data.data())[19], -15.0f);
+  EXPECT_THAT(asked("run"), ElementsAre("run in: card out: engine waits"));
+}
+
+TEST_F(OnACard, SeveralCallersGetTheirOwnAnswers) {
+  std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
+  ASSERT_NE(session, nullptr);
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&, caller] {
+      for (int run = 0; run < 25; ++run)
+        EXPECT_TRUE(computes(*session, 1 + (caller + run) % 7, static_cast<float>(100 * caller - 200)));
+    });
+}
+
+TEST_F(OnACard, OptionsReachTheProvidersTogether) {
+  plan::Plan plan = plan_on("tensorrt:1", two_nodes());
+  plan.options = {{"cuda.use_tf32", "0"},
+                  {"cuda.cudnn_conv_algo_search", "HEURISTIC"},
+                  {"tensorrt.trt_fp16_enable", "1"},
+                  {"tensorrt.trt_profile_max_shapes", "x:8x4"}};
+  std::unique_ptr<Session> session = open_model(plan);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->info().device, "tensorrt:1");
+  EXPECT_THAT(
+      asked("append"),
+      ElementsAre("append TensorRT device_id=1 trt_fp16_enable=1 trt_profile_max_shapes=x:8x4 on a given stream",
+                  "append CUDA cudnn_conv_algo_search=HEURISTIC device_id=1 use_tf32=0 on a given stream"));
+  EXPECT_TRUE(computes(*session, 2, -3));
+}
+
+TEST_F(OnACard, AGraphIsKeptPerSetOfAddresses) {
+  plan::Plan plan = plan_on("cuda:1", two_nodes());
+  plan.options = {{"cuda.enable_cuda_graph", "1"}};
+  std::unique_ptr<Session> session = open_model(plan);
+  ASSERT_NE(session, nullptr);
+  for (const int64_t rows : {2, 2, 3}) EXPECT_TRUE(computes(*session, rows, -3));
+  const std::vector<std::string> runs = asked("run");
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_THAT(runs[0], StartsWith("run in: card out: card graph "));
+  EXPECT_EQ(runs[0], runs[1]);
+  EXPECT_NE(runs[0], runs[2]) << "another shape is another graph";
+}
+
+TEST_F(OnACard, NodesThatStayWithTheProcessorAreListed) {
+  set("RIDGE_FAKE_FALLBACK", "Neg");
+  std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->info().executed, "1 node on CUDAExecutionProvider, 1 on CPUExecutionProvider: Neg (left)");
+}
+
+TEST_F(OnACard, AModelThatWouldRunOnTheProcessorAloneIsAnError) {
+  set("RIDGE_FAKE_FALLBACK", "all");
+  Result<std::unique_ptr<Session>> session = engine::open(plan_on("cuda:1", two_nodes()));
+  ASSERT_FALSE(session.ok());
+  EXPECT_THAT(session.error().message, HasSubstr("cuda:1 computes nothing of "));
+  EXPECT_THAT(session.error().message, HasSubstr("2 nodes on CPUExecutionProvider"));
+}
+
+TEST_F(OnACard, AnOptionThatTheProviderRefusesIsAnErrorThatNamesIt) {
+  plan::Plan plan = plan_on("cuda:1", two_nodes());
+  plan.options = {{"cuda.no_such", "1"}};
+  EXPECT_THAT(engine::open(plan).error().message, HasSubstr("Unknown provider option: \"no_such\""));
+}
+
+TEST_F(OnACard, ACardThatIsNotThereIsAnErrorThatListsThoseThatAre) {
+  const Error error = engine::open(plan_on("cuda:7", two_nodes())).error();
+  EXPECT_THAT(error.message, HasSubstr("there is no card 7; the driver has 2: cuda:0 "));
+}
+
+TEST_F(OnACard, AWrongTensorIsRefusedByNameAndTheNextRunIsRight) {
+  std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
+  ASSERT_NE(session, nullptr);
+  const std::vector<float> in = rising(3, 0);
+  Output output;
+  const Status ran = run_once(*session, {DataType::kFp32, {2, 4}, std::as_bytes(std::span(in))}, output);
+  ASSERT_FALSE(ran.ok());
+  EXPECT_THAT(ran.error().message, HasSubstr("'x'"));
+  EXPECT_TRUE(computes(*session, 3, -3));
+}
+
+}  // namespace
+}  // namespace ridge::engine::onnxruntime

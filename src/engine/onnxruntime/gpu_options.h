@@ -1,0 +1,27 @@
+// Options of ONNX Runtime's CUDA and TensorRT providers, as a plan gives them: "cuda.KEY=VALUE" and "tensorrt.KEY=VALUE",
+// with ONNX Runtime's own keys and values. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "plan/device.h"
+
+namespace ridge::engine::onnxruntime {
+
+using ProviderOptions = std::map<std::string, std::string>;  // by ONNX Runtime's keys
+
+enum class GpuProvider { kCuda, kTensorRt };
+std::string_view provider_name(GpuProvider provider);  // "CUDAExecutionProvider"
+// The one that a card of NVIDIA's is asked for by.
+inline GpuProvider provider_of(plan::DeviceKind kind) {
+  return kind == plan::DeviceKind::kTensorRt ? GpuProvider::kTensorRt : GpuProvider::kCuda;
+}
+
+// ok if `value` is one that ONNX Runtime's documentation gives for `key`, or if the key is not documented: newer releases have
+// more, and refuse themselves what they do not know. kInvalid: a wrong value, or a key that ridge itself decides.
+Status check_provider_option(GpuProvider provider, const std::string& key, const std::string& value);
+
+}  // namespace ridge::engine::onnxruntime

@@ -1,0 +1,24 @@
+// ONNX Runtime's providers for NVIDIA's cards: CUDA, and TensorRT before it. A card that cannot be used is an error that says
+// why (gpu_refusal.h), never a run on the processor.
+#pragma once
+
+#include <string>
+
+#include "engine/onnxruntime/library.h"
+#include "engine/onnxruntime/options.h"
+#include "plan/device.h"
+
+namespace ridge::engine::onnxruntime {
+
+// ok if this build of ONNX Runtime has the provider of `device`, a card of NVIDIA's.
+Status check_compiled(const Library& library, const plan::Device& device);
+
+// Adds the providers of `device`, a card of NVIDIA's, with the options of the plan. `stream`: what the model is to compute on,
+// a CUstream; null: one of ONNX Runtime's own.
+Status append_card(const Library& library, OrtSessionOptions* options, const plan::Device& device,
+                   const EngineOptions& engine, void* stream);
+
+// `error` of a session that was to be made on `device`, explained by what is found out now about driver, libraries and cards.
+Error explain(const Library& library, const plan::Device& device, const Error& error);
+
+}  // namespace ridge::engine::onnxruntime

@@ -1,0 +1,80 @@
+#include "serve/instance_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "model_config.pb.h"
+
+namespace ridge::serve {
+namespace {
+
+using Group = inference::ModelInstanceGroup;
+
+// More than any machine can use; a typing error rather than a wish.
+constexpr int kMaxInstances = 1024;
+constexpr int kMaxCard = 255;
+
+bool has_all(const Group& group, int cards) {
+  return std::all_of(group.gpus().begin(), group.gpus().end(), [&](int card) { return card < cards; });
+}
+
+void put_on_all(Group& group, int cards) {
+  for (int card = 0; card < std::max(1, cards); ++card) group.add_gpus(card);
+}
+
+void place(Group& group, int cards) {
+  if (group.count() == 0) group.set_count(1);
+  if (group.kind() == Group::KIND_AUTO) {
+    const bool fits = cards > 0 && has_all(group, cards);
+    group.set_kind(fits ? Group::KIND_GPU : Group::KIND_CPU);
+    if (!fits) group.clear_gpus();
+  }
+  if (group.kind() == Group::KIND_GPU && group.gpus().empty()) put_on_all(group, cards);
+}
+
+Status check_group(const Group& group) {
+  if (group.count() < 0) return invalid(fmt::format("instance group '{}' has a negative count", group.name()));
+  if (group.kind() == Group::KIND_CPU && group.gpus_size() > 0)
+    return invalid(
+        fmt::format("instance group '{}' is of KIND_CPU and lists gpus; one of both is meant", group.name()));
+  for (int card : group.gpus())
+    if (card < 0 || card > kMaxCard)
+      return invalid(fmt::format("instance group '{}' lists gpu {}, which is no card's number", group.name(), card));
+  return {};
+}
+
+}  // namespace
+
+Status check_instance_groups(const inference::ModelConfig& config) {
+  int64_t total = 0;
+  for (const Group& group : config.instance_group()) {
+    RIDGE_TRY(check_group(group));
+    total += int64_t{std::max(1, group.count())} * std::max(1, group.gpus_size());  // no count means one
+  }
+  if (total > kMaxInstances)
+    return invalid(fmt::format("{} instances are more than the limit of {}", total, kMaxInstances));
+  return {};
+}
+
+ConfigPtr place_instances(const inference::ModelConfig& config, int cards) {
+  auto placed = std::make_shared<inference::ModelConfig>(config);
+  if (placed->instance_group_size() == 0) placed->add_instance_group();
+  for (Group& group : *placed->mutable_instance_group()) place(group, cards);
+  return placed;
+}
+
+std::vector<plan::Device> devices_of(const inference::ModelConfig& placed) {
+  std::vector<plan::Device> devices;
+  auto add = [&](const Group& group, const plan::Device& device) {
+    devices.insert(devices.end(), static_cast<size_t>(std::max(1, group.count())), device);
+  };
+  for (const Group& group : placed.instance_group()) {
+    if (group.kind() != Group::KIND_GPU) add(group, {});
+    for (int card : group.gpus()) add(group, {plan::DeviceKind::kCuda, card});
+  }
+  return devices;
+}
+
+}  // namespace ridge::serve

@@ -1,0 +1,20 @@
+// Target: the device that a model is tuned for. A plain value; the processor unless something else is said.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cost/costs.h"
+#include "plan/device.h"
+
+namespace ridge::tune {
+
+struct Target {
+  plan::Device device;
+  std::optional<cost::DeviceLimits> limits =
+      {};                          // of a card; absent: not known, or the processor, whose are hw::Machine's
+  std::string limits_reason = {};  // why a card's are not known
+  bool on_processor() const { return device.kind == plan::DeviceKind::kCpu; }
+};
+
+}  // namespace ridge::tune

@@ -1,0 +1,100 @@
+"""A model on a card, from the command line to the engine and back, on stand-ins: NVIDIA's driver and management library play the
+cards, ONNX Runtime's providers compute on the processor. ctest: timeout 300"""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import models
+import pytest
+from onnx import TensorProto, helper
+from server import Server, fp32
+
+RIDGE = os.environ["RIDGE"]
+SUPPORT = pathlib.Path(os.environ["RIDGE_TEST_SUPPORT"])
+SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests" / "support"
+LIBRARY = str(SUPPORT / "libonnxruntime-gpu.so.1")
+CARD = "cuda:1"  # of this script the second card is the one that works
+
+
+@pytest.fixture
+def cards(tmp_path, monkeypatch):
+    """The environment of a machine with two cards, and the file that tells what was asked of the engine."""
+    real = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
+    if not real:
+        pytest.skip("no ONNX Runtime in RIDGE_DEPS")
+    log = tmp_path / "asked"
+    for name, value in {
+        "RIDGE_CUDA": SUPPORT / "libcuda.so.1", "RIDGE_FAKE_CUDA": SCRIPTS / "cuda" / "two.txt",
+        "RIDGE_NVML": SUPPORT / "libnvidia-ml.so.1", "RIDGE_FAKE_NVML": SCRIPTS / "nvml" / "healthy.txt",
+        "RIDGE_REAL_ONNXRUNTIME": real[-1], "RIDGE_FAKE_ONNXRUNTIME_LOG": log, "XDG_CACHE_HOME": tmp_path / "cache",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    return log
+
+
+@pytest.fixture
+def model(tmp_path):
+    models.scaled(tmp_path / "scaled.onnx", 3.0)
+    return tmp_path / "scaled.onnx"
+
+
+def ridge(verb, *arguments, status=0):
+    done = subprocess.run([RIDGE, verb, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def await_model(server, name, seconds=60):
+    deadline = time.monotonic() + seconds
+    while server.get(f"/v2/models/{name}/ready").status != 200:
+        assert time.monotonic() < deadline, server.read_log()
+        time.sleep(0.05)
+
+
+def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards, tmp_path):
+    model = tmp_path / "product.onnx"
+    models.save(model, [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", "FP32", ["batch", 64])], [("y", "FP32", ["batch", 64])],
+                [helper.make_tensor("w", TensorProto.FLOAT, [64, 64], [0.01] * 4096)])
+    done = ridge("bench", model, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1", "--batch", "8", "--concurrency",
+                 "2", "--engine-option", "cuda.use_tf32=0", "--json")
+    measured = json.loads(done.stdout)
+    assert measured["device"] == CARD
+    assert measured["executed"] == "1 node on CUDAExecutionProvider"
+    assert all(measured["stages_ms"][stage] > 0 for stage in ("input", "compute", "output")), measured["stages_ms"]
+    assert measured["bound_ms"] > 0, done.stderr
+    asked = cards.read_text().splitlines()
+    assert asked[0] == "append CUDA device_id=1 use_tf32=0 on a given stream"
+    assert asked[-1] == "run in: card out: card"
+
+
+def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
+    done = ridge("tune", model, "--device", CARD, "--engine-library", LIBRARY, "--precision", "fp32", "--max-batch", "2",
+                 "--seconds", "2", "--trials", "6", "-o", tmp_path / "repo", "--json")
+    tuning = json.loads(done.stdout)
+    assert tuning["baseline"]["device"] == CARD
+    assert any(point.get("options") for point in tuning["points"]), "the providers' options are among what is measured"
+    config = (tmp_path / "repo" / "scaled" / "config.pbtxt").read_text()
+    assert "kind: KIND_GPU" in config and "gpus: 1" in config
+    cards.write_text("")
+    with Server(tmp_path / "repo", "--engine-library", LIBRARY) as server:
+        answer = server.infer("scaled", {"inputs": [fp32("x", [1, 4], [1.0, 2.0, -1.0, 0.5])]})
+        assert answer.json()["outputs"][0]["data"] == [3.0, 6.0, -3.0, 1.5]
+        assert server.get("/v2/models/scaled/config").json()["instance_group"][0]["gpus"] == [1]
+    assert "run in: card out: card" in cards.read_text()
+
+
+def test_serve_loads_what_it_has_cards_for_and_says_why_not_the_rest(cards, tmp_path):
+    repository = tmp_path / "repo"
+    for name, group in {"second": "kind: KIND_GPU gpus: 1 count: 2", "seventh": "kind: KIND_GPU gpus: 7", "processor": "kind: KIND_CPU"}.items():
+        models.scaled(repository / name / "1" / "model.onnx", 2.0)
+        (repository / name / "config.pbtxt").write_text(f"instance_group {{ {group} }}")
+    with Server(repository, "--engine-library", LIBRARY, wait_ready=False) as server:
+        for name in ("second", "processor"):
+            await_model(server, name)
+            answer = server.infer(name, {"inputs": [fp32("x", [1, 4], [1.0, 2.0, 3.0, 4.0])]})
+            assert answer.json()["outputs"][0]["data"] == [2.0, 4.0, 6.0, 8.0]
+        reasons = {entry["name"]: entry.get("reason", "") for entry in server.post("/v2/repository/index").json()}
+    assert "there is no card 7; the driver has 2" in reasons["seventh"]

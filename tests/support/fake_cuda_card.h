@@ -1,0 +1,175 @@
+// The cards that fake_cuda.cc plays: their memory, which is the processor's, and their streams, whose work is put off as long
+// as CUDA allows: until somebody waits for it. What forgets to wait sees old values.
+//
+// One thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fake_cuda_processor.h"
+#include "gpu/cuda_abi.h"
+#include "scripted_cards.h"
+
+namespace ridge::fake {
+
+using gpu::cuda::Address;
+using Operation = std::function<int()>;  // a CUDA code
+using Time = std::chrono::steady_clock::time_point;
+
+struct Graph {
+  std::vector<Operation> operations;
+};
+
+// When a stream came to an event that was recorded.
+struct Mark {
+  bool passed = false;
+  Time time;
+};
+
+struct Card;
+
+struct Stream {
+  Card* card = nullptr;
+  std::deque<Operation> queue;
+  Graph* captured_by = nullptr;
+  bool capture_broken = false;
+
+  void add(Operation operation) {
+    if (captured_by != nullptr)
+      captured_by->operations.push_back(std::move(operation));
+    else
+      queue.push_back(std::move(operation));
+  }
+};
+
+struct Event {
+  Card* card = nullptr;
+  std::shared_ptr<Mark> mark;
+  Stream* stream = nullptr;  // in which it was recorded last
+  Graph* captured_by = nullptr;
+};
+
+struct Module {
+  Card* card = nullptr;
+  Program program;
+};
+
+// What cuModuleGetFunction gives: belongs to its module.
+struct Function {
+  Card* card = nullptr;
+  Kernel* kernel = nullptr;
+};
+
+enum class Place { kCard, kPinned, kManaged };
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+struct Allocation {
+  size_t size = 0;
+  Place place = Place::kCard;
+  std::unique_ptr<void, Free> content;
+};
+
+struct Card {
+  const Part* part = nullptr;
+  int users = 0;         // of its primary context
+  int broken = 0;        // the code that everything answers since something went wrong; 0: nothing did
+  int64_t launches = 0;  // run so far
+  size_t used_bytes = 0;
+  std::map<Address, Allocation> memory;
+  std::set<std::unique_ptr<Stream>> streams;
+  std::set<std::unique_ptr<Event>> events;
+  std::set<std::unique_ptr<Module>> modules;
+  std::set<std::unique_ptr<Graph>> graphs;  // and instantiated ones
+  std::map<Kernel*, std::unique_ptr<Function>> functions;
+
+  size_t objects() const { return memory.size() + streams.size() + events.size() + modules.size() + graphs.size(); }
+
+  int allocate(size_t bytes, Place place, Address* address) {
+    if (bytes == 0) return gpu::cuda::kInvalidValue;
+    if (place == Place::kCard && used_bytes + bytes > number_of(*part, "memory_total_bytes"))
+      return gpu::cuda::kOutOfMemory;
+    std::unique_ptr<void, Free> content(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+    if (content == nullptr) return gpu::cuda::kOutOfMemory;
+    std::memset(content.get(), 0xA5, bytes);  // nothing may count on zeros
+    *address = reinterpret_cast<Address>(content.get());
+    memory[*address] = {bytes, place, std::move(content)};
+    if (place == Place::kCard) used_bytes += bytes;
+    return gpu::cuda::kSuccess;
+  }
+  int release(Address address, bool pinned) {
+    auto found = memory.find(address);
+    if (found == memory.end() || (found->second.place == Place::kPinned) != pinned) return gpu::cuda::kInvalidValue;
+    if (found->second.place == Place::kCard) used_bytes -= found->second.size;
+    memory.erase(found);
+    return gpu::cuda::kSuccess;
+  }
+  Range range_of(Address address) const {
+    auto next = memory.upper_bound(address);
+    if (next == memory.begin()) return {};
+    --next;
+    return address < next->first + next->second.size ? Range{next->first, next->second.size} : Range{};
+  }
+  bool holds(Address address, size_t bytes) const {
+    const Range range = range_of(address);
+    return range.size != 0 && address + bytes <= range.begin + range.size;
+  }
+  bool pinned(const void* host) const {
+    auto found = memory.upper_bound(reinterpret_cast<Address>(host));
+    return found != memory.begin() && (--found)->second.place == Place::kPinned &&
+           reinterpret_cast<Address>(host) < found->first + found->second.size;
+  }
+
+  // Does the work that a stream has put off: all of it, or until it has passed a mark.
+  int drain(Stream& stream, const Mark* until = nullptr) {
+    while (!stream.queue.empty() && broken == 0 && !(until != nullptr && until->passed)) {
+      Operation operation = std::move(stream.queue.front());
+      stream.queue.pop_front();
+      broken = operation();
+    }
+    return broken;
+  }
+  int drain_all() {
+    for (const std::unique_ptr<Stream>& stream : streams) drain(*stream);
+    return broken;
+  }
+
+  // How often a script lets kernels run before the card is lost: "lost_after 3 719".
+  int next_launch() {
+    std::istringstream words(text_of(*part, "lost_after"));
+    int64_t most = 0;
+    int code = 0;
+    if (words >> most >> code && launches >= most) return code;
+    ++launches;
+    return gpu::cuda::kSuccess;
+  }
+};
+
+// Owned objects are found by the handle that their user has.
+template <typename T>
+T* known(std::set<std::unique_ptr<T>>& owned, void* handle) {
+  for (const std::unique_ptr<T>& one : owned)
+    if (one.get() == handle) return one.get();
+  return nullptr;
+}
+template <typename T>
+bool forget(std::set<std::unique_ptr<T>>& owned, void* handle) {
+  for (auto one = owned.begin(); one != owned.end(); ++one)
+    if (one->get() == handle) return owned.erase(one), true;
+  return false;
+}
+template <typename T>
+void* keep(std::set<std::unique_ptr<T>>& owned, T made) {
+  return owned.insert(std::make_unique<T>(std::move(made))).first->get();
+}
+
+}  // namespace ridge::fake

@@ -1,0 +1,47 @@
+// What the two halves of the stand-in for NVIDIA's driver share: cards, the thread's context, and how a function begins. All of it
+// under one lock, which every exported function takes.
+#pragma once
+
+#include <mutex>
+
+#include "fake_cuda_card.h"
+
+namespace ridge::fake {
+
+inline std::recursive_mutex& mutex() {
+  static std::recursive_mutex one;
+  return one;
+}
+inline Script& cuda_script() { return script_of("RIDGE_FAKE_CUDA"); }
+inline Processor& processor() {
+  static Processor one;
+  return one;
+}
+inline std::vector<Card>& cards() {
+  static std::vector<Card> made = [] {
+    std::vector<Card> all(cuda_script().cards.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i].part = &cuda_script().cards[i];
+    return all;
+  }();
+  return made;
+}
+inline thread_local Card* current = nullptr;
+
+inline int system_outcome(const char* function) {
+  return outcome(cuda_script().system, function, int{gpu::cuda::kSuccess});
+}
+
+// What every function that works in a context begins with.
+inline int entered(const char* function) {
+  if (current == nullptr || current->users == 0) return gpu::cuda::kInvalidContext;
+  if (current->broken != 0) return current->broken;
+  return outcome(*current->part, function, int{gpu::cuda::kSuccess});
+}
+
+}  // namespace ridge::fake
+
+#define EXPORT __attribute__((visibility("default")))
+#define LOCK std::lock_guard lock(mutex())
+#define ENTER(function) \
+  LOCK;                 \
+  if (int code = entered(#function); code != kSuccess) return code

@@ -1,0 +1,336 @@
+// A stand-in for the ONNX Runtime that has NVIDIA's providers: it hands everything on to the real one, which computes on the
+// processor, and plays what a card adds, as ONNX Runtime does it:
+//   the providers are there, take their options, refuse wrong ones, and begin from the defaults with every update
+//   a session on a card computes on the stream that it was given, after what was queued there before: here when it is run
+//   tensors of a run may lie on the card; an output without memory comes to the processor's
+//   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the processor
+// The card's memory is the stand-in driver's (fake_cuda.cc, found by RIDGE_CUDA), which a processor can read.
+// What was asked of it is written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real
+// library is the file RIDGE_REAL_ONNXRUNTIME.
+#include <dlfcn.h>
+#include <onnxruntime_c_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+// Opaque in the header: each side has its own.
+struct OrtCUDAProviderOptionsV2 {
+  std::map<std::string, std::string> values;
+  void* stream = nullptr;
+};
+struct OrtTensorRTProviderOptionsV2 : OrtCUDAProviderOptionsV2 {};
+
+namespace {
+
+// What a session on a card was made with.
+struct CardSession {
+  void* stream = nullptr;
+  bool tensorrt = false;
+};
+
+std::mutex mutex;  // guards what follows; runs do not hold it
+OrtApi real;
+std::map<const OrtSessionOptions*, CardSession> asked;
+std::map<const OrtSession*, CardSession> sessions;
+std::map<const OrtRunOptions*, std::map<std::string, std::string>> run_entries;
+OrtLoggingFunction ridge_log = nullptr;
+thread_local bool on_card = false;  // this thread makes a session on a card
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void note(const std::string& line) {
+  const std::string path = variable("RIDGE_FAKE_ONNXRUNTIME_LOG");
+  if (path.empty()) return;
+  std::lock_guard lock(mutex);
+  std::ofstream(path, std::ios::app) << line << "\n";
+}
+
+template <typename F>
+F* driver_function(const char* name) {
+  static void* driver = dlopen(variable("RIDGE_CUDA").c_str(), RTLD_NOW | RTLD_LOCAL);
+  return driver == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(driver, name));
+}
+
+OrtStatus* error(const std::string& words) { return real.CreateStatus(ORT_FAIL, words.c_str()); }
+
+// --- providers
+
+OrtStatus* available(char*** names, int* count) noexcept {
+  static std::array<char, 26> tensorrt = std::to_array("TensorrtExecutionProvider");
+  static std::array<char, 22> cuda = std::to_array("CUDAExecutionProvider");
+  static std::array<char, 21> cpu = std::to_array("CPUExecutionProvider");
+  static std::array<char*, 3> all = {tensorrt.data(), cuda.data(), cpu.data()};
+  *names = all.data();
+  *count = 3;
+  return nullptr;
+}
+OrtStatus* release_available(char**, int) noexcept { return nullptr; }
+
+template <typename Options>
+OrtStatus* create(Options** options) noexcept {
+  *options = new Options;
+  return nullptr;
+}
+template <typename Options>
+void release(Options* options) noexcept {
+  delete options;
+}
+
+// As ProviderOptionsParser does it: an unknown name is an error, and what is not named has its default again.
+template <typename Options>
+OrtStatus* update(Options* options, const char* const* keys, const char* const* values, size_t count) noexcept {
+  options->values.clear();
+  for (size_t i = 0; i < count; ++i) {
+    const std::string key = keys[i];
+    if (key.find("no_such") != std::string::npos) return error("Unknown provider option: \"" + key + "\".");
+    options->values[key] = values[i];
+  }
+  int cards = 0;
+  if (auto* counts = driver_function<int(int*)>("cuDeviceGetCount"); counts != nullptr) counts(&cards);
+  if (std::atoi(options->values["device_id"].c_str()) >= cards)
+    return error("Invalid device ID: " + options->values["device_id"] + ", must be between 0 (inclusive) and " +
+                 std::to_string(cards) + " (exclusive).");
+  return nullptr;
+}
+template <typename Options>
+OrtStatus* update_with_value(Options* options, const char* key, void* value) noexcept {
+  if (std::string(key) != "user_compute_stream") return error(std::string("Unknown provider option: ") + key);
+  options->stream = value;
+  return nullptr;
+}
+
+template <typename Options>
+OrtStatus* append(OrtSessionOptions* session, const Options* options) noexcept {
+  const bool tensorrt = std::is_same_v<Options, OrtTensorRTProviderOptionsV2>;
+  std::string line = tensorrt ? "append TensorRT" : "append CUDA";
+  for (const auto& [key, value] : options->values) line += " " + key + "=" + value;
+  note(line + (options->stream != nullptr ? " on a given stream" : ""));
+  std::lock_guard lock(mutex);
+  CardSession& card = asked[session];
+  card = {options->stream, tensorrt || card.tensorrt};
+  return nullptr;
+}
+
+void release_session_options(OrtSessionOptions* options) noexcept {
+  {
+    std::lock_guard lock(mutex);
+    asked.erase(options);
+  }
+  real.ReleaseSessionOptions(options);
+}
+
+// --- the log of a session that is made on a card
+
+void ORT_API_CALL log(void* parameter, OrtLoggingLevel level, const char* category, const char* id, const char* place,
+                      const char* message) {
+  auto say = [&](const std::string& text) { ridge_log(parameter, level, category, id, place, text.c_str()); };
+  const std::string all = " All nodes placed on [CPUExecutionProvider]. Number of nodes: ";
+  const std::string text = message;
+  if (!on_card || !text.starts_with(all)) return say(text);
+  const int nodes = std::atoi(text.substr(all.size()).c_str());
+  const std::string fallback = variable("RIDGE_FAKE_FALLBACK");
+  if (fallback == "all") return say(text);
+  if (fallback.empty())
+    return say(" All nodes placed on [CUDAExecutionProvider]. Number of nodes: " + std::to_string(nodes));
+  say(" Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1");
+  say("  " + fallback + " (left)");
+  say(" Node(s) placed on [CUDAExecutionProvider]. Number of nodes: " + std::to_string(nodes - 1));
+}
+
+OrtStatus* create_env(OrtLoggingFunction function, void* parameter, OrtLoggingLevel level, const char* id,
+                      OrtEnv** env) noexcept {
+  ridge_log = function;
+  return real.CreateEnvWithCustomLogger(log, parameter, level, id, env);
+}
+
+// --- sessions
+
+OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
+                          OrtSession** session) noexcept {
+  CardSession card;
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = asked.find(options); found != asked.end()) {
+      card = found->second;
+      on_card = true;
+    }
+  }
+  OrtStatus* made = real.CreateSession(env, path, options, session);
+  const bool ours = std::exchange(on_card, false);
+  std::lock_guard lock(mutex);
+  if (made == nullptr && ours) sessions[*session] = card;
+  return made;
+}
+
+void release_session(OrtSession* session) noexcept {
+  {
+    std::lock_guard lock(mutex);
+    sessions.erase(session);
+  }
+  real.ReleaseSession(session);
+}
+
+bool lies_on_card(const OrtValue* value) {
+  const OrtMemoryInfo* memory = nullptr;
+  const char* name = "";
+  OrtStatus* status = real.GetTensorMemoryInfo(value, &memory);
+  if (status == nullptr) status = real.MemoryInfoGetName(memory, &name);
+  if (status != nullptr) real.ReleaseStatus(status);
+  return std::string(name) == "Cuda";
+}
+
+// The same tensor as the processor sees it; null: what is given already is.
+OrtStatus* seen_by_processor(const OrtValue* value, OrtValue** seen) {
+  *seen = nullptr;
+  if (!lies_on_card(value)) return nullptr;
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  OrtMemoryInfo* memory = nullptr;
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  size_t rank = 0, bytes = 0;
+  void* data = nullptr;
+  std::vector<int64_t> shape;
+  OrtStatus* status = real.GetTensorTypeAndShape(value, &info);
+  if (status == nullptr) status = real.GetTensorElementType(info, &type);
+  if (status == nullptr) status = real.GetDimensionsCount(info, &rank);
+  shape.resize(rank);
+  if (status == nullptr) status = real.GetDimensions(info, shape.data(), rank);
+  if (status == nullptr) status = real.GetTensorShapeElementCount(info, &bytes);
+  if (status == nullptr) status = real.GetTensorMutableData(const_cast<OrtValue*>(value), &data);
+  if (status == nullptr) status = real.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory);
+  if (status == nullptr)  // eight bytes cover every type; ONNX Runtime only checks that there are enough
+    status = real.CreateTensorWithDataAsOrtValue(memory, data, 8 * bytes, shape.data(), rank, type, seen);
+  if (info != nullptr) real.ReleaseTensorTypeAndShapeInfo(info);
+  if (memory != nullptr) real.ReleaseMemoryInfo(memory);
+  return status;
+}
+
+OrtStatus* add_run_entry(OrtRunOptions* options, const char* key, const char* value) noexcept {
+  std::lock_guard lock(mutex);
+  run_entries[options][key] = value;
+  return real.AddRunConfigEntry(options, key, value);
+}
+void release_run_options(OrtRunOptions* options) noexcept {
+  std::unique_lock lock(mutex);
+  run_entries.erase(options);
+  lock.unlock();
+  real.ReleaseRunOptions(options);
+}
+std::string entry(const OrtRunOptions* options, const std::string& key) {
+  std::lock_guard lock(mutex);
+  const auto found = run_entries.find(options);
+  return found == run_entries.end() || !found->second.contains(key) ? "" : found->second.at(key);
+}
+
+OrtStatus* run_on_card(const CardSession& card, OrtSession* session, const OrtRunOptions* options,
+                       const char* const* in_names, const OrtValue* const* in, size_t in_count,
+                       const char* const* out_names, size_t out_count, OrtValue** out) {
+  std::string line = "run in:";
+  for (size_t i = 0; i < in_count; ++i) line += lies_on_card(in[i]) ? " card" : " host";
+  line += " out:";
+  for (size_t i = 0; i < out_count; ++i)
+    line += out[i] == nullptr ? " engine" : lies_on_card(out[i]) ? " card" : " host";
+  if (entry(options, "disable_synchronize_execution_providers") != "1") line += " waits";
+  if (const std::string graph = entry(options, "gpu_graph_id"); !graph.empty()) line += " graph " + graph;
+  note(line);
+  // What was queued before on the stream comes first, and nothing else: other streams go on as they like.
+  auto* synchronize = driver_function<int(void*)>("cuStreamSynchronize");
+  if (card.stream != nullptr && (synchronize == nullptr || synchronize(card.stream) != 0))
+    return error("the stream of the session is none");
+
+  std::vector<OrtValue*> made;
+  std::vector<const OrtValue*> inputs(in, in + in_count);
+  std::vector<OrtValue*> outputs(out, out + out_count);
+  OrtStatus* status = nullptr;
+  auto see = [&](auto& value) {
+    OrtValue* seen = nullptr;
+    if (status == nullptr && value != nullptr) status = seen_by_processor(value, &seen);
+    if (seen == nullptr) return;
+    made.push_back(seen);
+    value = seen;
+  };
+  for (const OrtValue*& value : inputs) see(value);
+  for (OrtValue*& value : outputs) see(value);
+  if (status == nullptr)
+    status = real.Run(session, options, in_names, inputs.data(), in_count, out_names, out_count, outputs.data());
+  if (status == nullptr)
+    for (size_t i = 0; i < out_count; ++i)
+      if (out[i] == nullptr) out[i] = outputs[i];
+  for (OrtValue* value : made) real.ReleaseValue(value);
+  return status;
+}
+
+OrtStatus* run(OrtSession* session, const OrtRunOptions* options, const char* const* in_names,
+               const OrtValue* const* in, size_t in_count, const char* const* out_names, size_t out_count,
+               OrtValue** out) noexcept {
+  std::unique_lock lock(mutex);
+  const auto found = sessions.find(session);
+  const bool ours = found != sessions.end();
+  const CardSession card = ours ? found->second : CardSession{};
+  lock.unlock();
+  if (!ours) return real.Run(session, options, in_names, in, in_count, out_names, out_count, out);
+  return run_on_card(card, session, options, in_names, in, in_count, out_names, out_count, out);
+}
+
+const OrtApiBase* real_base() {
+  static void* library = dlopen(variable("RIDGE_REAL_ONNXRUNTIME").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::fprintf(stderr, "fake_onnxruntime_gpu: RIDGE_REAL_ONNXRUNTIME: %s\n", dlerror());
+    std::abort();
+  }
+  return reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"))();
+}
+
+const OrtApi* api(uint32_t version) noexcept {
+  static const OrtApi* ours = [&]() -> const OrtApi* {
+    const OrtApi* theirs = real_base()->GetApi(version);
+    if (theirs == nullptr) return nullptr;
+    real = *theirs;
+    static OrtApi changed = real;
+    changed.GetAvailableProviders = available;
+    changed.ReleaseAvailableProviders = release_available;
+    changed.CreateCUDAProviderOptions = create<OrtCUDAProviderOptionsV2>;
+    changed.UpdateCUDAProviderOptions = update<OrtCUDAProviderOptionsV2>;
+    changed.UpdateCUDAProviderOptionsWithValue = update_with_value<OrtCUDAProviderOptionsV2>;
+    changed.ReleaseCUDAProviderOptions = release<OrtCUDAProviderOptionsV2>;
+    changed.SessionOptionsAppendExecutionProvider_CUDA_V2 = append<OrtCUDAProviderOptionsV2>;
+    changed.CreateTensorRTProviderOptions = create<OrtTensorRTProviderOptionsV2>;
+    changed.UpdateTensorRTProviderOptions = update<OrtTensorRTProviderOptionsV2>;
+    changed.UpdateTensorRTProviderOptionsWithValue = update_with_value<OrtTensorRTProviderOptionsV2>;
+    changed.ReleaseTensorRTProviderOptions = release<OrtTensorRTProviderOptionsV2>;
+    changed.SessionOptionsAppendExecutionProvider_TensorRT_V2 = append<OrtTensorRTProviderOptionsV2>;
+    changed.ReleaseSessionOptions = release_session_options;
+    changed.CreateEnvWithCustomLogger = create_env;
+    changed.CreateSession = create_session;
+    changed.ReleaseSession = release_session;
+    changed.Run = run;
+    changed.AddRunConfigEntry = add_run_entry;
+    changed.ReleaseRunOptions = release_run_options;
+    return &changed;
+  }();
+  return ours;
+}
+
+const char* version_text() noexcept { return real_base()->GetVersionString(); }
+
+}  // namespace
+
+EXPORT const OrtApiBase* ORT_API_CALL OrtGetApiBase() noexcept {
+  static const OrtApiBase base{api, version_text};
+  return &base;
+}
