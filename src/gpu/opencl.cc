@@ -50,6 +50,9 @@ OpenClDevice describe(const opencl::Library& library, Handle platform, Handle de
   result.cache_bytes = number_info<uint64_t>(library, device, opencl::kDeviceGlobalCache);
   result.shared_bytes = number_info<uint64_t>(library, device, opencl::kDeviceLocalMemory);
   result.clock_hz = 1e6 * static_cast<double>(number_info<uint32_t>(library, device, opencl::kDeviceClockMhz));
+  bool has_all = library.clSVMAlloc && library.clSVMFree && library.clSetKernelArgSVMPointer &&
+                 library.clEnqueueSVMMap && library.clEnqueueSVMUnmap;
+  result.unified_memory = has_all && number_info<opencl::Bits>(library, device, opencl::kDeviceSvm) != 0;
   return result;
 }
 
@@ -94,7 +97,8 @@ Json to_json(const OpenClDevice& device) {
               {"memory_bytes", device.memory_bytes},
               {"cache_bytes", device.cache_bytes},
               {"shared_bytes", device.shared_bytes},
-              {"clock_hz", device.clock_hz}};
+              {"clock_hz", device.clock_hz},
+              {"unified_memory", device.unified_memory}};
 }
 
 Result<OpenCl> OpenCl::open(const std::string& path) {
@@ -119,6 +123,7 @@ Result<OpenClWorkspace> OpenCl::workspace(size_t index) const {
   if (index >= handles_.size())
     return Error{Code::kInvalid, fmt::format("there is no OpenCL device {}; there are {}", index, handles_.size())};
   auto state = std::make_unique<OpenClWorkspace::State>(library_);
+  state->unified_memory = devices_[index].unified_memory;
   RIDGE_TRY(state->start(handles_[index]));
   return OpenClWorkspace(std::move(state));
 }

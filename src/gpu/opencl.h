@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gpu/launch.h"
+#include "gpu/step.h"
 
 namespace ridge::gpu {
 
@@ -30,6 +31,7 @@ struct OpenClDevice {
   int64_t cache_bytes = 0;        // of global memory; 0: the device tells none
   int64_t shared_bytes = 0;       // OpenCL's local memory, per block
   double clock_hz = 0;            // highest, as the device says
+  bool unified_memory = false;    // MemoryKind::kUnified works
 };
 Json to_json(const OpenClDevice& device);
 
@@ -53,7 +55,7 @@ class OpenCl {
   std::vector<void*> handles_;  // of `devices_`; they belong to the library
 };
 
-// Context, queue, numbered buffers and the kernels of one program. Move-only; all of it ends with the workspace.
+// Context, queues, numbered buffers and the kernels of one program. Move-only; all of it ends with the workspace.
 class OpenClWorkspace {
  public:
   OpenClWorkspace(OpenClWorkspace&& other) noexcept;
@@ -62,14 +64,18 @@ class OpenClWorkspace {
   OpenClWorkspace& operator=(const OpenClWorkspace&) = delete;
   ~OpenClWorkspace();
 
-  // Adds a buffer with this content.
-  Result<BufferNumber> add(std::span<const float> content);
+  // Adds a buffer with this content. Unified memory on a device without it is kUnsupported.
+  Result<BufferNumber> add(std::span<const float> content, MemoryKind kind = MemoryKind::kDevice);
   Status write(BufferNumber buffer, std::span<const float> content);
   Status read(BufferNumber buffer, std::span<float> content) const;
   // Replaces the program. A wrong source is kInvalid, with the compiler's log.
   Status build(const std::string& source, const std::string& options = "");
   // Queues the launches, which run one after another, `repeats` times, and waits for all.
   Result<LaunchTime> run(std::span<const Launch> launches, int repeats = 1);
+  // The same with all that the host does around launches. Queues that are not there yet are made.
+  Result<LaunchTime> run(std::span<const Step> steps, int repeats = 1);
+  // OpenCL has nothing to record launches with that every implementation knows: kUnsupported.
+  Result<LaunchTime> run_recorded(std::span<const Launch> launches, int repeats = 1);
 
  private:
   friend class OpenCl;
