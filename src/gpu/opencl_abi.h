@@ -23,23 +23,39 @@ constexpr uint32_t kPlatformName = 0x0902;
 constexpr Bits kAllDevices = 0xFFFFFFFF;
 constexpr Bits kCpu = 1 << 1, kGpu = 1 << 2, kAccelerator = 1 << 3;
 enum DeviceInfo : uint32_t {
-  kDeviceType = 0x1000,          // Bits
-  kDeviceComputeUnits = 0x1002,  // uint32_t
-  kDeviceMaxGroup = 0x1004,      // size_t
-  kDeviceClockMhz = 0x100C,      // uint32_t
-  kDeviceGlobalCache = 0x101E,   // uint64_t [bytes]
-  kDeviceGlobalMemory = 0x101F,  // uint64_t [bytes]
-  kDeviceLocalMemory = 0x1023,   // uint64_t [bytes]
+  kDeviceType = 0x1000,           // Bits
+  kDeviceComputeUnits = 0x1002,   // uint32_t
+  kDeviceMaxGroup = 0x1004,       // size_t
+  kDeviceClockMhz = 0x100C,       // uint32_t
+  kDeviceLargestBuffer = 0x1010,  // uint64_t [bytes]
+  kDeviceGlobalCache = 0x101E,    // uint64_t [bytes]
+  kDeviceGlobalMemory = 0x101F,   // uint64_t [bytes]
+  kDeviceLocalMemory = 0x1023,    // uint64_t [bytes]
   kDeviceName = 0x102B,
   kDeviceVendor = 0x102C,
   kDriverVersion = 0x102D,
   kDeviceVersion = 0x102F,
+  kDeviceExtensions = 0x1030,
+  kDeviceNativeFloats = 0x103A,  // uint32_t: lanes of a vector of the hardware, as the next two
+  kDeviceNativeDoubles = 0x103B,
+  kDeviceNativeHalves = 0x103C,
+  kDeviceDotProducts = 0x1073,  // Bits, with cl_khr_integer_dot_product
+  kDevicePciBus = 0x410F,       // PciBus, with cl_khr_pci_bus_info
+  kNvidiaBus = 0x4008,          // uint32_t, with cl_nv_device_attribute_query, as the next two
+  kNvidiaSlot = 0x4009,         // device number, and below its last three bits the function
+  kNvidiaDomain = 0x400A,
 };
+struct PciBus {
+  uint32_t domain, bus, device, function;
+};
+constexpr Bits kDot4x8Packed = 1 << 0;  // of kDeviceDotProducts
 
 constexpr Bits kProfiling = 1 << 1;  // of a queue
 constexpr Bits kReadWrite = 1 << 0;  // of a buffer
+constexpr Bits kAllocateHost = 1 << 4;
+constexpr Bits kMapRead = 1 << 0, kMapWrite = 1 << 1;
 constexpr uint32_t kBuildLog = 0x1183;
-constexpr uint32_t kBlocking = 1;
+constexpr uint32_t kNotBlocking = 0, kBlocking = 1;
 constexpr uint32_t kCommandStart = 0x1282, kCommandEnd = 0x1283;  // [ns]
 
 struct Library {
@@ -67,6 +83,11 @@ struct Library {
                                              const void*, uint32_t, const Handle*, Handle*));
   RIDGE_OPENCL(clEnqueueReadBuffer, int32_t(Handle queue, Handle buffer, uint32_t blocking, size_t offset, size_t,
                                             void*, uint32_t, const Handle*, Handle*));
+  RIDGE_OPENCL(clEnqueueCopyBuffer, int32_t(Handle queue, Handle from, Handle to, size_t from_offset, size_t to_offset,
+                                            size_t, uint32_t, const Handle*, Handle*));
+  RIDGE_OPENCL(clEnqueueMapBuffer, void*(Handle queue, Handle buffer, uint32_t blocking, Bits flags, size_t offset,
+                                         size_t, uint32_t, const Handle*, Handle*, int32_t*));
+  RIDGE_OPENCL(clEnqueueUnmapMemObject, int32_t(Handle queue, Handle buffer, void*, uint32_t, const Handle*, Handle*));
   RIDGE_OPENCL(clCreateProgramWithSource,
                Handle(Handle context, uint32_t, const char* const* texts, const size_t* sizes, int32_t*));
   using Built = void (*)(Handle, void*);
@@ -79,6 +100,7 @@ struct Library {
   RIDGE_OPENCL(clEnqueueNDRangeKernel,
                int32_t(Handle queue, Handle kernel, uint32_t dimensions, const size_t* offset, const size_t* threads,
                        const size_t* threads_per_block, uint32_t, const Handle*, Handle* event));
+  RIDGE_OPENCL(clFlush, int32_t(Handle queue));
   RIDGE_OPENCL(clFinish, int32_t(Handle queue));
   RIDGE_OPENCL(clGetEventProfilingInfo, int32_t(Handle event, uint32_t, size_t, void*, size_t*));
   RIDGE_OPENCL(clReleaseEvent, int32_t(Handle));

@@ -31,14 +31,16 @@ class OpenClObject {
 
 struct OpenClWorkspace::State {
   explicit State(std::shared_ptr<const opencl::Library> opened) : library(std::move(opened)) {}
-  Status start(opencl::Handle on);
+  Status start(opencl::Handle on, OpenClTiming with);
   // The kernel of that name, with its arguments set.
   Result<opencl::Handle> kernel_for(const Launch& launch);
-  // Queues `launches` once; appends one event each.
+  Result<BufferNumber> add_buffer(size_t bytes);
+  // Queues `launches` once; appends one event each, if launches are timed by the device.
   Status queue_all(std::span<const Launch> launches, std::vector<OpenClObject>& events);
 
   std::shared_ptr<const opencl::Library> library;
   opencl::Handle device = nullptr;
+  OpenClTiming timing = OpenClTiming::kByDevice;
   // In this order, so that what is made of something is released before it.
   OpenClObject context, queue;
   std::vector<OpenClObject> buffers;

@@ -27,13 +27,15 @@ Result<double> device_seconds(const opencl::Library& library, const OpenClObject
 
 }  // namespace
 
-Status OpenClWorkspace::State::start(Handle on) {
+Status OpenClWorkspace::State::start(Handle on, OpenClTiming with) {
   device = on;
+  timing = with;
   int32_t code = kSuccess;
   context =
       OpenClObject(library->clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code), library->clReleaseContext);
   if (code != kSuccess) return opencl_error("clCreateContext", code);
-  queue = OpenClObject(library->clCreateCommandQueue(context.get(), device, opencl::kProfiling, &code),
+  const opencl::Bits properties = timing == OpenClTiming::kByDevice ? opencl::kProfiling : 0;
+  queue = OpenClObject(library->clCreateCommandQueue(context.get(), device, properties, &code),
                        library->clReleaseCommandQueue);
   if (code != kSuccess) return opencl_error("clCreateCommandQueue", code);
   return {};
@@ -72,12 +74,14 @@ Status OpenClWorkspace::State::queue_all(std::span<const Launch> launches, std::
     const size_t all[] = {blocks.x * threads.x, blocks.y * threads.y, blocks.z * threads.z};
     const size_t of_block[] = {threads.x, threads.y, threads.z};
     Handle event = nullptr;
-    int32_t code = library->clEnqueueNDRangeKernel(queue.get(), kernel, 3, nullptr, all, of_block, 0, nullptr, &event);
+    const bool timed = timing == OpenClTiming::kByDevice;
+    int32_t code = library->clEnqueueNDRangeKernel(queue.get(), kernel, 3, nullptr, all, of_block, 0, nullptr,
+                                                   timed ? &event : nullptr);
     if (code != kSuccess)
       return wrap(
           opencl_error("clEnqueueNDRangeKernel", code),
           fmt::format("{} with {} × {} × {} threads per block", launch.kernel, threads.x, threads.y, threads.z));
-    events.emplace_back(event, library->clReleaseEvent);
+    if (timed) events.emplace_back(event, library->clReleaseEvent);
   }
   return {};
 }
@@ -87,18 +91,32 @@ OpenClWorkspace::OpenClWorkspace(OpenClWorkspace&& other) noexcept = default;
 OpenClWorkspace& OpenClWorkspace::operator=(OpenClWorkspace&& other) noexcept = default;
 OpenClWorkspace::~OpenClWorkspace() = default;
 
-Result<BufferNumber> OpenClWorkspace::add(std::span<const float> content) {
-  State& state = *state_;
+Result<BufferNumber> OpenClWorkspace::State::add_buffer(size_t bytes) {
   int32_t code = kSuccess;
-  Handle buffer =
-      state.library->clCreateBuffer(state.context.get(), opencl::kReadWrite, content.size_bytes(), nullptr, &code);
-  if (code != kSuccess)
-    return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} bytes", content.size_bytes()));
-  state.buffers.emplace_back(buffer, state.library->clReleaseMemObject);
-  state.sizes.push_back(content.size_bytes());
-  BufferNumber number{state.buffers.size() - 1};
+  Handle buffer = library->clCreateBuffer(context.get(), opencl::kReadWrite, bytes, nullptr, &code);
+  if (code != kSuccess) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} bytes", bytes));
+  buffers.emplace_back(buffer, library->clReleaseMemObject);
+  sizes.push_back(bytes);
+  return BufferNumber{buffers.size() - 1};
+}
+
+Result<BufferNumber> OpenClWorkspace::add(std::span<const float> content) {
+  RIDGE_ASSIGN(BufferNumber number, state_->add_buffer(content.size_bytes()));
   RIDGE_TRY(write(number, content));
   return number;
+}
+
+Result<BufferNumber> OpenClWorkspace::add_bytes(size_t size) { return state_->add_buffer(size); }
+
+Result<double> OpenClWorkspace::copy(BufferNumber from, BufferNumber to, size_t bytes) {
+  State& state = *state_;
+  assert(bytes <= std::min(state.sizes.at(from.value), state.sizes.at(to.value)));
+  const TimePoint begin = Clock::now();
+  int32_t code = state.library->clEnqueueCopyBuffer(state.queue.get(), state.buffers[from.value].get(),
+                                                    state.buffers[to.value].get(), 0, 0, bytes, 0, nullptr, nullptr);
+  if (code == kSuccess) code = state.library->clFinish(state.queue.get());
+  if (code != kSuccess) return opencl_error("clEnqueueCopyBuffer", code);
+  return to_seconds(Clock::now() - begin);
 }
 
 Status OpenClWorkspace::write(BufferNumber buffer, std::span<const float> content) {
