@@ -82,6 +82,10 @@ Result<Request> request_of(const BenchOptions& options) {
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
+  if (options.layers && plan::is_nvidia(request.device))
+    return Error{Code::kInvalid,
+                 "--layers has no meaning on " + plan::device_name(request.device) +
+                     ": ONNX Runtime's profile times how long a kernel takes to start there, not to run"};
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   return request;
 }

@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/lab_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "lab/ledger.h"
+#include "report/lab_page.h"
 
 namespace ridge::cli {
 namespace {
@@ -19,6 +21,8 @@ struct LabOptions {
   std::string device = "cpu";
   double seconds = 2;
   bool json = false;
+  std::string html;  // file for the page; empty: none
+  std::string language = "en";
 };
 
 struct OccupancyOptions {
@@ -71,9 +75,18 @@ int show_occupancy(OccupancyOptions& options) {
   return kDone;
 }
 
-// open → test → judge
+Status write_page(const std::string& path, report::Language language, const Json& ledger) {
+  if (path.empty()) return {};
+  RIDGE_TRY(write_file_atomically(path, report::lab_page(ledger, language)));
+  say("ridge lab: wrote " + path);
+  return {};
+}
+
+// open → test and judge → page → show
 int run_experiments(const LabOptions& options, std::span<const lab::Claim> claims) {
   if (Status known = lab::check_wanted(options.wanted, claims); !known) return wrong_lab_usage(known.error());
+  auto language = report::language_from_name(options.language);
+  if (!language) return wrong_lab_usage(language.error());
   auto device = lab::open_device(options.device);
   if (!device)
     return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
@@ -86,8 +99,10 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   auto ledger = lab::keep_ledger(**device, options.wanted, claims, how);
   progress.finish();
   if (!ledger) return fail("lab", ledger.error());
+  const Json json = lab::to_json(*ledger, **device);
+  if (Status written = write_page(options.html, *language, json); !written) return fail("lab", written.error());
   if (options.json)
-    print_json(ledger_json(**device, *ledger));
+    print_json(json);
   else
     print(ledger_text(**device, *ledger));
   return kDone;
@@ -103,6 +118,8 @@ int lab(std::span<const std::string> arguments) {
   app.add_option("--device,-d", options.device);
   app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json);
+  app.add_option("--html", options.html);
+  app.add_option("--lang", options.language);
   CLI::App* list = app.add_subcommand("list");
   list->add_flag("--json", options.json);
   CLI::App* calculator = app.add_subcommand("occupancy");

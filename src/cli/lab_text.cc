@@ -23,28 +23,40 @@ std::vector<std::string> experiments_of(const lab::Claim& claim) {
   return names;
 }
 
-// "12.3 GB/s against 4.56 GB/s (measured)"; or GFLOP/s; of work that is neither, the times.
+// "12.3 GB/s against 4.56 GB/s (measured)"; or GFLOP/s.
 std::string rates_text(const LedgerRow& row) {
-  auto pair = [&](double work, std::string (*format)(double)) {
-    return fmt::format("{} against {}", format(work / row.variant_seconds), format(work / row.baseline_seconds));
-  };
-  std::string times =
-      fmt::format("{} against {}", format_ms(1e3 * row.variant_seconds), format_ms(1e3 * row.baseline_seconds));
-  if (row.bytes > 0) return times + ", " + pair(row.bytes, format_bandwidth);
-  return times + ", " + pair(row.flops, format_flops_rate);
+  auto format = row.of_bytes ? format_bandwidth : format_flops_rate;
+  return fmt::format("{} against {}, {} against {}", format_ms(1e3 * row.variant_seconds),
+                     format_ms(1e3 * row.baseline_seconds), format(row.variant_work / row.variant_seconds),
+                     format(row.baseline_work / row.baseline_seconds));
 }
 
-std::string interval_text(const lab::Interval& ratio) {
-  return fmt::format("{:.2f} × [{:.2f} to {:.2f}]", ratio.value, ratio.low, ratio.high);
+// "; 24 registers per thread and 100 % occupancy against 72 and 37.5 %"; empty where it is not known.
+std::string residency_text(const LedgerRow& row) {
+  if (!row.variant_residency || !row.baseline_residency) return "";
+  const lab::Residency &one = *row.variant_residency, &other = *row.baseline_residency;
+  return fmt::format("; {} registers per thread and {} occupancy against {} and {}", one.registers,
+                     format_percent(one.occupancy_percent), other.registers, format_percent(other.occupancy_percent));
+}
+
+// As the claim puts it: how many times as fast, how many times the time, or a share.
+std::string interval_text(const LedgerRow& row) {
+  lab::Interval effect = lab::effect_of(row.figure, row.ratio);
+  if (row.figure.kind == lab::Figure::kShare)
+    return fmt::format("{:.0f} % [{:.0f} to {:.0f} %]", 100 * effect.value, 100 * effect.low, 100 * effect.high);
+  return fmt::format("{:.2f} × [{:.2f} to {:.2f}]{}", effect.value, effect.low, effect.high,
+                     row.figure.kind == lab::Figure::kCost ? " the time" : "");
 }
 
 std::string measured_text(const LedgerRow& row, size_t width) {
   std::string head = fmt::format("{}  {}: {} against {}\n", row.claim.id, row.experiment, row.variant, row.baseline);
   std::string judged =
-      fmt::format("     {}: measured {}, claimed {}{}\n", lab::verdict_name(row.verdict), interval_text(row.ratio),
+      fmt::format("     {}: measured {}, claimed {}{}\n", lab::verdict_name(row.verdict), interval_text(row),
                   lab::figure_text(row.figure), row.converged ? "" : " (the interval stayed wide)");
   return head + judged +
-         paragraph("     ", fmt::format("{}: {}; {}.", row.title, rates_text(row), row.explanation), 5, width);
+         paragraph("     ",
+                   fmt::format("{}: {}; {}{}.", row.title, rates_text(row), row.explanation, residency_text(row)), 5,
+                   width);
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -97,12 +109,6 @@ std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger) {
   if (!untested.empty()) text += table({"", "not testable here", "why, or by what it is tested"}, untested, "lll");
   if (ledger.interrupted) text += "interrupted: the other claims were not tested\n";
   return text;
-}
-
-Json ledger_json(const lab::Device& device, const lab::Ledger& ledger) {
-  Json rows = Json::array();
-  for (const LedgerRow& row : ledger.rows) rows.push_back(lab::to_json(row));
-  return Json{{"conditions", device.conditions()}, {"interrupted", ledger.interrupted}, {"ledger", rows}};
 }
 
 std::string occupancy_text(std::span<const hw::Capability> capabilities, std::span<const lab::Occupancy> results) {

@@ -16,7 +16,6 @@ std::string claims_text(std::span<const lab::Claim> claims);
 Json claims_json(std::span<const lab::Claim> claims);
 
 std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger);
-Json ledger_json(const lab::Device& device, const lab::Ledger& ledger);
 
 // results[i] is that of capabilities[i].
 std::string occupancy_text(std::span<const hw::Capability> capabilities, std::span<const lab::Occupancy> results);

@@ -33,6 +33,12 @@ struct Energy {
   std::string text;
 };
 Result<Energy> open_energy(const TuneRequest& request) {
+  if (request.device.kind != plan::DeviceKind::kCpu) {
+    const std::string why = "the machine's counters do not see " + plan::device_name(request.device);
+    if (request.goal.objective == tune::Objective::kEnergy)
+      return Error{Code::kUnsupported, "--objective energy: " + why};
+    return Energy{std::nullopt, "not measured: " + why};
+  }
   Result<hw::EnergyMeter> meter = hw::EnergyMeter::open();
   if (!meter && request.goal.objective == tune::Objective::kEnergy) return meter.error();
   if (!meter) return Energy{std::nullopt, "not measured: " + meter.error().message};
@@ -79,11 +85,11 @@ Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune
 
 // Where the time of a run goes, before and after, for the page.
 Status add_layers(const TuneModel& model, tune::Tuning& tuning) {
-  if (model.request.options.html.empty() || interrupted()) return {};
+  // On a card the profile times how long a kernel takes to start.
+  if (model.request.options.html.empty() || interrupted() || !model.target.on_processor()) return {};
   const std::vector<tune::Implementation> known = implementations_of(model.admission);
-  const std::optional<cost::DeviceLimits>& card_limits = model.target.limits;
   auto layers = [&](const tune::Candidate& candidate, measure::Measurement& m) -> Status {
-    Result<cost::DeviceLimits> limits = card_limits ? *card_limits : cost::limits_of(model.machine, m.threads);
+    Result<cost::DeviceLimits> limits = cost::limits_of(model.machine, m.threads);
     RIDGE_ASSIGN(m.layers, measure::measure_layers(tune::to_plan(candidate, model.plan, known), &model.graph,
                                                    limits ? &*limits : nullptr, std::chrono::seconds(1), interrupted));
     return {};

@@ -28,12 +28,16 @@ Status try_provider(const plan::Plan& plan, const std::string& provider) {
   return onnxruntime::try_provider(*library, plan, provider);
 }
 
-int usable_cards(const plan::Plan& plan) {
+std::vector<int> usable_cards(const plan::Plan& plan) {
   const Result<std::vector<std::string>> providers = compiled_providers(plan);
   const std::string_view cuda = onnxruntime::provider_name(onnxruntime::GpuProvider::kCuda);
-  if (!providers || std::find(providers->begin(), providers->end(), cuda) == providers->end()) return 0;
+  if (!providers || std::find(providers->begin(), providers->end(), cuda) == providers->end()) return {};
   const Result<gpu::Cuda> driver = gpu::Cuda::open();
-  return driver ? static_cast<int>(driver->devices().size()) : 0;
+  std::vector<int> cards;
+  if (!driver) return cards;
+  for (size_t i = 0; i < driver->devices().size(); ++i)
+    if (driver->devices()[i].problem.empty()) cards.push_back(static_cast<int>(i));
+  return cards;
 }
 
 }  // namespace ridge::engine

@@ -17,8 +17,8 @@ Result<std::vector<std::string>> compiled_providers(const plan::Plan& plan);
 // kUnsupported: this provider cannot be tried (a remote service).
 Status try_provider(const plan::Plan& plan, const std::string& provider);
 
-// NVIDIA's cards that the engine may be asked for as cuda:0 to cuda:N-1: those of the driver, if the library has the CUDA
-// provider; else 0. It opens the driver.
-int usable_cards(const plan::Plan& plan);
+// NVIDIA's cards that the engine may be asked for, N of cuda:N: those of the driver that are in order, if the library has the
+// CUDA provider; else none. It opens the driver.
+std::vector<int> usable_cards(const plan::Plan& plan);
 
 }  // namespace ridge::engine

@@ -16,6 +16,7 @@
 #define BLOCKS_X ((int)get_num_groups(0))   // in the grid
 #define INFINITE INFINITY
 #define expf exp
+#define exp2f exp2
 #define fmaf fma
 #define fmaxf fmax
 #define rsqrtf rsqrt

@@ -71,6 +71,9 @@ OpenClDevice describe(const opencl::Library& library, Handle platform, Handle de
                        (number_info<opencl::Bits>(library, device, opencl::kDeviceDotProducts) & opencl::kDot4x8Packed);
   result.pci_address = pci_address_of(library, device, extensions);
   result.clock_hz = 1e6 * static_cast<double>(number_info<uint32_t>(library, device, opencl::kDeviceClockMhz));
+  bool has_all = library.clSVMAlloc && library.clSVMFree && library.clSetKernelArgSVMPointer &&
+                 library.clEnqueueSVMMap && library.clEnqueueSVMUnmap;
+  result.unified_memory = has_all && number_info<opencl::Bits>(library, device, opencl::kDeviceSvm) != 0;
   return result;
 }
 
@@ -116,7 +119,8 @@ Json to_json(const OpenClDevice& device) {
               {"cache_bytes", device.cache_bytes},
               {"shared_bytes", device.shared_bytes},
               {"largest_buffer_bytes", device.largest_buffer_bytes},
-              {"clock_hz", device.clock_hz}};
+              {"clock_hz", device.clock_hz},
+              {"unified_memory", device.unified_memory}};
 }
 
 Result<OpenCl> OpenCl::open(const std::string& path) {
@@ -145,7 +149,9 @@ Result<Handle> OpenCl::handle(size_t index) const {
 Result<OpenClWorkspace> OpenCl::workspace(size_t index, OpenClTiming timing) const {
   RIDGE_ASSIGN(Handle device, handle(index));
   auto state = std::make_unique<OpenClWorkspace::State>(library_);
-  RIDGE_TRY(state->start(device, timing));
+  state->unified_memory = devices_[index].unified_memory;
+  state->timing = timing;
+  RIDGE_TRY(state->start(device));
   return OpenClWorkspace(std::move(state));
 }
 

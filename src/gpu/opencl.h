@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gpu/launch.h"
+#include "gpu/step.h"
 
 namespace ridge::gpu {
 
@@ -30,7 +31,8 @@ struct OpenClDevice {
   int64_t cache_bytes = 0;        // of global memory; 0: the device tells none
   int64_t shared_bytes = 0;       // OpenCL's local memory, per block
   int64_t largest_buffer_bytes = 0;
-  double clock_hz = 0;  // highest, as the device says
+  double clock_hz = 0;          // highest, as the device says
+  bool unified_memory = false;  // MemoryKind::kUnified works
   // Lanes of a vector of the hardware (a card: 1); 0: the device does not compute in this type.
   int64_t fp64_lanes = 0, fp32_lanes = 0, fp16_lanes = 0;
   bool integer_dot = false;  // sums of four products of 8-bit integers: cl_khr_integer_dot_product
@@ -65,7 +67,7 @@ class OpenCl {
   std::vector<void*> handles_;  // of `devices_`; they belong to the library
 };
 
-// Context, queue, numbered buffers and the kernels of one program. Move-only; all of it ends with the workspace.
+// Context, queues, numbered buffers and the kernels of one program. Move-only; all of it ends with the workspace.
 class OpenClWorkspace {
  public:
   OpenClWorkspace(OpenClWorkspace&& other) noexcept;
@@ -74,9 +76,9 @@ class OpenClWorkspace {
   OpenClWorkspace& operator=(const OpenClWorkspace&) = delete;
   ~OpenClWorkspace();
 
-  // Adds a buffer with this content.
-  Result<BufferNumber> add(std::span<const float> content);
-  // Adds a buffer whose content is anything.
+  // Adds a buffer with this content. Unified memory on a device without it is kUnsupported.
+  Result<BufferNumber> add(std::span<const float> content, MemoryKind kind = MemoryKind::kDevice);
+  // Adds a buffer on the device whose content is anything.
   Result<BufferNumber> add_bytes(size_t size);
   Status write(BufferNumber buffer, std::span<const float> content);
   Status read(BufferNumber buffer, std::span<float> content) const;
@@ -87,6 +89,10 @@ class OpenClWorkspace {
   // Queues the launches, which run one after another, `repeats` times, and waits for all. device_seconds is 0 where the host
   // times.
   Result<LaunchTime> run(std::span<const Launch> launches, int repeats = 1);
+  // The same with all that the host does around launches. Queues that are not there yet are made.
+  Result<LaunchTime> run(std::span<const Step> steps, int repeats = 1);
+  // OpenCL has nothing to record launches with that every implementation knows: kUnsupported.
+  Result<LaunchTime> run_recorded(std::span<const Launch> launches, int repeats = 1);
 
  private:
   friend class OpenCl;

@@ -1,6 +1,7 @@
 // The binary interface of OpenCL, as far as ridge calls it: our own declarations, so that no header is needed to build.
 // Source: OpenCL 1.2 specification and its header registry, https://registry.khronos.org/OpenCL/ (names, order of arguments,
-// values). Everything here is in every version since 1.1.
+// values). Everything that must be there is in every version since 1.1; shared virtual memory came with 2.0, moving it ahead
+// of its use with 2.1.
 #pragma once
 
 #include <cstddef>
@@ -44,18 +45,20 @@ enum DeviceInfo : uint32_t {
   kNvidiaBus = 0x4008,          // uint32_t, with cl_nv_device_attribute_query, as the next two
   kNvidiaSlot = 0x4009,         // device number, and below its last three bits the function
   kNvidiaDomain = 0x400A,
+  kDeviceSvm = 0x1053,  // Bits; 0 or refused: none
 };
 struct PciBus {
   uint32_t domain, bus, device, function;
 };
 constexpr Bits kDot4x8Packed = 1 << 0;  // of kDeviceDotProducts
 
-constexpr Bits kProfiling = 1 << 1;  // of a queue
-constexpr Bits kReadWrite = 1 << 0;  // of a buffer
-constexpr Bits kAllocateHost = 1 << 4;
+constexpr Bits kProfiling = 1 << 1;     // of a queue
+constexpr Bits kReadWrite = 1 << 0;     // of a buffer
+constexpr Bits kInHostMemory = 1 << 4;  // of a buffer: CL_MEM_ALLOC_HOST_PTR, where the device fetches by itself
 constexpr Bits kMapRead = 1 << 0, kMapWrite = 1 << 1;
+constexpr Bits kToHost = 1 << 0;  // of a migration
 constexpr uint32_t kBuildLog = 0x1183;
-constexpr uint32_t kNotBlocking = 0, kBlocking = 1;
+constexpr uint32_t kBlocking = 1, kNonBlocking = 0;
 constexpr uint32_t kCommandStart = 0x1282, kCommandEnd = 0x1283;  // [ns]
 
 struct Library {
@@ -83,11 +86,6 @@ struct Library {
                                              const void*, uint32_t, const Handle*, Handle*));
   RIDGE_OPENCL(clEnqueueReadBuffer, int32_t(Handle queue, Handle buffer, uint32_t blocking, size_t offset, size_t,
                                             void*, uint32_t, const Handle*, Handle*));
-  RIDGE_OPENCL(clEnqueueCopyBuffer, int32_t(Handle queue, Handle from, Handle to, size_t from_offset, size_t to_offset,
-                                            size_t, uint32_t, const Handle*, Handle*));
-  RIDGE_OPENCL(clEnqueueMapBuffer, void*(Handle queue, Handle buffer, uint32_t blocking, Bits flags, size_t offset,
-                                         size_t, uint32_t, const Handle*, Handle*, int32_t*));
-  RIDGE_OPENCL(clEnqueueUnmapMemObject, int32_t(Handle queue, Handle buffer, void*, uint32_t, const Handle*, Handle*));
   RIDGE_OPENCL(clCreateProgramWithSource,
                Handle(Handle context, uint32_t, const char* const* texts, const size_t* sizes, int32_t*));
   using Built = void (*)(Handle, void*);
@@ -100,10 +98,27 @@ struct Library {
   RIDGE_OPENCL(clEnqueueNDRangeKernel,
                int32_t(Handle queue, Handle kernel, uint32_t dimensions, const size_t* offset, const size_t* threads,
                        const size_t* threads_per_block, uint32_t, const Handle*, Handle* event));
+  RIDGE_OPENCL(clEnqueueCopyBuffer, int32_t(Handle queue, Handle from, Handle to, size_t from_offset, size_t to_offset,
+                                            size_t, uint32_t, const Handle*, Handle*));
+  RIDGE_OPENCL(clEnqueueMapBuffer, void*(Handle queue, Handle buffer, uint32_t blocking, Bits flags, size_t offset,
+                                         size_t, uint32_t, const Handle*, Handle*, int32_t*));
+  RIDGE_OPENCL(clEnqueueUnmapMemObject,
+               int32_t(Handle queue, Handle buffer, void* mapped, uint32_t, const Handle*, Handle*));
   RIDGE_OPENCL(clFlush, int32_t(Handle queue));
   RIDGE_OPENCL(clFinish, int32_t(Handle queue));
   RIDGE_OPENCL(clGetEventProfilingInfo, int32_t(Handle event, uint32_t, size_t, void*, size_t*));
   RIDGE_OPENCL(clReleaseEvent, int32_t(Handle));
+#undef RIDGE_OPENCL
+#define RIDGE_OPENCL(name, ...) \
+  Function<__VA_ARGS__> name { file, #name }
+  RIDGE_OPENCL(clSVMAlloc, void*(Handle context, Bits flags, size_t, uint32_t alignment));
+  RIDGE_OPENCL(clSVMFree, void(Handle context, void*));
+  RIDGE_OPENCL(clSetKernelArgSVMPointer, int32_t(Handle kernel, uint32_t index, const void*));
+  RIDGE_OPENCL(clEnqueueSVMMap,
+               int32_t(Handle queue, uint32_t blocking, Bits flags, void*, size_t, uint32_t, const Handle*, Handle*));
+  RIDGE_OPENCL(clEnqueueSVMUnmap, int32_t(Handle queue, void*, uint32_t, const Handle*, Handle*));
+  RIDGE_OPENCL(clEnqueueSVMMigrateMem, int32_t(Handle queue, uint32_t, const void** addresses, const size_t* sizes,
+                                               Bits flags, uint32_t, const Handle*, Handle*));
 #undef RIDGE_OPENCL
 };
 

@@ -62,7 +62,7 @@ Status OpenClLink::State::start(Lane& lane, Handle on) {
                              library->clReleaseMemObject);
   if (code != kSuccess) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} bytes", bytes));
   lane.pinned = OpenClObject(
-      library->clCreateBuffer(context.get(), opencl::kReadWrite | opencl::kAllocateHost, bytes, nullptr, &code),
+      library->clCreateBuffer(context.get(), opencl::kReadWrite | opencl::kInHostMemory, bytes, nullptr, &code),
       library->clReleaseMemObject);
   if (code != kSuccess) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} pinned bytes", bytes));
   lane.mapped = static_cast<std::byte*>(
@@ -76,14 +76,14 @@ Status OpenClLink::State::start(Lane& lane, Handle on) {
 }
 
 Status OpenClLink::State::send(Lane& lane, HostMemory memory) {
-  int32_t code = library->clEnqueueWriteBuffer(lane.queue.get(), lane.device.get(), opencl::kNotBlocking, 0, bytes,
+  int32_t code = library->clEnqueueWriteBuffer(lane.queue.get(), lane.device.get(), opencl::kNonBlocking, 0, bytes,
                                                lane.host(memory), 0, nullptr, nullptr);
   if (code == kSuccess) code = library->clFlush(lane.queue.get());
   return code == kSuccess ? Status{} : opencl_error("clEnqueueWriteBuffer", code);
 }
 
 Status OpenClLink::State::fetch(Lane& lane, HostMemory memory, Handle from) {
-  int32_t code = library->clEnqueueReadBuffer(lane.queue.get(), from, opencl::kNotBlocking, 0, bytes, lane.host(memory),
+  int32_t code = library->clEnqueueReadBuffer(lane.queue.get(), from, opencl::kNonBlocking, 0, bytes, lane.host(memory),
                                               0, nullptr, nullptr);
   if (code == kSuccess) code = library->clFlush(lane.queue.get());
   return code == kSuccess ? Status{} : opencl_error("clEnqueueReadBuffer", code);

@@ -27,62 +27,99 @@ Result<double> device_seconds(const opencl::Library& library, const OpenClObject
 
 }  // namespace
 
-Status OpenClWorkspace::State::start(Handle on, OpenClTiming with) {
+Status OpenClWorkspace::State::start(Handle on) {
   device = on;
-  timing = with;
   int32_t code = kSuccess;
   context =
       OpenClObject(library->clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code), library->clReleaseContext);
-  if (code != kSuccess) return opencl_error("clCreateContext", code);
-  const opencl::Bits properties = timing == OpenClTiming::kByDevice ? opencl::kProfiling : 0;
-  queue = OpenClObject(library->clCreateCommandQueue(context.get(), device, properties, &code),
-                       library->clReleaseCommandQueue);
-  if (code != kSuccess) return opencl_error("clCreateCommandQueue", code);
-  return {};
+  return code == kSuccess ? Status{} : opencl_error("clCreateContext", code);
+}
+
+Result<Handle> OpenClWorkspace::State::queue(size_t number) {
+  while (queues.size() <= number) {
+    int32_t code = kSuccess;
+    const opencl::Bits properties = timing == OpenClTiming::kByDevice ? opencl::kProfiling : 0;
+    Handle made = library->clCreateCommandQueue(context.get(), device, properties, &code);
+    if (code != kSuccess) return opencl_error("clCreateCommandQueue", code);
+    queues.emplace_back(made, library->clReleaseCommandQueue);
+  }
+  return queues[number].get();
+}
+
+Status OpenClWorkspace::State::set_argument(Handle kernel, const Launch& launch, uint32_t index) {
+  const Argument& argument = launch.arguments[index];
+  int32_t code = kSuccess;
+  if (const auto* number = std::get_if<BufferNumber>(&argument)) {
+    OpenClBuffer& buffer = buffers.at(number->value);
+    Handle object = buffer.object.get();
+    if (buffer.host_address() != nullptr)
+      return Error{Code::kInvalid, fmt::format("argument {} of {} lies in the host's memory", index, launch.kernel)};
+    code = buffer.kind == MemoryKind::kUnified ? library->clSetKernelArgSVMPointer(kernel, index, buffer.address.get())
+                                               : library->clSetKernelArg(kernel, index, sizeof object, &object);
+  } else {
+    code = std::visit([&](const auto& value) { return library->clSetKernelArg(kernel, index, sizeof value, &value); },
+                      argument);
+  }
+  if (code == kSuccess) return {};
+  return wrap(opencl_error("clSetKernelArg", code), fmt::format("argument {} of {}", index, launch.kernel));
 }
 
 Result<Handle> OpenClWorkspace::State::kernel_for(const Launch& launch) {
-  int32_t code = kSuccess;
   auto found = kernels.find(launch.kernel);
   if (found == kernels.end()) {
+    int32_t code = kSuccess;
     Handle made = library->clCreateKernel(program.get(), launch.kernel.c_str(), &code);
     if (code != kSuccess)
       return Error{Code::kNotFound, fmt::format("the program has no kernel {} (OpenCL code {})", launch.kernel, code)};
     found = kernels.emplace(launch.kernel, OpenClObject(made, library->clReleaseKernel)).first;
   }
   Handle kernel = found->second.get();
-  for (uint32_t i = 0; code == kSuccess && i < launch.arguments.size(); ++i) {
-    const Argument& argument = launch.arguments[i];
-    if (const auto* number = std::get_if<BufferNumber>(&argument)) {
-      assert(number->value < buffers.size());
-      Handle buffer = buffers[number->value].get();
-      code = library->clSetKernelArg(kernel, i, sizeof buffer, &buffer);
-    } else {
-      code = std::visit([&](const auto& value) { return library->clSetKernelArg(kernel, i, sizeof value, &value); },
-                        argument);
-    }
-    if (code != kSuccess)
-      return wrap(opencl_error("clSetKernelArg", code), fmt::format("argument {} of {}", i, launch.kernel));
-  }
+  for (uint32_t i = 0; i < launch.arguments.size(); ++i) RIDGE_TRY(set_argument(kernel, launch, i));
   return kernel;
 }
 
-Status OpenClWorkspace::State::queue_all(std::span<const Launch> launches, std::vector<OpenClObject>& events) {
-  for (const Launch& launch : launches) {
-    RIDGE_ASSIGN(Handle kernel, kernel_for(launch));
-    const Extent &blocks = launch.blocks, &threads = launch.threads;
-    const size_t all[] = {blocks.x * threads.x, blocks.y * threads.y, blocks.z * threads.z};
-    const size_t of_block[] = {threads.x, threads.y, threads.z};
-    Handle event = nullptr;
-    const bool timed = timing == OpenClTiming::kByDevice;
-    int32_t code = library->clEnqueueNDRangeKernel(queue.get(), kernel, 3, nullptr, all, of_block, 0, nullptr,
-                                                   timed ? &event : nullptr);
-    if (code != kSuccess)
-      return wrap(
-          opencl_error("clEnqueueNDRangeKernel", code),
-          fmt::format("{} with {} × {} × {} threads per block", launch.kernel, threads.x, threads.y, threads.z));
-    if (timed) events.emplace_back(event, library->clReleaseEvent);
+Status OpenClWorkspace::State::queue_launch(const Launch& launch, Handle on, std::vector<OpenClObject>& events) {
+  RIDGE_ASSIGN(Handle kernel, kernel_for(launch));
+  const Extent &blocks = launch.blocks, &threads = launch.threads;
+  const size_t all[] = {blocks.x * threads.x, blocks.y * threads.y, blocks.z * threads.z};
+  const size_t of_block[] = {threads.x, threads.y, threads.z};
+  Handle event = nullptr;
+  const bool timed = timing == OpenClTiming::kByDevice;
+  int32_t code =
+      library->clEnqueueNDRangeKernel(on, kernel, 3, nullptr, all, of_block, 0, nullptr, timed ? &event : nullptr);
+  if (code != kSuccess)
+    return wrap(opencl_error("clEnqueueNDRangeKernel", code),
+                fmt::format("{} with {} × {} × {} threads per block", launch.kernel, threads.x, threads.y, threads.z));
+  if (timed) events.emplace_back(event, library->clReleaseEvent);
+  return {};
+}
+
+Status OpenClWorkspace::State::queue_all(std::span<const Step> steps, std::vector<OpenClObject>& events) {
+  for (const Step& step : steps) {
+    RIDGE_ASSIGN(Handle on, queue(step.queue));
+    if (const auto* launch = std::get_if<Launch>(&step.operation)) {
+      RIDGE_TRY(queue_launch(*launch, on, events));
+    } else if (const auto* part = std::get_if<Copy>(&step.operation)) {
+      OpenClBuffer &from = buffers.at(part->from.value), &to = buffers.at(part->to.value);
+      size_t bytes = part->count > 0 ? part->count * sizeof(float) : std::min(from.bytes, to.bytes);
+      RIDGE_TRY(copy(on, from, to, part->first * sizeof(float), bytes));
+    } else if (const auto* ahead = std::get_if<Prefetch>(&step.operation)) {
+      RIDGE_TRY(prefetch(on, *ahead));
+    } else if (const auto* again = std::get_if<Renew>(&step.operation)) {
+      RIDGE_TRY(renew(*again));
+    } else {
+      return Error{Code::kUnsupported, "OpenCL has no library of matrix products"};
+    }
   }
+  return {};
+}
+
+Status OpenClWorkspace::State::finish() {
+  // All are sent off before the first is waited for, or they would run one after another.
+  for (const OpenClObject& one : queues)
+    if (int32_t code = library->clFlush(one.get()); code != kSuccess) return opencl_error("clFlush", code);
+  for (const OpenClObject& one : queues)
+    if (int32_t code = library->clFinish(one.get()); code != kSuccess) return opencl_error("clFinish", code);
   return {};
 }
 
@@ -91,50 +128,37 @@ OpenClWorkspace::OpenClWorkspace(OpenClWorkspace&& other) noexcept = default;
 OpenClWorkspace& OpenClWorkspace::operator=(OpenClWorkspace&& other) noexcept = default;
 OpenClWorkspace::~OpenClWorkspace() = default;
 
-Result<BufferNumber> OpenClWorkspace::State::add_buffer(size_t bytes) {
-  int32_t code = kSuccess;
-  Handle buffer = library->clCreateBuffer(context.get(), opencl::kReadWrite, bytes, nullptr, &code);
-  if (code != kSuccess) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} bytes", bytes));
-  buffers.emplace_back(buffer, library->clReleaseMemObject);
-  sizes.push_back(bytes);
-  return BufferNumber{buffers.size() - 1};
-}
-
-Result<BufferNumber> OpenClWorkspace::add(std::span<const float> content) {
-  RIDGE_ASSIGN(BufferNumber number, state_->add_buffer(content.size_bytes()));
+Result<BufferNumber> OpenClWorkspace::add(std::span<const float> content, MemoryKind kind) {
+  RIDGE_ASSIGN(OpenClBuffer made, state_->allocate(kind, content.size_bytes()));
+  state_->buffers.push_back(std::move(made));
+  BufferNumber number{state_->buffers.size() - 1};
   RIDGE_TRY(write(number, content));
   return number;
 }
 
-Result<BufferNumber> OpenClWorkspace::add_bytes(size_t size) { return state_->add_buffer(size); }
+Result<BufferNumber> OpenClWorkspace::add_bytes(size_t size) {
+  RIDGE_ASSIGN(OpenClBuffer made, state_->allocate(MemoryKind::kDevice, size));
+  state_->buffers.push_back(std::move(made));
+  return BufferNumber{state_->buffers.size() - 1};
+}
 
 Result<double> OpenClWorkspace::copy(BufferNumber from, BufferNumber to, size_t bytes) {
   State& state = *state_;
-  assert(bytes <= std::min(state.sizes.at(from.value), state.sizes.at(to.value)));
+  RIDGE_ASSIGN(Handle queue, state.queue(0));
   const TimePoint begin = Clock::now();
-  int32_t code = state.library->clEnqueueCopyBuffer(state.queue.get(), state.buffers[from.value].get(),
-                                                    state.buffers[to.value].get(), 0, 0, bytes, 0, nullptr, nullptr);
-  if (code == kSuccess) code = state.library->clFinish(state.queue.get());
-  if (code != kSuccess) return opencl_error("clEnqueueCopyBuffer", code);
+  RIDGE_TRY(state.copy(queue, state.buffers.at(from.value), state.buffers.at(to.value), 0, bytes));
+  RIDGE_TRY(state.finish());
   return to_seconds(Clock::now() - begin);
 }
 
 Status OpenClWorkspace::write(BufferNumber buffer, std::span<const float> content) {
-  State& state = *state_;
-  assert(content.size_bytes() <= state.sizes.at(buffer.value));
-  int32_t code =
-      state.library->clEnqueueWriteBuffer(state.queue.get(), state.buffers[buffer.value].get(), opencl::kBlocking, 0,
-                                          content.size_bytes(), content.data(), 0, nullptr, nullptr);
-  return code == kSuccess ? Status{} : opencl_error("clEnqueueWriteBuffer", code);
+  // Only read from, as the direction says.
+  return state_->exchange(state_->buffers.at(buffer.value), const_cast<float*>(content.data()), content.size_bytes(),
+                          true);
 }
 
 Status OpenClWorkspace::read(BufferNumber buffer, std::span<float> content) const {
-  const State& state = *state_;
-  assert(content.size_bytes() <= state.sizes.at(buffer.value));
-  int32_t code =
-      state.library->clEnqueueReadBuffer(state.queue.get(), state.buffers[buffer.value].get(), opencl::kBlocking, 0,
-                                         content.size_bytes(), content.data(), 0, nullptr, nullptr);
-  return code == kSuccess ? Status{} : opencl_error("clEnqueueReadBuffer", code);
+  return state_->exchange(state_->buffers.at(buffer.value), content.data(), content.size_bytes(), false);
 }
 
 Status OpenClWorkspace::build(const std::string& source, const std::string& options) {
@@ -160,17 +184,26 @@ Status OpenClWorkspace::build(const std::string& source, const std::string& opti
 }
 
 Result<LaunchTime> OpenClWorkspace::run(std::span<const Launch> launches, int repeats) {
+  std::vector<Step> steps;
+  for (const Launch& launch : launches) steps.push_back({launch});
+  return run(steps, repeats);
+}
+
+Result<LaunchTime> OpenClWorkspace::run_recorded(std::span<const Launch>, int) {
+  return Error{Code::kUnsupported, "launches cannot be recorded in OpenCL"};
+}
+
+Result<LaunchTime> OpenClWorkspace::run(std::span<const Step> steps, int repeats) {
   State& state = *state_;
   LaunchTime time;
   for (int done = 0; done < repeats;) {
-    int most = static_cast<int>(std::max<size_t>(1, kMostQueued / std::max<size_t>(1, launches.size())));
+    int most = static_cast<int>(std::max<size_t>(1, kMostQueued / std::max<size_t>(1, steps.size())));
     int part = std::min(repeats - done, most);
     std::vector<OpenClObject> events;
-    events.reserve(launches.size() * static_cast<size_t>(part));
+    events.reserve(steps.size() * static_cast<size_t>(part));
     const TimePoint begin = Clock::now();
-    for (int i = 0; i < part; ++i) RIDGE_TRY(state.queue_all(launches, events));
-    if (int32_t code = state.library->clFinish(state.queue.get()); code != kSuccess)
-      return opencl_error("clFinish", code);
+    for (int i = 0; i < part; ++i) RIDGE_TRY(state.queue_all(steps, events));
+    RIDGE_TRY(state.finish());
     time.whole_seconds += to_seconds(Clock::now() - begin);
     for (const OpenClObject& event : events) {
       RIDGE_ASSIGN(double seconds, device_seconds(*state.library, event));

@@ -17,11 +17,11 @@ constexpr std::array<std::string_view, 8> kClaimColumns = {"id",   "statement", 
                                                            "high", "on",        "elsewhere", "source"};
 constexpr std::pair<Figure::Kind, std::string_view> kKinds[] = {
     {Figure::kGain, "gain"}, {Figure::kCost, "cost"}, {Figure::kShare, "share"}};
-constexpr std::pair<Verdict, std::string_view> kVerdicts[] = {{Verdict::kConfirmed, "confirmed"},
-                                                              {Verdict::kLarger, "larger"},
-                                                              {Verdict::kSmaller, "smaller"},
-                                                              {Verdict::kContradicted, "contradicted"},
-                                                              {Verdict::kNotTestable, "not testable here"}};
+constexpr std::pair<Verdict, std::string_view> kVerdictNames[] = {{Verdict::kConfirmed, "confirmed"},
+                                                                  {Verdict::kLarger, "larger"},
+                                                                  {Verdict::kSmaller, "smaller"},
+                                                                  {Verdict::kContradicted, "contradicted"},
+                                                                  {Verdict::kNotTestable, "not testable here"}};
 
 Result<Claim> claim_of(const hw::TableRow& row) {
   Claim claim;
@@ -40,7 +40,7 @@ Result<Claim> claim_of(const hw::TableRow& row) {
 
 }  // namespace
 
-std::string_view verdict_name(Verdict verdict) { return name_of(kVerdicts, verdict); }
+std::string_view verdict_name(Verdict verdict) { return name_of(kVerdictNames, verdict); }
 
 Result<std::vector<Claim>> claims() {
   RIDGE_ASSIGN(hw::Table table, hw::Table::read(hw::data("claims"), "claims", kClaimColumns));
@@ -61,10 +61,13 @@ Result<Claim> find_claim(std::span<const Claim> all, std::string_view id) {
   return Error{Code::kInvalid, fmt::format("there is no claim '{}'; known: {}", id, known)};
 }
 
+Interval effect_of(const Figure& figure, const Interval& measured) {
+  if (figure.kind != Figure::kCost) return measured;
+  return {1 / measured.value, 1 / measured.high, 1 / measured.low};
+}
+
 Verdict judge(const Figure& figure, const Interval& measured) {
-  Interval effect = measured;
-  // Of a cost, the effect is how much longer the dearer way takes.
-  if (figure.kind == Figure::kCost) effect = {1 / measured.value, 1 / measured.high, 1 / measured.low};
+  Interval effect = effect_of(figure, measured);
   double around = figure.high == figure.low ? kAround : 0;
   double low = figure.low * (1 - around);
   double high = figure.high.value_or(std::numeric_limits<double>::infinity()) * (1 + around);
@@ -76,6 +79,8 @@ Verdict judge(const Figure& figure, const Interval& measured) {
   if (!has_direction || effect.low > 1) return Verdict::kConfirmed;
   return figure.high ? Verdict::kNotTestable : Verdict::kSmaller;  // "more than 1": no gain to be seen
 }
+
+std::string_view figure_kind_name(Figure::Kind kind) { return name_of(kKinds, kind); }
 
 std::string figure_text(const Figure& figure) {
   if (figure.kind == Figure::kShare)

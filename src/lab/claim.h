@@ -3,6 +3,7 @@
 // Guides: A GPU notes, B GPU performance optimisation, C a GPU guide, D buying and cloud, E RTX 4090 for AI research.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,12 +40,17 @@ Result<std::vector<Claim>> claims();
 Result<Claim> find_claim(std::span<const Claim> all, std::string_view id);
 
 enum class Verdict { kConfirmed, kLarger, kSmaller, kContradicted, kNotTestable };
+inline constexpr std::array kVerdicts = {Verdict::kConfirmed, Verdict::kLarger, Verdict::kSmaller,
+                                         Verdict::kContradicted, Verdict::kNotTestable};
 std::string_view verdict_name(Verdict verdict);  // "confirmed", …, "not testable here"
 
 // The measured ratio or share with its confidence interval.
 struct Interval {
   double value = 1, low = 1, high = 1;
 };
+
+// What the figure speaks of: of a gain or a share what was measured, of a cost how much longer the dearer way takes.
+Interval effect_of(const Figure& figure, const Interval& measured);
 
 // confirmed: the interval meets the claimed range and excludes "no effect". larger, smaller: the interval lies wholly beyond
 // or short of the range. contradicted: the effect is the other way round. Not testable: so wide that it tells nothing, that
@@ -54,6 +60,7 @@ constexpr double kTooWide = 1.5;  // high / low
 constexpr double kAround = 0.05;
 Verdict judge(const Figure& figure, const Interval& measured);
 
-std::string figure_text(const Figure& figure);  // "1.10 to 1.30 ×", "more than 1 ×", "60 to 70 %"
+std::string_view figure_kind_name(Figure::Kind kind);  // "gain", "cost", "share"
+std::string figure_text(const Figure& figure);         // "1.10 to 1.30 ×", "more than 1 ×", "60 to 70 %"
 
 }  // namespace ridge::lab

@@ -4,8 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/cublaslt.h"
 #include "gpu/cuda.h"
+#include "gpu/cuda_steps.h"
+#include "hw/capability.h"
 #include "lab/kernel_place.h"
+#include "lab/occupancy.h"
 
 namespace ridge::lab {
 namespace {
@@ -15,6 +19,7 @@ class CudaLabDevice : public Device {
   CudaLabDevice(gpu::Cuda cuda, size_t index) : cuda_(std::move(cuda)), index_(index) {
     text_ = fmt::format("{} (compute capability {}.{}, driver of CUDA {})", device().name, device().capability / 10,
                         device().capability % 10, cuda_.driver_version_text());
+    library_problem_ = why_without_library();
   }
   std::string_view kind() const override { return "cuda"; }
   const std::string& text() const override { return text_; }
@@ -25,21 +30,48 @@ class CudaLabDevice : public Device {
     json["note"] = note();
     return json;
   }
+  std::string_view note() const override { return library_problem_; }
   Target target() const override {
     Target target;
     target.last_cache_bytes = device().l2_bytes;
     target.threads_per_block = device().threads_per_block;
+    target.unified_memory = device().managed_memory;
+    target.architecture = device().capability;
+    target.library = library_problem_.empty();
     return target;
   }
   Result<std::unique_ptr<Place>> prepare(const Case& work) override {
-    return KernelPlace<gpu::CudaWorkspace>::prepare(cuda_.workspace(index_), work);
+    RIDGE_ASSIGN(gpu::CudaWorkspace workspace, cuda_.workspace(index_));
+    return KernelPlace<gpu::CudaSteps>::prepare(
+        gpu::CudaSteps::over(std::move(workspace), cuda_.driver_version() / 1000), work,
+        [this](const gpu::CudaSteps& steps, const gpu::Launch& launch) { return residency_of(steps, launch); });
   }
 
  private:
   const gpu::CudaDevice& device() const { return cuda_.devices()[index_]; }
+  std::optional<Residency> residency_of(const gpu::CudaSteps& steps, const gpu::Launch& launch) const {
+    auto kernel = steps.kernel(launch.kernel);
+    auto all = hw::capabilities();
+    if (!kernel || !all) return std::nullopt;
+    auto use = kernel->use();
+    auto capability = hw::find_capability(*all, std::to_string(device().capability));
+    if (!use || !capability) return std::nullopt;
+    const gpu::Extent& threads = launch.threads;
+    auto resident = occupancy(
+        *capability, {static_cast<int>(threads.x * threads.y * threads.z), use->registers,
+                      static_cast<double>(use->shared_bytes) + static_cast<double>(launch.dynamic_shared_bytes)});
+    if (!resident) return std::nullopt;
+    return Residency{use->registers, resident->percent};
+  }
+  std::string why_without_library() const {
+    Result<gpu::CudaContext> context = cuda_.context(index_);
+    if (!context) return context.error().message;
+    Result<gpu::CublasLt> library = gpu::CublasLt::open(*context, "", cuda_.driver_version() / 1000);
+    return library ? "" : "nothing is compared with the maker's matrix products: " + library.error().message;
+  }
   gpu::Cuda cuda_;
   size_t index_;
-  std::string text_;
+  std::string text_, library_problem_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,12 +16,20 @@
 
 namespace ridge::lab {
 
+// What the first kernel of a variant takes of a multiprocessor, and how full that can be of it (lab/occupancy.h).
+struct Residency {
+  int registers = 0;  // per thread
+  double occupancy_percent = 0;
+};
+
 // A case made ready on a device: kernels compiled, buffers filled.
 class Place {
  public:
   virtual ~Place() = default;
   // Time that counts for the case [s], of `repeats` runs of the variant together.
   virtual Result<double> seconds(const Variant& variant, int repeats) = 0;
+  // Absent: the device does not say.
+  virtual std::optional<Residency> residency(const Variant&) const { return std::nullopt; }
   virtual Status put(size_t buffer, std::span<const float> content) = 0;
   virtual Status get(size_t buffer, std::span<float> content) = 0;
 };

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gpu/launch.h"
+#include "gpu/step.h"
 #include "lab/claim.h"
 
 namespace ridge::lab {
@@ -27,6 +28,10 @@ struct Target {
   int64_t last_cache_bytes = 0;     // the cache that arrays must not fit where memory is what is compared
   int64_t threads_per_block = 256;  // at most
   bool processor = false;           // kernels run on a processor: sizes for its speed, not for a card's
+  bool unified_memory = false;      // gpu::MemoryKind::kUnified works
+  int processors = 1;               // Family::kNative: that this process may use
+  bool library = false;             // the maker's library of matrix products is there
+  int architecture = 0;             // of a CUDA device: 89 of sm_89; 0: it is none
   bool small = false;               // the smallest size that uses every part of the code: for tests
 };
 
@@ -34,10 +39,16 @@ struct Target {
 using NativeBuffers = std::span<const std::span<float>>;
 
 struct Variant {
-  std::string name;                           // "stride 32"
-  std::vector<gpu::Launch> launches;          // Family::kKernels
+  std::string name;                   // "stride 32"
+  std::vector<gpu::Launch> launches;  // Family::kKernels, one after another; or, with what the host does around them,
+  std::vector<gpu::Step> steps;       // these
+  bool recorded = false;              // recorded once and started whole: a CUDA graph
   std::function<void(NativeBuffers)> native;  // Family::kNative
   size_t expected = 0;                        // which of the case's results must come out
+  bool limit = false;            // computes nothing that could be checked: what others are measured against
+  std::optional<size_t> output;  // the buffer that is checked, where it is not the case's
+  std::optional<double> work;    // bytes or FLOPs of one run, where they are not the case's
+  std::optional<double> at;      // value of the case's parameter
 };
 
 struct Comparison {
@@ -52,8 +63,10 @@ enum class Counted { kDevice, kWhole };
 
 struct Case {
   std::string title;                         // what is done, and how much of it
-  std::string kernels;                       // name of the text in lab/kernels.h
+  std::string kernels;                       // names of the texts in lab/kernels.h; may be empty
+  std::string parameter;                     // what varies from variant to variant: "stride"; may be empty
   std::vector<std::vector<float>> buffers;   // content at the start; variants read and write them by number
+  std::vector<gpu::MemoryKind> memory;       // of the buffers; those beyond its end lie in the device's own
   size_t output = 0;                         // the buffer that is checked
   std::vector<std::vector<float>> expected;  // by the reference; as long as the output or shorter
   double tolerance = 0;                      // |got − expected| ≤ tolerance · max(1, |expected|)

@@ -10,7 +10,7 @@ namespace ridge::lab {
 // The text of src/lab/kernels/<name>.cu; empty when there is none.
 std::string_view kernel_text(std::string_view name);
 
-// Dialect and kernels together: what a compiler gets.
-std::string kernel_source(std::string_view name);
+// Dialect and kernels together: what a compiler gets. `names`: one text, or several in their order, with blanks between them.
+std::string kernel_source(std::string_view names);
 
 }  // namespace ridge::lab

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/compare.h"
+#include "measure/statistics.h"
 
 namespace ridge::lab {
 namespace {
@@ -22,23 +23,28 @@ bool wants(const Wanted& wanted, const Experiment& experiment) {
                                                        [&](std::string_view claim) { return wants(wanted, claim); });
 }
 
-// Runs of the variant per second, with as many in a row as fill the slice; what one takes is learnt from the last time.
-measure::Contender contender(Place& place, const Variant& variant) {
+// Bytes or FLOPs of one run.
+double work_of(const Case& work, const Variant& variant) {
+  return variant.work.value_or(work.bytes > 0 ? work.bytes : work.flops);
+}
+
+// What the variant does per second, by as many runs in a row as fill the slice; what one takes is learnt from the last time.
+measure::Contender contender(Place& place, const Case& work, const Variant& variant) {
   auto seconds_per_run = std::make_shared<double>(0);
-  return {variant.name, [&place, &variant, seconds_per_run](Nanoseconds slice) -> Result<double> {
+  return {variant.name, [&place, &work, &variant, seconds_per_run](Nanoseconds slice) -> Result<double> {
             int repeats = 1;
             if (*seconds_per_run > 0)
               repeats = static_cast<int>(std::clamp(to_seconds(slice) / *seconds_per_run, 1.0, 1e6));
             RIDGE_ASSIGN(double seconds, place.seconds(variant, repeats));
             *seconds_per_run = seconds / repeats;
-            return repeats / seconds;
+            return work_of(work, variant) * repeats / seconds;
           }};
 }
 
 Result<LedgerRow> measure_comparison(Place& place, const Experiment& experiment, const Case& work,
                                      const Comparison& comparison, const Claim& claim, const LedgerOptions& options) {
   const Variant &baseline = work.variants.at(comparison.baseline), &variant = work.variants.at(comparison.variant);
-  std::vector<measure::Contender> contenders = {contender(place, baseline), contender(place, variant)};
+  std::vector<measure::Contender> contenders = {contender(place, work, baseline), contender(place, work, variant)};
   for (const measure::Contender& one : contenders) RIDGE_TRY(one.rate(kSlice));  // warm, and how long a run takes
   measure::CompareOptions how;
   how.slice = kSlice;
@@ -57,13 +63,31 @@ Result<LedgerRow> measure_comparison(Place& place, const Experiment& experiment,
   row.ratio = {standing.ratio, standing.ratio_low, standing.ratio_high};
   row.verdict = judge(row.figure, row.ratio);
   row.explanation = comparison.because;
-  row.baseline_seconds = 1 / measured.standings[0].rate;
-  row.variant_seconds = 1 / standing.rate;
-  row.bytes = work.bytes;
-  row.flops = work.flops;
+  row.of_bytes = work.bytes > 0;
+  row.variant_work = work_of(work, variant);
+  row.baseline_work = work_of(work, baseline);
+  row.variant_seconds = row.variant_work / standing.rate;
+  row.baseline_seconds = row.baseline_work / measured.standings[0].rate;
+  row.variant_residency = place.residency(variant);
+  row.baseline_residency = place.residency(baseline);
   row.rounds = measured.rounds;
   row.converged = measured.converged;
   return row;
+}
+
+// Every variant of the case that took part in `rows`.
+MeasuredCase measured_case(const Experiment& experiment, const Case& work, std::span<const LedgerRow> rows) {
+  MeasuredCase measured{std::string(experiment.name), work.title, work.parameter, work.bytes > 0, {}};
+  for (const Variant& variant : work.variants) {
+    std::vector<double> seconds;
+    for (const LedgerRow& row : rows) {
+      if (row.variant == variant.name) seconds.push_back(row.variant_seconds);
+      if (row.baseline == variant.name) seconds.push_back(row.baseline_seconds);
+    }
+    if (!seconds.empty())
+      measured.ways.push_back({variant.name, variant.at, measure::median(seconds), work_of(work, variant)});
+  }
+  return measured;
 }
 
 // What the device cannot test, and why.
@@ -79,21 +103,8 @@ LedgerRow untested(const Claim& claim, const Device& device, bool has_experiment
   return row;
 }
 
-struct Planned {
-  const Experiment* experiment;
-  Case work;
-};
-
-std::vector<Planned> plan_cases(const Wanted& wanted, const Target& target) {
-  std::vector<Planned> planned;
-  for (const Experiment& experiment : experiments())
-    if (wants(wanted, experiment))
-      for (Case& work : experiment.cases(target)) planned.push_back({&experiment, std::move(work)});
-  return planned;
-}
-
-bool asks_for(const Wanted& wanted, const Planned& planned, const Comparison& comparison) {
-  return wants(wanted, planned.experiment->name) || wants(wanted, comparison.claim);
+bool asks_for(const Wanted& wanted, const Experiment& experiment, const Comparison& comparison) {
+  return wants(wanted, experiment.name) || wants(wanted, comparison.claim);
 }
 
 class Keeper {
@@ -102,11 +113,17 @@ class Keeper {
       : device_(device), wanted_(wanted), claims_(claims), options_(options) {}
 
   Result<Ledger> keep() {
-    std::vector<Planned> planned = plan_cases(wanted_, device_.target());
-    for (size_t i = 0; i < planned.size() && !stop(); ++i) {
-      share_ = static_cast<double>(i) / static_cast<double>(planned.size());
-      RIDGE_TRY(test(planned[i]));
-      planned[i].work = {};  // gives the memory back
+    std::vector<const Experiment*> wanted;
+    for (const Experiment& experiment : experiments())
+      if (wants(wanted_, experiment)) wanted.push_back(&experiment);
+    for (size_t i = 0; i < wanted.size() && !stop(); ++i) {
+      std::vector<Case> cases = wanted[i]->cases(device_.target());
+      for (size_t j = 0; j < cases.size() && !stop(); ++j) {
+        double done = static_cast<double>(j) / static_cast<double>(cases.size());
+        share_ = (static_cast<double>(i) + done) / static_cast<double>(wanted.size());
+        RIDGE_TRY(test(*wanted[i], cases[j]));
+        cases[j] = {};  // gives the memory back
+      }
     }
     ledger_.interrupted = stop();
     if (!ledger_.interrupted) add_untested();
@@ -118,19 +135,21 @@ class Keeper {
  private:
   bool stop() const { return options_.interrupted && options_.interrupted(); }
 
-  Status test(const Planned& planned) {
-    const Case& work = planned.work;
-    report(fmt::format("{}: check {}", planned.experiment->name, work.title));
+  Status test(const Experiment& experiment, const Case& work) {
+    report(fmt::format("{}: check {}", experiment.name, work.title));
     RIDGE_ASSIGN(std::unique_ptr<Place> place, device_.prepare(work));
     RIDGE_TRY(check(*place, work));
+    size_t first = ledger_.rows.size();
     for (const Comparison& comparison : work.comparisons) {
-      if (!asks_for(wanted_, planned, comparison) || stop()) continue;
-      report(fmt::format("{}: {} against {}", planned.experiment->name, work.variants[comparison.variant].name,
+      if (!asks_for(wanted_, experiment, comparison) || stop()) continue;
+      report(fmt::format("{}: {} against {}", experiment.name, work.variants[comparison.variant].name,
                          work.variants[comparison.baseline].name));
       RIDGE_ASSIGN(Claim claim, find_claim(claims_, comparison.claim));
-      RIDGE_ASSIGN(LedgerRow row, measure_comparison(*place, *planned.experiment, work, comparison, claim, options_));
+      RIDGE_ASSIGN(LedgerRow row, measure_comparison(*place, experiment, work, comparison, claim, options_));
       ledger_.rows.push_back(std::move(row));
     }
+    if (ledger_.rows.size() > first)
+      ledger_.cases.push_back(measured_case(experiment, work, std::span<const LedgerRow>(ledger_.rows).subspan(first)));
     return {};
   }
 
@@ -159,6 +178,34 @@ class Keeper {
   double share_ = 0;
 };
 
+Json json_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+// Both units are there; the one in which the work is not counted is null.
+void add_rates(Json& json, const std::string& whose, bool of_bytes, double per_second) {
+  json[whose + "bytes_per_s"] = of_bytes ? Json(per_second) : Json(nullptr);
+  json[whose + "flops_per_s"] = of_bytes ? Json(nullptr) : Json(per_second);
+}
+
+void add_residency(Json& json, const std::string& whose, const std::optional<Residency>& residency) {
+  if (!residency) return;
+  json[whose + "registers"] = residency->registers;
+  json[whose + "occupancy_percent"] = residency->occupancy_percent;
+}
+
+Json case_json(const MeasuredCase& one) {
+  Json ways = Json::array();
+  for (const MeasuredCase::Way& way : one.ways) {
+    Json json{{"name", way.name}, {"at", json_or_null(way.at)}, {"seconds", way.seconds}};
+    add_rates(json, "", one.of_bytes, way.work / way.seconds);
+    ways.push_back(std::move(json));
+  }
+  return Json{{"experiment", one.experiment},
+              {"work", one.title},
+              {"parameter", one.parameter},
+              {"origin", "measured"},
+              {"variants", ways}};
+}
+
 }  // namespace
 
 Status check_wanted(const Wanted& wanted, std::span<const Claim> claims) {
@@ -185,23 +232,43 @@ Json to_json(const LedgerRow& row) {
             {"verdict", verdict_name(row.verdict)},
             {"explanation", row.explanation}};
   if (row.experiment.empty()) return json;
-  auto rate = [](double work, double seconds) { return work > 0 ? Json(work / seconds) : Json(nullptr); };
   json["experiment"] = row.experiment;
   json["work"] = row.title;
   json["variant"] = row.variant;
   json["baseline"] = row.baseline;
-  json["claimed"] = {{"low", row.figure.low}, {"high", row.figure.high ? Json(*row.figure.high) : Json(nullptr)}};
+  json["claimed"] = {{"kind", figure_kind_name(row.figure.kind)},
+                     {"low", row.figure.low},
+                     {"high", json_or_null(row.figure.high)},
+                     {"text", figure_text(row.figure)}};
   json["ratio"] = {{"value", row.ratio.value}, {"low", row.ratio.low}, {"high", row.ratio.high}, {"confidence", 0.95}};
+  Interval effect = effect_of(row.figure, row.ratio);
+  json["effect"] = {{"value", effect.value}, {"low", effect.low}, {"high", effect.high}};  // what the claim speaks of
   json["variant_seconds"] = row.variant_seconds;
   json["baseline_seconds"] = row.baseline_seconds;
-  json["variant_bytes_per_s"] = rate(row.bytes, row.variant_seconds);
-  json["baseline_bytes_per_s"] = rate(row.bytes, row.baseline_seconds);
-  json["variant_flops_per_s"] = rate(row.flops, row.variant_seconds);
-  json["baseline_flops_per_s"] = rate(row.flops, row.baseline_seconds);
+  add_rates(json, "variant_", row.of_bytes, row.variant_work / row.variant_seconds);
+  add_rates(json, "baseline_", row.of_bytes, row.baseline_work / row.baseline_seconds);
+  add_residency(json, "variant_", row.variant_residency);
+  add_residency(json, "baseline_", row.baseline_residency);
   json["origin"] = "measured";
   json["rounds"] = row.rounds;
   json["converged"] = row.converged;
   return json;
+}
+
+Json to_json(const Ledger& ledger, const Device& device) {
+  Json verdicts = Json::object(), rows = Json::array(), cases = Json::array();
+  for (Verdict verdict : kVerdicts) verdicts[std::string(verdict_name(verdict))] = 0;
+  for (const LedgerRow& row : ledger.rows) {
+    rows.push_back(to_json(row));
+    Json& count = verdicts[std::string(verdict_name(row.verdict))];
+    count = count.get<int>() + 1;
+  }
+  for (const MeasuredCase& one : ledger.cases) cases.push_back(case_json(one));
+  return Json{{"conditions", device.conditions()},
+              {"interrupted", ledger.interrupted},
+              {"verdicts", verdicts},
+              {"ledger", rows},
+              {"cases", cases}};
 }
 
 }  // namespace ridge::lab

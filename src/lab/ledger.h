@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,11 +26,26 @@ struct LedgerRow {
   // Of a measurement; `experiment` is empty otherwise.
   std::string experiment, title, variant, baseline;
   Figure figure;
-  Interval ratio;                                    // speed of the variant over that of the baseline
+  Interval ratio;                                    // speed of the variant over that of the baseline, in work per time
   double variant_seconds = 0, baseline_seconds = 0;  // of one run, median
-  double bytes = 0, flops = 0;                       // of one run; 0: not what counts here
+  bool of_bytes = true;                              // what is done is counted in bytes, else in FLOPs
+  double variant_work = 0, baseline_work = 0;        // bytes or FLOPs of one run
+  std::optional<Residency> variant_residency, baseline_residency;
   int rounds = 0;
   bool converged = false;  // the interval became as narrow as asked for
+};
+
+// A case with every variant that was measured, for drawing one beside the other.
+struct MeasuredCase {
+  struct Way {
+    std::string name;
+    std::optional<double> at;  // value of the parameter
+    double seconds = 0;        // of one run: median, over the comparisons in which it took part
+    double work = 0;           // bytes or FLOPs of one run
+  };
+  std::string experiment, title, parameter;
+  bool of_bytes = true;
+  std::vector<Way> ways;
 };
 
 struct LedgerOptions {
@@ -41,6 +57,7 @@ struct LedgerOptions {
 
 struct Ledger {
   std::vector<LedgerRow> rows;
+  std::vector<MeasuredCase> cases;
   bool interrupted = false;
 };
 
@@ -57,5 +74,7 @@ Result<Ledger> keep_ledger(Device& device, const Wanted& wanted, std::span<const
                            const LedgerOptions& options);
 
 Json to_json(const LedgerRow& row);
+// Rows, cases and how many rows have which verdict, with the device's conditions.
+Json to_json(const Ledger& ledger, const Device& device);
 
 }  // namespace ridge::lab

@@ -66,6 +66,7 @@ class NativeDevice : public Device {
   Target target() const override {
     Target target;
     target.family = Family::kNative;
+    target.processors = hw::usable_threads(machine_);
     for (const hw::Cache& cache : machine_.cpu.caches)
       target.last_cache_bytes = std::max(target.last_cache_bytes, cache.size_bytes);
     return target;

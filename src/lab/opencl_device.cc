@@ -36,6 +36,7 @@ class OpenClLabDevice : public Device {
     target.last_cache_bytes = device.cache_bytes;
     target.threads_per_block = device.threads_per_block;
     target.processor = runs_on_processor();
+    target.unified_memory = device.unified_memory;
     return target;
   }
   Result<std::unique_ptr<Place>> prepare(const Case& work) override {

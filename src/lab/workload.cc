@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
+#include <cstring>
 #include <random>
 
 #include "base/units.h"
@@ -15,6 +17,76 @@ std::vector<float> random_values(size_t count, uint32_t seed) {
   // By hand: the library's distributions differ between implementations.
   for (float& value : values) value = static_cast<float>(random() >> 8) / static_cast<float>(1 << 23) - 1;
   return values;
+}
+
+std::vector<float> coarse_values(size_t count, uint32_t seed) {
+  std::vector<float> values = random_values(count, seed);
+  for (float& value : values) value = std::floor(value * 64) / 64;
+  return values;
+}
+
+size_t values_per_word(WordFormat format) { return format == WordFormat::kTf32 ? 1 : 2; }
+
+std::vector<float> words_of(std::span<const float> values, WordFormat format) {
+  auto bits_of = [&](float value) -> uint32_t {
+    auto bits = std::bit_cast<uint32_t>(value);
+    if (format == WordFormat::kTf32) return bits;
+    if (format == WordFormat::kBf16) return bits >> 16;
+    // binary16: 5 exponent bits around 15 and 10 of the fraction; of zero the sign alone.
+    if (value == 0) return bits >> 31 << 15;
+    return (bits >> 31 << 15) | (((bits >> 23 & 0xff) - 127 + 15) << 10) | (bits >> 13 & 0x3ff);
+  };
+  const size_t together = values_per_word(format);
+  std::vector<float> words(values.size() / together);
+  for (size_t i = 0; i < words.size(); ++i) {
+    uint32_t word = bits_of(values[together * i]);
+    if (together == 2) word |= bits_of(values[2 * i + 1]) << 16;
+    std::memcpy(&words[i], &word, sizeof word);  // never as a number: some words would be none
+  }
+  return words;
+}
+
+std::vector<float> product_of(std::span<const float> a, std::span<const float> b, size_t size, size_t rows) {
+  std::vector<float> c(rows * size);
+  std::vector<double> row(size);
+  for (size_t i = 0; i < rows; ++i) {
+    std::fill(row.begin(), row.end(), 0.0);
+    for (size_t k = 0; k < size; ++k)
+      for (size_t j = 0; j < size; ++j) row[j] += static_cast<double>(a[i * size + k]) * b[k * size + j];
+    std::transform(row.begin(), row.end(), c.begin() + static_cast<ptrdiff_t>(i * size),
+                   [](double value) { return static_cast<float>(value); });
+  }
+  return c;
+}
+
+std::vector<float> turned(std::span<const float> in, size_t size) {
+  std::vector<float> out(in.size());
+  for (size_t row = 0; row < size; ++row)
+    for (size_t column = 0; column < size; ++column) out[column * size + row] = in[row * size + column];
+  return out;
+}
+
+std::vector<float> attention_of(std::span<const float> q, std::span<const float> k, std::span<const float> v,
+                                size_t count, size_t width) {
+  std::vector<float> out(q.size());
+  std::vector<double> scores(count), sums(width);
+  for (size_t row = 0; row < q.size() / width; ++row) {
+    const size_t head = row / count * count;
+    for (size_t key = 0; key < count; ++key) {
+      scores[key] = 0;
+      for (size_t i = 0; i < width; ++i)
+        scores[key] += static_cast<double>(q[row * width + i]) * k[(head + key) * width + i] / std::sqrt(width);
+    }
+    double most = *std::max_element(scores.begin(), scores.end()), total = 0;
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (size_t key = 0; key < count; ++key) {
+      double weight = std::exp(scores[key] - most);
+      for (size_t i = 0; i < width; ++i) sums[i] += weight * v[(head + key) * width + i];
+      total += weight;
+    }
+    for (size_t i = 0; i < width; ++i) out[row * width + i] = static_cast<float>(sums[i] / total);
+  }
+  return out;
 }
 
 size_t floats_beyond_caches(const Target& target) {

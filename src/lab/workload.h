@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,23 @@ namespace ridge::lab {
 
 // `count` values spread evenly over [-1, 1), the same for the same seed.
 std::vector<float> random_values(size_t count, uint32_t seed);
+
+// The same in steps of 1/64: FP16, BF16 and TF32 hold them exactly, and FP32 holds every sum of up to 2^12 of their products exactly.
+std::vector<float> coarse_values(size_t count, uint32_t seed);
+
+// What kernels/warp_matrix.cu takes for a word of 32 bits.
+enum class WordFormat { kFp16, kBf16, kTf32 };
+size_t values_per_word(WordFormat format);
+// Values that the format holds exactly, packed into words; the words as what buffers consist of.
+std::vector<float> words_of(std::span<const float> values, WordFormat format);
+
+// The first `rows` rows of a · b, squares of `size` row by row. Sums in double, so that its own rounding is no part of a comparison.
+std::vector<float> product_of(std::span<const float> a, std::span<const float> b, size_t size, size_t rows);
+std::vector<float> turned(std::span<const float> in, size_t size);  // a square
+
+// softmax(q · kᵀ / √width) · v of each head of `count` positions; [head, position, width].
+std::vector<float> attention_of(std::span<const float> q, std::span<const float> k, std::span<const float> v,
+                                size_t count, size_t width);
 
 // Floats in an array that no cache holds: a power of two, at least four times the last cache and 16 Mi floats, at most 32 Mi.
 // Small setups: 16 Ki.

@@ -178,7 +178,7 @@ Status check_all_inputs_listed(const ModelConfig& config, const engine::Signatur
 
 Result<ConfigPtr> complete_config(const ModelConfig& config, const std::string& directory_name,
                                   const engine::Signature& signature) {
-  auto completed = std::make_shared<ModelConfig>(*place_instances(config, 0));  // what is decided already stays
+  auto completed = std::make_shared<ModelConfig>(*place_instances(config, {}));  // what is decided already stays
   complete_identity(*completed, directory_name);
   complete_batching(*completed, signature);
   bool batching = completed->max_batch_size() > 0;

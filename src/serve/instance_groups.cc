@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "model_config.pb.h"
 
@@ -16,18 +15,20 @@ using Group = inference::ModelInstanceGroup;
 constexpr int kMaxInstances = 1024;
 constexpr int kMaxCard = 255;
 
-bool has_all(const Group& group, int cards) {
-  return std::all_of(group.gpus().begin(), group.gpus().end(), [&](int card) { return card < cards; });
+bool has_all(const Group& group, std::span<const int> cards) {
+  return std::all_of(group.gpus().begin(), group.gpus().end(),
+                     [&](int card) { return std::find(cards.begin(), cards.end(), card) != cards.end(); });
 }
 
-void put_on_all(Group& group, int cards) {
-  for (int card = 0; card < std::max(1, cards); ++card) group.add_gpus(card);
+void put_on_all(Group& group, std::span<const int> cards) {
+  for (int card : cards) group.add_gpus(card);
+  if (cards.empty()) group.add_gpus(0);
 }
 
-void place(Group& group, int cards) {
+void place(Group& group, std::span<const int> cards) {
   if (group.count() == 0) group.set_count(1);
   if (group.kind() == Group::KIND_AUTO) {
-    const bool fits = cards > 0 && has_all(group, cards);
+    const bool fits = !cards.empty() && has_all(group, cards);
     group.set_kind(fits ? Group::KIND_GPU : Group::KIND_CPU);
     if (!fits) group.clear_gpus();
   }
@@ -58,7 +59,7 @@ Status check_instance_groups(const inference::ModelConfig& config) {
   return {};
 }
 
-ConfigPtr place_instances(const inference::ModelConfig& config, int cards) {
+ConfigPtr place_instances(const inference::ModelConfig& config, std::span<const int> cards) {
   auto placed = std::make_shared<inference::ModelConfig>(config);
   if (placed->instance_group_size() == 0) placed->add_instance_group();
   for (Group& group : *placed->mutable_instance_group()) place(group, cards);

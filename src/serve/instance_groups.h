@@ -1,6 +1,7 @@
 // Where the instances of a model run: `instance_group` of config.pbtxt, read as Triton reads it. Pure.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "plan/device.h"
@@ -11,12 +12,12 @@ namespace ridge::serve {
 // ok if the groups say something that can be meant. kInvalid: a negative count, cards of a group for the processor, …
 Status check_instance_groups(const inference::ModelConfig& config);
 
-// The configuration with every group decided: KIND_CPU, or KIND_GPU with the cards that it is on; `cards` is how many the model's
-// engine can use.
-//   KIND_GPU without `gpus`: on every card; if there is none, on card 0, which then fails with the engine's reason
-//   KIND_AUTO: on its `gpus` if they are all there, without `gpus` on every card if there is any, else on the processor
+// The configuration with every group decided: KIND_CPU, or KIND_GPU with the cards that it is on; `cards` are those that the
+// model's engine can use.
+//   KIND_GPU without `gpus`: on each of them; if there is none, on card 0, which then fails with the engine's reason
+//   KIND_AUTO: on its `gpus` if all are among them, without `gpus` on each of them if there is any, else on the processor
 //   no group at all: one of KIND_AUTO
-ConfigPtr place_instances(const inference::ModelConfig& config, int cards);
+ConfigPtr place_instances(const inference::ModelConfig& config, std::span<const int> cards);
 
 // The device of each instance, of a configuration with decided groups: `count` of them per card, group after group.
 std::vector<plan::Device> devices_of(const inference::ModelConfig& placed);

@@ -267,8 +267,8 @@ TEST(Settings, LabelAndWarmupFilesStayInsideTheModelsFolder) {
   EXPECT_FALSE(settings_of(**config, kImage, 1, "/nowhere", 100));
 }
 
-// "cuda:0 cuda:1": where the instances are on a machine with so many cards.
-std::string places(const std::string& groups, int cards) {
+// "cuda:0 cuda:1": where the instances are on a machine with these cards.
+std::string places(const std::string& groups, const std::vector<int>& cards) {
   auto config = parse_config_text(groups, "f");
   std::string text;
   for (const plan::Device& device : devices_of(*place_instances(**config, cards)))
@@ -277,20 +277,21 @@ std::string places(const std::string& groups, int cards) {
 }
 
 TEST(InstanceGroups, OfKindGpuAreOnTheCardsThatTheyListOrOnAll) {
-  EXPECT_EQ(places("instance_group { kind: KIND_GPU count: 2 gpus: [ 1, 0 ] }", 4), "cuda:1 cuda:1 cuda:0 cuda:0");
-  EXPECT_EQ(places("instance_group { kind: KIND_GPU }", 3), "cuda:0 cuda:1 cuda:2");
-  EXPECT_EQ(places("instance_group { kind: KIND_GPU }", 0), "cuda:0") << "which then says why it cannot be used";
-  EXPECT_EQ(places("instance_group { kind: KIND_GPU gpus: 7 }", 2), "cuda:7") << "never another one";
-  EXPECT_EQ(places("instance_group { kind: KIND_CPU count: 2 } instance_group { kind: KIND_GPU gpus: 0 }", 1),
+  EXPECT_EQ(places("instance_group { kind: KIND_GPU count: 2 gpus: [ 1, 0 ] }", {0, 1, 2}),
+            "cuda:1 cuda:1 cuda:0 cuda:0");
+  EXPECT_EQ(places("instance_group { kind: KIND_GPU }", {0, 2}), "cuda:0 cuda:2");
+  EXPECT_EQ(places("instance_group { kind: KIND_GPU }", {}), "cuda:0") << "which then says why it cannot be used";
+  EXPECT_EQ(places("instance_group { kind: KIND_GPU gpus: 7 }", {0, 1}), "cuda:7") << "never another one";
+  EXPECT_EQ(places("instance_group { kind: KIND_CPU count: 2 } instance_group { kind: KIND_GPU gpus: 0 }", {0}),
             "cpu cpu cuda:0");
 }
 
 TEST(InstanceGroups, OfKindAutoAreOnCardsOnlyIfTheirCardsAreThere) {
-  EXPECT_EQ(places("", 2), "cuda:0 cuda:1");
-  EXPECT_EQ(places("", 0), "cpu");
-  EXPECT_EQ(places("instance_group { count: 2 }", 0), "cpu cpu");
-  EXPECT_EQ(places("instance_group { count: 2 gpus: 1 }", 2), "cuda:1 cuda:1");
-  EXPECT_EQ(places("instance_group { count: 2 gpus: [ 0, 1 ] }", 1), "cpu cpu");
+  EXPECT_EQ(places("", {0, 1}), "cuda:0 cuda:1");
+  EXPECT_EQ(places("", {}), "cpu");
+  EXPECT_EQ(places("instance_group { count: 2 }", {}), "cpu cpu");
+  EXPECT_EQ(places("instance_group { count: 2 gpus: 1 }", {1}), "cuda:1 cuda:1");
+  EXPECT_EQ(places("instance_group { count: 2 gpus: [ 0, 1 ] }", {1}), "cpu cpu");
 }
 
 Result<plan::Plan> plan_from(const std::string& text, int cores = 0, const std::string& device = "cpu") {
@@ -356,7 +357,7 @@ TEST(EngineParameters, TritonsOpenVinoNamesDecideThePlanOfThatBackend) {
 TEST(EngineParameters, CoresAreDividedAmongTheInstances) {
   EXPECT_EQ(plan_from("instance_group { count: 2 }", 4)->threads, 2);
   EXPECT_EQ(plan_from("instance_group { count: 9 }", 4)->threads, 1);
-  EXPECT_EQ(plan_from("instance_group { count: 2 }", 0)->threads, 0);
+  EXPECT_EQ(plan_from("instance_group { count: 2 }", {})->threads, 0);
   EXPECT_EQ(plan_from("instance_group { count: 2 } " + parameter("ridge_threads", "4"), 4)->threads, 4);
 }
 

@@ -102,11 +102,11 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
 
 // The configuration with the place of every instance decided. Other engines than ONNX Runtime are given cards by name only.
 ConfigPtr placed_config(const ServerOptions& options, const inference::ModelConfig& config) {
-  int cards = 0;
+  std::vector<int> cards;
   if (config.backend().empty() || config.backend() == "onnxruntime") {
     plan::Plan plan;
     plan.engine_library = options.engine_library;
-    cards = options.count_cards ? options.count_cards(plan) : engine::usable_cards(plan);
+    cards = options.find_cards ? options.find_cards(plan) : engine::usable_cards(plan);
   }
   return place_instances(config, cards);
 }
@@ -158,6 +158,8 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   const engine::Signature& signature = loaded.sessions[0]->signature();
   RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
+  if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
+    log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
   RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, stop, loaded.sessions));
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)

@@ -40,7 +40,7 @@ struct ServerOptions {
   std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
   OpenFunction open;                   // empty = engine::open; tests inject sessions
   // Cards that a plan's engine can use; empty = engine::usable_cards.
-  std::function<int(const plan::Plan&)> count_cards;
+  std::function<std::vector<int>(const plan::Plan&)> find_cards;
 };
 
 class Server : public Service {

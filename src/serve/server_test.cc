@@ -116,7 +116,7 @@ TEST_F(ServerTest, InstancesAreOpenedOnTheirCards) {
   ServerOptions on_cards = options();
   std::mutex mutex;
   std::multiset<std::string> devices;
-  on_cards.count_cards = [](const plan::Plan&) { return 2; };
+  on_cards.find_cards = [](const plan::Plan&) { return std::vector<int>{0, 1}; };
   on_cards.open = [&](const plan::Plan& plan) {
     std::lock_guard lock(mutex);
     devices.insert(plan.device);
@@ -135,7 +135,7 @@ TEST_F(ServerTest, AModelForACardThatIsNotThereDoesNotLoadAndSaysWhyWhileOthersS
   add_model("there");
   folder_.write("there/config.pbtxt", "instance_group { kind: KIND_GPU }");
   ServerOptions without = options();
-  without.count_cards = [](const plan::Plan&) { return 0; };
+  without.find_cards = [](const plan::Plan&) { return std::vector<int>(); };
   without.open = [](const plan::Plan& plan) -> Result<std::unique_ptr<engine::Session>> {
     if (plan.device != "cpu") return Error{Code::kUnavailable, "device " + plan.device + " cannot be used: no driver"};
     return open(plan);

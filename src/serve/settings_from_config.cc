@@ -138,6 +138,13 @@ bool is_on(const ModelConfig& config, const char* parameter) {
   return found == config.parameters().end() || found->second.string_value() != "off";
 }
 
+// Instances on one card share it: halves of a batch at the same time are no sooner done than the whole.
+bool all_on_processors(const ModelConfig& completed) {
+  const auto& groups = completed.instance_group();
+  return std::none_of(groups.begin(), groups.end(),
+                      [](const auto& group) { return group.kind() == inference::ModelInstanceGroup::KIND_GPU; });
+}
+
 }  // namespace
 
 VersionPolicy version_policy_of(const ModelConfig& config) {
@@ -168,7 +175,7 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   add_inputs(completed, signature, settings);
   RIDGE_TRY(add_outputs(completed, signature, directory, settings));
   settings.queue = queue_settings_of(completed, queue_limit);
-  settings.queue.spread = is_on(completed, "ridge_spread");
+  settings.queue.spread = is_on(completed, "ridge_spread") && all_on_processors(completed);
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
   settings.warmup_batches = is_on(completed, "ridge_warmup");

@@ -60,6 +60,12 @@ std::string law(const BatchingAdvice& advice) {
   return fmt::format("a run takes {} and {} per row", format_ms(advice.fixed_ms), format_ms(advice.per_row_ms));
 }
 
+// The chosen batch does not gain, or it does but all batches together say otherwise.
+std::string_view no_gain(const BatchingAdvice& advice) {
+  return advice.gain < kWorthMerging ? "merging requests gains nothing"
+                                     : "whether merging requests gains cannot be told, for times scatter too much";
+}
+
 // Why the batches above the chosen one stay out, or nothing.
 std::string held_back(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> goal_ms) {
   for (const BatchPoint& point : points)
@@ -108,9 +114,8 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
     double most = 0;
     for (const BatchPoint& point : points)
       if (allowed(point)) most = std::max(most, point.rows_per_s / one->rows_per_s);
-    advice.reason =
-        fmt::format("merging requests gains nothing: the best batch does {:.2f}× the rows/s of batch 1; {}{}", most,
-                    law(advice), held_back(points, chosen, p99_goal_ms));
+    advice.reason = fmt::format("{}: the best batch does {:.2f}× the rows/s of batch 1; {}{}", no_gain(advice), most,
+                                law(advice), held_back(points, chosen, p99_goal_ms));
     return advice;
   }
   advice.helps = true;

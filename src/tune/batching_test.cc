@@ -56,7 +56,9 @@ TEST(AdviseBatching, SaysWhenMergingCannotHelp) {
 TEST(AdviseBatching, TheLuckOfTwoMeasurementsIsNoGain) {
   std::vector<BatchPoint> points = affine(0.01, 5);
   points[0].rows_per_s *= 0.9;  // the rate of batch 1 was measured while something disturbed it
-  EXPECT_FALSE(advise_batching(points, 16, {}).helps);
+  const BatchingAdvice advice = advise_batching(points, 16, {});
+  EXPECT_FALSE(advice.helps);
+  EXPECT_THAT(advice.reason, HasSubstr("cannot be told")) << "1.11 times by these two, nothing by all";
 }
 
 TEST(AdviseBatching, TheGoalLimitsBatchAndDelay) {

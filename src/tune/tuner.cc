@@ -56,6 +56,14 @@ BatchPoint point_of(const Side& side, int64_t batch) {
   return {batch, side.latency_ms.p50, side.latency_ms.p99, side.rows_per_s};
 }
 
+// The point as it would be with the machine as fast as it was when the untuned model made `reference` rows/s: it made
+// `baseline` in turn with the point.
+BatchPoint at_speed(BatchPoint point, double baseline, double reference) {
+  if (baseline <= 0 || reference <= 0) return point;
+  const double faster = reference / baseline;
+  return {point.batch, point.p50_ms / faster, point.p99_ms / faster, point.rows_per_s * faster};
+}
+
 const Standing* known(const Search& search, const Candidate& candidate) {
   for (const Standing& standing : search.measured())
     if (standing.candidate == candidate) return &standing;
@@ -157,6 +165,7 @@ Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t 
   std::vector<BatchPoint> curve;
   const Candidate& chosen = decision.candidate;
   const Side& side = chosen == baseline_candidate() ? decision.trial.baseline : decision.trial.candidate;
+  const double reference = decision.trial.baseline.rows_per_s;
   for (int64_t batch = 1; batch <= std::min(most_batch, 2 * chosen.batch); batch *= 2) {
     Candidate candidate = chosen;
     candidate.batch = batch;
@@ -164,12 +173,14 @@ Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t 
       curve.push_back(point_of(side, batch));
     } else if (const Standing* standing = known(search, candidate)) {
       const Outcome& seen = standing->outcome;
-      curve.push_back({batch, seen.p50_ms, seen.p99_ms, seen.rows_per_s});
+      curve.push_back(
+          at_speed({batch, seen.p50_ms, seen.p99_ms, seen.rows_per_s}, seen.baseline_rows_per_s, reference));
     } else if (!decision.interrupted && !stopped(options)) {
       tell(options, "batch curve: " + describe(candidate), 1);
       Result<Trial> trial = short_trial(candidate, contest, store);
       if (!trial && trial.error().code != Code::kCancelled) return trial.error();
-      if (trial && trial->failure.empty()) curve.push_back(point_of(trial->candidate, batch));
+      if (trial && trial->failure.empty())
+        curve.push_back(at_speed(point_of(trial->candidate, batch), trial->baseline.rows_per_s, reference));
     }
   }
   return curve;

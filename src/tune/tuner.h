@@ -60,7 +60,8 @@ Result<Decision> remeasure(const Candidate& candidate, Contest& contest, const T
                            const TuneOptions& options);
 
 // The chosen candidate at every batch from 1 to twice its own, as far as `most_batch`: from the search, from the store, or
-// measured shortly. What fails or is interrupted is left out.
+// measured shortly; what was measured at another time is scaled by what the untuned model did in turn with it, since machines
+// drift. What fails or is interrupted is left out.
 Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
                                               Contest& contest, Store& store, const TuneOptions& options);
 

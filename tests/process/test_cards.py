@@ -86,6 +86,14 @@ def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
     assert "run in: card out: card" in cards.read_text()
 
 
+def test_serve_puts_a_model_without_a_configuration_on_the_cards_that_are_in_order(cards, tmp_path):
+    models.scaled(tmp_path / "repo" / "plain" / "1" / "model.onnx", 2.0)
+    with Server(tmp_path / "repo", "--engine-library", LIBRARY) as server:
+        group = server.get("/v2/models/plain/config").json()["instance_group"][0]
+        assert (group["kind"], group["gpus"]) == ("KIND_GPU", [1])
+        assert "plain on cuda:1: 1 node on CUDAExecutionProvider" in server.read_log()
+
+
 def test_serve_loads_what_it_has_cards_for_and_says_why_not_the_rest(cards, tmp_path):
     repository = tmp_path / "repo"
     for name, group in {"second": "kind: KIND_GPU gpus: 1 count: 2", "seventh": "kind: KIND_GPU gpus: 7", "processor": "kind: KIND_CPU"}.items():

@@ -3,6 +3,7 @@
 //   the providers are there, take their options, refuse wrong ones, and begin from the defaults with every update
 //   a session on a card computes on the stream that it was given, after what was queued there before: here when it is run
 //   tensors of a run may lie on the card; an output without memory comes to the processor's
+//   while the file RIDGE_FAKE_HOLD exists, no run on a card comes to its end (for ten seconds at most)
 //   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the processor
 // The card's memory is the stand-in driver's (fake_cuda.cc, found by RIDGE_CUDA), which a processor can read.
 // What was asked of it is written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real
@@ -12,14 +13,17 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -237,6 +241,12 @@ std::string entry(const OrtRunOptions* options, const std::string& key) {
   return found == run_entries.end() || !found->second.contains(key) ? "" : found->second.at(key);
 }
 
+void hold() {
+  const std::string file = variable("RIDGE_FAKE_HOLD");
+  for (int i = 0; i < 10000 && !file.empty() && std::filesystem::exists(file); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 OrtStatus* run_on_card(const CardSession& card, OrtSession* session, const OrtRunOptions* options,
                        const char* const* in_names, const OrtValue* const* in, size_t in_count,
                        const char* const* out_names, size_t out_count, OrtValue** out) {
@@ -252,6 +262,7 @@ OrtStatus* run_on_card(const CardSession& card, OrtSession* session, const OrtRu
   auto* synchronize = driver_function<int(void*)>("cuStreamSynchronize");
   if (card.stream != nullptr && (synchronize == nullptr || synchronize(card.stream) != 0))
     return error("the stream of the session is none");
+  hold();
 
   std::vector<OrtValue*> made;
   std::vector<const OrtValue*> inputs(in, in + in_count);

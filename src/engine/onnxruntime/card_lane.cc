@@ -57,7 +57,6 @@ Result<CardLane::Place*> CardLane::place(size_t slot, DataType type, const Shape
   const OrtApi& api = *basis_.library.api;
   std::unique_ptr<Place>& kept = places_[slot];
   if (kept && kept->type == type && kept->shape == shape) return kept.get();
-  moved_ = true;
   const size_t needed = std::max(bytes, kLeastBytes);
   if (!kept) kept = std::make_unique<Place>(api);
   kept->value = ValueHandle(api);
@@ -87,6 +86,7 @@ Status CardLane::send_input(const TensorSpec& spec, size_t slot, const TensorVie
   }
   RIDGE_TRY(check_tensor(spec, tensor.type, tensor.shape, tensor.data.size()));
   RIDGE_ASSIGN(Place * to, place(slot, tensor.type, tensor.shape, tensor.data.size()));
+  note(*to);
   in_.push_back(to->value.get());
   for (size_t at = 0; at < tensor.data.size(); at += kPiece) {
     const size_t bytes = std::min(kPiece, tensor.data.size() - at);
@@ -102,6 +102,7 @@ Status CardLane::send(const CardRun& run) {
   in_.clear();
   strings_.clear();
   allocated_.clear();
+  laid_out_.clear();
   RIDGE_TRY(copies_.record(begun_));
   const size_t needed = run.signature.inputs.size();
   for (size_t i = 0; i < run.inputs.size(); ++i) {
@@ -134,32 +135,38 @@ Status CardLane::add_outputs(const CardRun& run) {
                                            "written into given memory"};
     RIDGE_TRY(check_tensor(spec, output.type, output.shape, output.data.size()));
     RIDGE_ASSIGN(Place * from, place(first + index, output.type, output.shape, output.data.size()));
+    note(*from);
     out_.back() = from->value.get();
   }
   return {};
 }
 
-// Anew when an address or a shape changed: a graph is of the old ones. Outputs that the engine allocates come to the processor's
-// memory by copies of its own, which only a run that waits for its end has finished.
-Status CardLane::make_options() {
-  if (queuing_ && !(moved_ && basis_.graphs)) return {};
+void CardLane::note(const Place& place) {
+  if (basis_.graphs) laid_out_ += std::to_string(place.card.address()) + shape_text(place.shape);
+}
+
+// Outputs that the engine allocates come to the processor's memory by copies of its own, which only a run that waits for its end
+// has finished.
+Result<OrtRunOptions*> CardLane::options_of_run() {
+  const bool waits = engine_allocates_ || basis_.mixed;
+  if (waits && waiting_) return waiting_->get();
+  if (auto known = queuing_.find(laid_out_); !waits && known != queuing_.end()) return known->second.get();
   const OrtApi& api = *basis_.library.api;
   std::map<std::string, std::string> entries = basis_.run_entries;
-  if (basis_.graphs) entries[kOrtRunOptionsConfigCudaGraphAnnotation] = "-1";
-  RIDGE_ASSIGN(waiting_, run_options_of(api, entries));
-  entries[kOrtRunOptionsConfigDisableSynchronizeExecutionProviders] = "1";
-  if (basis_.graphs) entries[kOrtRunOptionsConfigCudaGraphAnnotation] = std::to_string(next_graph());
-  RIDGE_ASSIGN(queuing_, run_options_of(api, entries));
-  moved_ = false;
-  return {};
+  if (!waits) entries[kOrtRunOptionsConfigDisableSynchronizeExecutionProviders] = "1";
+  if (basis_.graphs) entries[kOrtRunOptionsConfigCudaGraphAnnotation] = waits ? "-1" : std::to_string(next_graph());
+  RIDGE_ASSIGN(RunOptionsHandle made, run_options_of(api, entries));
+  if (!waits) return queuing_.emplace(laid_out_, std::move(made)).first->second.get();
+  waiting_ = std::move(made);
+  return waiting_->get();
 }
 
 Status CardLane::compute(const CardRun& run, const gpu::CudaStream& stream) {
-  RIDGE_TRY(make_options());
+  RIDGE_ASSIGN(const OrtRunOptions* options, options_of_run());
+  if (basis_.mixed) RIDGE_TRY(sent_.synchronize());
   RIDGE_TRY(stream.wait(sent_));
   RIDGE_TRY(stream.record(started_));
   const OrtApi& api = *basis_.library.api;
-  const OrtRunOptions* options = engine_allocates_ ? waiting_->get() : queuing_->get();
   const std::vector<OrtValue*> given = out_;
   RIDGE_TRY(take(api, api.Run(run.session, options, in_names_.data(), in_.data(), in_.size(), out_names_.data(),
                               out_names_.size(), out_.data())));

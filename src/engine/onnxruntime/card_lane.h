@@ -34,6 +34,9 @@ struct CardBasis {
   OrtMemoryInfo* memory = nullptr;                 // of the card
   std::map<std::string, std::string> run_entries;  // configuration entries of every run
   bool graphs = false;                             // ONNX Runtime replays runs at known addresses as CUDA graphs
+  // Some nodes stay with the processor. What these take from inputs, or give to outputs, ONNX Runtime copies itself, on streams that
+  // nothing here can wait for: then a run begins when its inputs are on the card, and ends when it is over.
+  bool mixed = false;
 };
 
 // What a run is asked for, as Session::run is.
@@ -75,19 +78,21 @@ class CardLane {
   Result<Place*> place(size_t slot, DataType type, const Shape& shape, size_t bytes);
   Status send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor);
   Status add_outputs(const CardRun& run);
-  Status make_options();
+  void note(const Place& place);  // that it is of this run
+  Result<OrtRunOptions*> options_of_run();
 
   const CardBasis& basis_;
   gpu::CudaStream copies_;
   gpu::CudaEvent begun_, sent_, started_, computed_, left_;
   TimePoint left_at_{}, fetched_at_{};  // by the processor's clock: outputs in pinned memory, in the caller's
   std::map<size_t, std::unique_ptr<Place>> places_;  // by slot: inputs, optional inputs, outputs
-  bool moved_ = true;                                // a place is another one than in the run before
   std::vector<const char*> in_names_, out_names_;    // of this run, as the values
   std::vector<OrtValue*> in_, out_;
-  std::vector<ValueHandle> strings_, allocated_;       // of this run: inputs, and outputs by the engine
-  bool engine_allocates_ = false;                      // some output of this run
-  std::optional<RunOptionsHandle> waiting_, queuing_;  // of runs that wait for their end, and of those that do not
+  std::vector<ValueHandle> strings_, allocated_;     // of this run: inputs, and outputs by the engine
+  bool engine_allocates_ = false;                    // some output of this run
+  std::string laid_out_;                             // with graphs: where this run's tensors lie and of what shapes
+  std::optional<RunOptionsHandle> waiting_;          // of runs that wait for their end
+  std::map<std::string, RunOptionsHandle> queuing_;  // of those that do not, by laid_out_: each has a graph of its own
 };
 
 }  // namespace ridge::engine::onnxruntime

@@ -4,6 +4,11 @@
 
 namespace ridge::engine::onnxruntime {
 
+std::shared_mutex& graph_captures() {
+  static auto* mutex = new std::shared_mutex;  // leaked: sessions may end after static destruction
+  return *mutex;
+}
+
 Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, const plan::Device& device,
                                                      std::map<std::string, std::string> run_entries, bool graphs) {
   RIDGE_ASSIGN(const gpu::Cuda driver, gpu::Cuda::open());
@@ -13,7 +18,6 @@ Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, con
   CardBasis& basis = runner->basis_;
   basis.run_entries = std::move(run_entries);
   basis.graphs = graphs;
-  runner->card_ = driver.devices()[index].name;
   const OrtApi& api = *library.api;
   RIDGE_TRY(
       take(api, api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, device.index, OrtMemTypeDefault, &basis.memory)));
@@ -36,15 +40,26 @@ Result<std::unique_ptr<CardLane>> CardRunner::acquire() {
       return lane;
     }
   }
+  std::shared_lock beside(graph_captures());
   return CardLane::make(basis_);
 }
 
-Status CardRunner::run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take) {
-  RIDGE_TRY(lane.send(run));
-  {
-    std::lock_guard lock(compute_mutex_);
-    RIDGE_TRY(lane.compute(run, compute_));
+Status CardRunner::compute_on(CardLane& lane, const CardRun& run) {
+  std::lock_guard lock(compute_mutex_);
+  if (basis_.graphs) {
+    std::unique_lock alone(graph_captures());
+    return lane.compute(run, compute_);
   }
+  std::shared_lock beside(graph_captures());
+  return lane.compute(run, compute_);
+}
+
+Status CardRunner::run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take) {
+  {
+    std::shared_lock beside(graph_captures());
+    RIDGE_TRY(lane.send(run));
+  }
+  RIDGE_TRY(compute_on(lane, run));
   return lane.fetch(run, take);
 }
 

@@ -4,12 +4,17 @@
 
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include "engine/onnxruntime/card_lane.h"
 #include "plan/device.h"
 
 namespace ridge::engine::onnxruntime {
+
+// While ONNX Runtime captures a graph, no thread of the process may allocate on a card (CUDA C++ Programming Guide, "Prohibited and
+// Unhandled Operations": the capture would fail). A run that may capture holds this alone; whatever may allocate holds it with others.
+std::shared_mutex& graph_captures();
 
 // Thread-safe.
 class CardRunner {
@@ -22,19 +27,20 @@ class CardRunner {
   CardRunner& operator=(const CardRunner&) = delete;
 
   void* stream() const { return compute_.handle(); }  // that the session must compute on
-  const std::string& card() const { return card_; }   // "NVIDIA A100-SXM4-80GB"
+  // Before the first run: whether some nodes stay with the processor (CardBasis).
+  void set_mixed(bool mixed) { basis_.mixed = mixed; }
 
   // As Session::run; `take` as in CardLane::fetch.
   Status run(const CardRun& run, RunTimes* times, const CardLane::TakeOutput& take);
 
  private:
   CardRunner(const Library& library, gpu::CudaContext context)
-      : basis_{library, std::move(context), nullptr, {}, false} {}
+      : basis_{library, std::move(context), nullptr, {}, false, false} {}
   Result<std::unique_ptr<CardLane>> acquire();
+  Status compute_on(CardLane& lane, const CardRun& run);
   Status run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take);
 
   CardBasis basis_;
-  std::string card_;
   gpu::CudaStream compute_;
   std::mutex
       compute_mutex_;  // held while a run is queued on compute_: ONNX Runtime takes one at a time on a stream that is given

@@ -3,16 +3,17 @@
 // right only if every copy and every wait is where it must be.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <numeric>
 #include <sstream>
 #include <thread>
 
+#include "base/dynlib.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/test_model.h"
 #include "engine/test_session.h"
@@ -138,6 +139,35 @@ TEST_F(OnACard, SeveralCallersGetTheirOwnAnswers) {
     });
 }
 
+// Tells how many objects the stand-in driver has alive; each lane has a stream, events and memory of its own.
+size_t objects_on_cards() {
+  const Result<DynamicLibrary> driver = DynamicLibrary::open(std::getenv("RIDGE_CUDA"));
+  const Result<size_t (*)()> count = driver->symbol<size_t()>("fakeCudaObjects");
+  return (*count)();
+}
+
+bool becomes_true(const std::function<bool()>& what) {
+  for (int i = 0; i < 1000 && !what(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return what();
+}
+
+TEST_F(OnACard, TheInputsOfOneCallerAreSentWhileAnothersRunComputes) {
+  std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
+  ASSERT_NE(session, nullptr);
+  ASSERT_TRUE(computes(*session, 3, -5));
+  const std::string hold = folder_ + "/hold";
+  ASSERT_TRUE(write_file_atomically(hold, "").ok());
+  set("RIDGE_FAKE_HOLD", hold);
+  const size_t objects = objects_on_cards();
+  std::jthread first([&] { EXPECT_TRUE(computes(*session, 3, -7)); });
+  EXPECT_TRUE(becomes_true([&] { return asked("run").size() == 2; })) << "the first caller's run computes";
+  std::jthread second([&] { EXPECT_TRUE(computes(*session, 3, -9)); });
+  // Stream, five events, and memory on the card and beside it for input and output.
+  EXPECT_TRUE(becomes_true([&] { return objects_on_cards() == objects + 10; })) << "the second one's lane is full";
+  EXPECT_EQ(asked("run").size(), 2u) << "and it waits for its turn to compute";
+  std::filesystem::remove(hold);
+}
+
 TEST_F(OnACard, OptionsReachTheProvidersTogether) {
   plan::Plan plan = plan_on("tensorrt:1", two_nodes());
   plan.options = {{"cuda.use_tf32", "0"},
@@ -159,12 +189,13 @@ TEST_F(OnACard, AGraphIsKeptPerSetOfAddresses) {
   plan.options = {{"cuda.enable_cuda_graph", "1"}};
   std::unique_ptr<Session> session = open_model(plan);
   ASSERT_NE(session, nullptr);
-  for (const int64_t rows : {2, 2, 3}) EXPECT_TRUE(computes(*session, rows, -3));
+  for (const int64_t rows : {2, 2, 3, 2}) EXPECT_TRUE(computes(*session, rows, -3));
   const std::vector<std::string> runs = asked("run");
-  ASSERT_EQ(runs.size(), 3u);
+  ASSERT_EQ(runs.size(), 4u);
   EXPECT_THAT(runs[0], StartsWith("run in: card out: card graph "));
   EXPECT_EQ(runs[0], runs[1]);
   EXPECT_NE(runs[0], runs[2]) << "another shape is another graph";
+  EXPECT_EQ(runs[0], runs[3]) << "and the first is known still";
 }
 
 TEST_F(OnACard, NodesThatStayWithTheProcessorAreListed) {
@@ -172,6 +203,9 @@ TEST_F(OnACard, NodesThatStayWithTheProcessorAreListed) {
   std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->info().executed, "1 node on CUDAExecutionProvider, 1 on CPUExecutionProvider: Neg (left)");
+  EXPECT_TRUE(computes(*session, 3, -5));
+  EXPECT_THAT(asked("run"), ElementsAre("run in: card out: card waits"))
+      << "what crosses over has no stream to wait for";
 }
 
 TEST_F(OnACard, AModelThatWouldRunOnTheProcessorAloneIsAnError) {

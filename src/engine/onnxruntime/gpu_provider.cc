@@ -109,7 +109,7 @@ Error explain(const Library& library, const plan::Device& device, const Error& e
   facts.version = library.version;
   facts.compiled = library.providers;
   facts.provider_library = provider_library(library, device);
-  facts.engine_words = error.message;
+  facts.engine_words = error.message.substr(0, error.message.find_last_not_of(" \n") + 1);
   open_needed(facts.provider_library, nvidia_folders(library.path));  // what the packages bring is not missing
   if (is_compiled(library, device))
     if (const auto needed = gpu::needed_libraries(facts.provider_library))

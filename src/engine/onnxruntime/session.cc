@@ -5,6 +5,7 @@
 #include <cassert>
 #include <filesystem>
 #include <optional>
+#include <shared_mutex>
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
@@ -270,6 +271,7 @@ int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int sta
 struct MadeSession {
   SessionHandle session;
   std::string executed;
+  bool mixed = false;  // some nodes are on a card, and some are not
 };
 
 // ok if the card computes some of the model: a card that is asked for and gets nothing is an error.
@@ -314,10 +316,13 @@ Result<MadeSession> make_session(const Library& library, const plan::Plan& plan,
   }
   RIDGE_TRY(take(api, api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_VERBOSE)));
   PlacementListener listener;
+  std::shared_lock beside(graph_captures());
   if (Status status = take(api, api.CreateSession(env, plan.model.c_str(), options, made.session.out())); !status)
     return wrap(explain(library, device, status.error()),
                 "ONNX Runtime " + library.version + " could not load " + plan.model);
   RIDGE_ASSIGN(made.executed, check_placement(plan, device, listener.placement()));
+  const auto& providers = listener.placement().by_provider;
+  made.mixed = providers.empty() || providers.contains("CPUExecutionProvider");
   return made;
 }
 
@@ -341,6 +346,7 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   const int threads_before = threads_of_this_process();
   const TimePoint begin = Clock::now();
   RIDGE_ASSIGN(MadeSession made, make_session(*library, plan, device, env, options.get()));
+  if (card) card->set_mixed(made.mixed);
   const Nanoseconds load_time = Clock::now() - begin;
   const int threads_started = threads_of_this_process() - threads_before;
 

@@ -1,9 +1,6 @@
 // L14: attention by way of a table of all scores, or by tiles that never leave the chip.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
@@ -12,30 +9,6 @@ namespace {
 
 constexpr size_t kWidth = 64, kScoreTile = 16, kQueries = 64, kSoftmaxThreads = 128;  // as in kernels/attention.cu
 enum AttentionBuffer : size_t { kQuery, kKey, kValue, kScores, kResult };
-
-std::vector<float> attention(const Case& work, size_t heads, size_t count) {
-  std::vector<float> out(heads * count * kWidth);
-  std::vector<double> scores(count), sums(kWidth);
-  for (size_t row = 0; row < heads * count; ++row) {
-    size_t head = row / count * count;
-    const float* query = work.buffers[kQuery].data() + row * kWidth;
-    for (size_t key = 0; key < count; ++key) {
-      const float* other = work.buffers[kKey].data() + (head + key) * kWidth;
-      scores[key] = 0;
-      for (size_t i = 0; i < kWidth; ++i) scores[key] += static_cast<double>(query[i]) * other[i] / std::sqrt(kWidth);
-    }
-    double most = *std::max_element(scores.begin(), scores.end()), total = 0;
-    std::fill(sums.begin(), sums.end(), 0.0);
-    for (size_t key = 0; key < count; ++key) {
-      double weight = std::exp(scores[key] - most);
-      const float* value = work.buffers[kValue].data() + (head + key) * kWidth;
-      for (size_t i = 0; i < kWidth; ++i) sums[i] += weight * value[i];
-      total += weight;
-    }
-    for (size_t i = 0; i < kWidth; ++i) out[row * kWidth + i] = static_cast<float>(sums[i] / total);
-  }
-  return out;
-}
 
 std::vector<Variant> attention_kernels(size_t heads, size_t count) {
   auto buffer = [](AttentionBuffer number) { return gpu::BufferNumber{number}; };
@@ -67,7 +40,7 @@ Case attention_case(size_t heads, size_t count, double claimed) {
   work.buffers = {random_values(values, 47), random_values(values, 53), random_values(values, 59),
                   std::vector<float>(heads * count * count), std::vector<float>(values)};
   work.output = kResult;
-  work.expected = {attention(work, heads, count)};
+  work.expected = {attention_of(work.buffers[kQuery], work.buffers[kKey], work.buffers[kValue], count, kWidth)};
   work.tolerance = 1e-5;
   work.flops = 4.0 * static_cast<double>(values * count);  // two products; the exponentials are not counted
   work.variants = attention_kernels(heads, count);

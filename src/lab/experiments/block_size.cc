@@ -20,6 +20,7 @@ std::vector<Case> block_size_cases(const Target& target) {
   size_t count = floats_beyond_caches(target);
   work.title = fmt::format("{} scaled", size_text(count));
   work.kernels = "block_size";
+  work.parameter = "threads per block";
   work.buffers = {random_values(count, 23), std::vector<float>(count)};
   work.output = 1;
   std::vector<float> expected(count);
@@ -31,6 +32,7 @@ std::vector<Case> block_size_cases(const Target& target) {
     if (static_cast<int64_t>(threads) > target.threads_per_block) continue;
     Variant variant;
     variant.name = fmt::format("blocks of {}", threads);
+    variant.at = static_cast<double>(threads);
     variant.launches = {
         launch_per_element("scale", count, threads, {gpu::BufferNumber{0}, gpu::BufferNumber{1}, kFactor, kOffset})};
     if (threads > kSmallestBlock)

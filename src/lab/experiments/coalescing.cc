@@ -28,6 +28,7 @@ void read_with_stride_natively(NativeBuffers buffers, size_t stride) {
 Variant strided(const Target& target, size_t count, size_t stride) {
   Variant variant;
   variant.name = fmt::format("stride {}", stride);
+  variant.at = static_cast<double>(stride);
   if (target.family == Family::kKernels)
     variant.launches = {launch_per_element(
         "read_with_stride", count, 256,
@@ -44,6 +45,7 @@ std::vector<Case> coalescing_cases(const Target& target) {
   size_t count = floats_beyond_caches(target);
   work.title = fmt::format("each float of {} read once", size_text(count));
   work.kernels = "coalescing";
+  work.parameter = "stride";
   work.buffers = {random_values(count, 1), std::vector<float>(count)};
   work.output = 1;
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));

@@ -1,9 +1,13 @@
-// L07: a matrix product from memory, by tiles in shared memory, and by blocks in registers; on the processor in three orders of
-// the same loops.
+// L07, L16: a matrix product from memory, by tiles in shared memory, and by blocks in registers; on the processor in three orders of
+// the same loops; and multiply-adds alone, which none can outrun.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "gpu/cublaslt.h"
+#include "hw/isa.h"
+#include "hw/peak_kernels.h"
 #include "lab/experiments/all.h"
 #include "lab/experiments/matmul_native.h"
 #include "lab/workload.h"
@@ -12,20 +16,7 @@ namespace ridge::lab {
 namespace {
 
 constexpr size_t kMatmulTile = 16, kMatmulWide = 128;  // as in kernels/matmul.cu
-
-// Sums in double, so that its own rounding is no part of the comparison.
-std::vector<float> product(std::span<const float> a, std::span<const float> b, size_t size) {
-  std::vector<float> c(size * size);
-  std::vector<double> row(size);
-  for (size_t i = 0; i < size; ++i) {
-    std::fill(row.begin(), row.end(), 0.0);
-    for (size_t k = 0; k < size; ++k)
-      for (size_t j = 0; j < size; ++j) row[j] += static_cast<double>(a[i * size + k]) * b[k * size + j];
-    std::transform(row.begin(), row.end(), c.begin() + static_cast<ptrdiff_t>(i * size),
-                   [](double value) { return static_cast<float>(value); });
-  }
-  return c;
-}
+constexpr int kChains = 16;                            // likewise
 
 Variant matmul_kernel(std::string name, std::string kernel, size_t size, size_t tile, gpu::Extent threads) {
   Variant variant;
@@ -37,7 +28,44 @@ Variant matmul_kernel(std::string name, std::string kernel, size_t size, size_t 
   return variant;
 }
 
-void add_matmul_kernels(Case& work, size_t size) {
+// Kernel multiply_adds: chains of x · factor + offset, each in a register of its own.
+void add_multiply_adds(Case& work, const Target& target) {
+  const size_t blocks = target.small ? 1 : target.processor ? 16 : 4096;
+  const int steps = target.small ? 8 : 1024;
+  constexpr float kFactorAlone = 0.75F, kOffsetAlone = 0.125F;
+  Variant variant;
+  variant.name = "multiply-adds alone";
+  variant.launches = {{"multiply_adds", {blocks}, {256}, {gpu::BufferNumber{3}, kFactorAlone, kOffsetAlone, steps}}};
+  variant.work = 2.0 * kChains * steps * static_cast<double>(blocks * 256);
+  variant.output = 3;
+  variant.expected = 1;
+  float sum = 0;
+  for (int chain = 0; chain < kChains; ++chain) {
+    auto x = static_cast<float>(chain);
+    for (int step = 0; step < steps; ++step) x = std::fma(x, kFactorAlone, kOffsetAlone);
+    sum += x;
+  }
+  work.buffers.emplace_back(blocks * 256);
+  work.expected.emplace_back(blocks * 256, sum);
+  work.variants.push_back(std::move(variant));
+}
+
+// Of the loops that `ridge bench device` measures the processor's FP32 peak with, the one of the widest vectors.
+void add_peak_loop(Case& work) {
+  const hw::PeakKernel* widest = nullptr;
+  for (const hw::PeakKernel* kernel : hw::peak_kernels_for(hw::this_isa()))
+    if (kernel->precision == Precision::kFp32) widest = kernel;
+  if (widest == nullptr) return;  // none for this architecture
+  Variant variant;
+  variant.name = "multiply-adds alone";
+  variant.limit = true;
+  auto iterations = static_cast<int64_t>(std::max(1.0, work.flops / 4 / widest->flops_per_iteration));
+  variant.work = widest->flops_per_iteration * static_cast<double>(iterations);
+  variant.native = [run = widest->run, iterations](NativeBuffers) { run(iterations); };
+  work.variants.push_back(std::move(variant));
+}
+
+void add_matmul_kernels(Case& work, const Target& target, size_t size) {
   work.variants = {matmul_kernel("from memory", "matmul_naive", size, kMatmulTile, {kMatmulTile, kMatmulTile}),
                    matmul_kernel("tiles", "matmul_tiles", size, kMatmulTile, {kMatmulTile, kMatmulTile}),
                    matmul_kernel("registers", "matmul_registers", size, kMatmulWide, {256})};
@@ -46,6 +74,18 @@ void add_matmul_kernels(Case& work, size_t size) {
       {"L07", 2, 1,
        "a thread with 8 × 8 results loads 16 values for 64 multiply-adds, one with a single result 2 for 1",
        std::nullopt}};
+  add_multiply_adds(work, target);
+  work.comparisons.push_back(
+      {"L16", 2, 3, "of what multiply-adds reach that fetch nothing; here 16 loads go with every 64", std::nullopt});
+  if (!target.library) return;
+  Variant variant;
+  variant.name = "maker's library";
+  variant.steps = {
+      {gpu::LibraryProduct{{0}, {1}, {2}, gpu::ProductPrecision::kFp32, static_cast<int64_t>(size), false}}};
+  work.comparisons.push_back(
+      {"L16", work.variants.size(), 3,
+       "of what multiply-adds reach that fetch nothing, by the fastest of the library's own kernels", std::nullopt});
+  work.variants.push_back(std::move(variant));
 }
 
 void add_matmul_loops(Case& work, size_t size) {
@@ -57,10 +97,16 @@ void add_matmul_loops(Case& work, size_t size) {
     };
     work.variants.push_back(std::move(variant));
   }
+  size_t best = work.variants.size() - 1;
   work.comparisons = {
       {"L07", 1, 0, "the inner loop walks a row of b instead of a column, in vectors", std::nullopt},
       {"L07", 2, 1, "a block of results stays in registers instead of being written back after every multiply-add",
        std::nullopt}};
+  add_peak_loop(work);
+  if (work.variants.size() > best + 1)
+    work.comparisons.push_back(
+        {"L16", best, best + 1,
+         "of what multiply-adds reach that fetch nothing; here a vector of b is loaded for every four", std::nullopt});
 }
 
 }  // namespace
@@ -72,13 +118,13 @@ std::vector<Case> matmul_cases(const Target& target) {
   work.kernels = "matmul";
   work.buffers = {random_values(size * size, 11), random_values(size * size, 13), std::vector<float>(size * size)};
   work.output = 2;
-  work.expected = {product(work.buffers[0], work.buffers[1], size)};
+  work.expected = {product_of(work.buffers[0], work.buffers[1], size, size)};
   // A sum of n products of values below 1 in any order: error below n · 2^-24 · sum of magnitudes ≤ n² · 2^-24 at worst, and
   // about the square root of that in practice; Higham, "Accuracy and Stability of Numerical Algorithms", 3.1.
   work.tolerance = 1e-6 * static_cast<double>(size) / 8;
   work.flops = 2.0 * static_cast<double>(size * size * size);
   if (target.family == Family::kKernels)
-    add_matmul_kernels(work, size);
+    add_matmul_kernels(work, target, size);
   else
     add_matmul_loops(work, size);
   return {work};

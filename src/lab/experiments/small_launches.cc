@@ -47,6 +47,15 @@ std::vector<Case> small_launches_cases(const Target& target) {
   work.comparisons = {{"L12", 1, 0,
                        "a launch costs its overhead whatever it computes; values stay in registers between the steps",
                        std::nullopt}};
+  if (target.architecture > 0) {
+    Variant graph = many;
+    graph.name = fmt::format("{} launches as a graph", kLaunches);
+    graph.recorded = true;
+    work.variants.push_back(graph);
+    work.comparisons.push_back(
+        {"L12", 2, 0, "a graph is checked and sent to the device once; its kernels follow each other without the host",
+         Figure{Figure::kGain, 1, std::nullopt}});
+  }
   return {work};
 }
 

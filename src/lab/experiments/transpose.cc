@@ -12,13 +12,6 @@ namespace {
 
 constexpr size_t kTile = 32, kRows = 8;  // as in kernels/transpose.cu
 
-std::vector<float> transposed(std::span<const float> in, size_t size) {
-  std::vector<float> out(in.size());
-  for (size_t row = 0; row < size; ++row)
-    for (size_t column = 0; column < size; ++column) out[column * size + row] = in[row * size + column];
-  return out;
-}
-
 void transpose_rows(NativeBuffers buffers, size_t size) {
   const float* in = buffers[0].data();
   float* out = buffers[1].data();
@@ -93,7 +86,7 @@ std::vector<Case> transpose_cases(const Target& target) {
   work.kernels = "transpose";
   work.buffers = {random_values(size * size, 7), std::vector<float>(size * size)};
   work.output = 1;
-  work.expected = {transposed(work.buffers[0], size)};
+  work.expected = {turned(work.buffers[0], size)};
   work.bytes = 2.0 * static_cast<double>(size * size * sizeof(float));
   if (target.family == Family::kKernels)
     add_transpose_kernels(work, size);

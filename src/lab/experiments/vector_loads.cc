@@ -13,6 +13,7 @@ void add_kernels(Case& work, size_t count) {
     Variant variant;
     std::string type = width == 1 ? "float" : fmt::format("float{}", width);
     variant.name = type;
+    variant.at = static_cast<double>(width * sizeof(float));
     variant.launches = {
         launch_per_element("copy_" + type, count / width, 256, {gpu::BufferNumber{0}, gpu::BufferNumber{1}})};
     work.variants.push_back(std::move(variant));
@@ -23,6 +24,7 @@ void add_loops(Case& work) {
   for (const CopyOfWidth& copy : copies()) {
     Variant variant;
     variant.name = fmt::format("{} bytes", copy.bytes);
+    variant.at = static_cast<double>(copy.bytes);
     variant.native = [run = copy.copy](NativeBuffers buffers) {
       run(buffers[0].data(), buffers[1].data(), buffers[1].size());
     };
@@ -34,6 +36,7 @@ Case copied_by_width(const Target& target, size_t count, std::string where) {
   Case work;
   work.title = fmt::format("{} copied {}", size_text(count), where);
   work.kernels = "vector_loads";
+  work.parameter = "bytes per load";
   work.buffers = {random_values(count, 5), std::vector<float>(count)};
   work.output = 1;
   work.expected = {work.buffers[0]};

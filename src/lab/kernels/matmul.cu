@@ -1,4 +1,4 @@
-// L07. c = a · b of squares of `size` floats, row by row.
+// L07, L16. c = a · b of squares of `size` floats, row by row.
 #define TILE 16
 
 // Every thread reads a row of a and a column of b from memory: 2 · size loads for one result.
@@ -74,4 +74,20 @@ KERNEL_OF(256, 1) matmul_registers(GLOBAL const float* RESTRICT a, GLOBAL const 
 #pragma unroll
     for (int j = 0; j < 8; ++j) out[j / 4 * 64 + j % 4] = sum[i][j];
   }
+}
+
+// The peak: chains of multiply-adds that never leave the registers, enough of them to hide how long one takes.
+#define CHAINS 16
+KERNEL_OF(256, 1) multiply_adds(GLOBAL float* RESTRICT out, float factor, float offset, int steps) {
+  float x[CHAINS];
+#pragma unroll
+  for (int i = 0; i < CHAINS; ++i) x[i] = i;
+  for (int step = 0; step < steps; ++step) {
+#pragma unroll
+    for (int i = 0; i < CHAINS; ++i) x[i] = fmaf(x[i], factor, offset);
+  }
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < CHAINS; ++i) sum += x[i];
+  out[BLOCK_X * THREADS_X + THREAD_X] = sum;
 }

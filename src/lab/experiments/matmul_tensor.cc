@@ -1,0 +1,118 @@
+// L15, L16: products by the tensor cores, of ours and of the maker's library, against what the cores reach when nothing has to be
+// fetched.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gpu/cublaslt.h"
+#include "lab/experiments/all.h"
+#include "lab/workload.h"
+
+namespace ridge::lab {
+namespace {
+
+constexpr size_t kSide = 128, kTensorThreads = 256;  // as in kernels/matmul_tensor.cu
+constexpr double kFlopsOfProduct =
+    2.0 * 16 * 8 * 8;                   // of one c[16][8] += a[16][8 words] · b[8][8 words]ᵀ, per value of a word
+constexpr size_t kProductsPerStep = 8;  // of kernel alone_…
+enum TensorBuffer : size_t { kA, kB, kC, kAlone };
+
+struct TensorFormat {
+  WordFormat format;
+  const char* name;
+  const char* kernels;  // their names' end
+  int architecture;     // the first that has it
+  double claimed;       // share of the peak, at least
+  gpu::ProductPrecision precision;
+};
+constexpr TensorFormat kTensorFormats[] = {{WordFormat::kFp16, "FP16", "fp16", 75, 0.85, gpu::ProductPrecision::kFp16},
+                                           {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, gpu::ProductPrecision::kBf16},
+                                           {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, gpu::ProductPrecision::kTf32}};
+
+void add_product(Case& work, const TensorFormat& format, size_t size) {
+  Variant variant;
+  variant.name = "tensor cores";
+  auto words = static_cast<int32_t>(size / values_per_word(format.format));
+  variant.launches = {
+      {fmt::format("matmul_{}", format.kernels),
+       {size / kSide, size / kSide},
+       {kTensorThreads},
+       {gpu::BufferNumber{kA}, gpu::BufferNumber{kB}, gpu::BufferNumber{kC}, static_cast<int32_t>(size), words}}};
+  work.variants.push_back(std::move(variant));
+}
+
+// Products of ones in registers: each result is how many ones were added.
+void add_products_alone(Case& work, const TensorFormat& format, bool small) {
+  const size_t blocks = small ? 1 : 2048;
+  const int steps = small ? 2 : 256;
+  Variant variant;
+  variant.name = "tensor cores alone";
+  variant.launches = {
+      {fmt::format("alone_{}", format.kernels), {blocks}, {kTensorThreads}, {gpu::BufferNumber{kAlone}, steps}}};
+  auto per_word = static_cast<double>(values_per_word(format.format));
+  double products = static_cast<double>(blocks * kTensorThreads / 32 * kProductsPerStep) * steps;
+  variant.work = products * kFlopsOfProduct * per_word;
+  variant.output = kAlone;
+  variant.expected = 1;
+  work.buffers.emplace_back(blocks * kTensorThreads);
+  work.expected.emplace_back(blocks * kTensorThreads, static_cast<float>(steps * 8 * per_word));
+  work.variants.push_back(std::move(variant));
+}
+
+// The maker's own product: beside ours, and beside the cores alone, which is what the guides' shares speak of.
+void add_library_product(Case& work, const TensorFormat& format, size_t size) {
+  Variant variant;
+  variant.name = "maker's library";
+  variant.steps = {{gpu::LibraryProduct{{kA}, {kB}, {kC}, format.precision, static_cast<int64_t>(size), true}}};
+  const size_t library = work.variants.size();
+  work.variants.push_back(std::move(variant));
+  constexpr const char* kBecause =
+      "of what the cores reach that fetch nothing, by the fastest of the library's own kernels";
+  if (format.format == WordFormat::kFp16 && size == 1024)
+    work.comparisons.push_back({"L15", library, 1, kBecause, std::nullopt});
+  work.comparisons.push_back({"L16", library, 1, kBecause, Figure{Figure::kShare, format.claimed, 1.0}});
+}
+
+Case tensor_case(const TensorFormat& format, size_t size, const Target& target) {
+  Case work;
+  work.title = fmt::format("product of {0} × {0} {1}", size, format.name);
+  work.kernels = "half warp_matrix matmul_tensor";
+  const std::vector<float> a = coarse_values(size * size, 79), b = coarse_values(size * size, 83);
+  work.buffers = {words_of(a, format.format), words_of(turned(b, size), format.format),
+                  std::vector<float>(size * size)};
+  work.output = kC;
+  const size_t checked =
+      std::min(size, (size_t{1} << 30) / (size * size));  // rows: the reference takes a second for 2^30 products
+  work.expected = {product_of(a, b, size, checked)};
+  work.tolerance = 1e-5;  // sums are exact in FP32; tensor cores may keep a bit or two less
+  work.flops = 2.0 * static_cast<double>(size * size * size);
+  add_product(work, format, size);
+  add_products_alone(work, format, target.small);
+  work.comparisons = {
+      {"L16", 0, 1,
+       fmt::format("a block fetches {} values for every {} multiply-adds, while the cores work on what was "
+                   "fetched before",
+                   2 * kSide, kSide * kSide),
+       Figure{Figure::kShare, format.claimed, 1.0}}};
+  if (target.library) add_library_product(work, format, size);
+  return work;
+}
+
+}  // namespace
+
+std::vector<Case> matmul_tensor_cases(const Target& target) {
+  if (target.family == Family::kNative) return {};
+  // Elsewhere the tensor cores are played, which is for checking only.
+  if (target.architecture == 0 && !target.small) return {};
+  std::vector<Case> cases;
+  for (const TensorFormat& format : kTensorFormats) {
+    if (target.architecture > 0 && target.architecture < format.architecture) continue;
+    if (target.small)
+      cases.push_back(tensor_case(format, kSide, target));
+    else
+      for (size_t size : {1024, 2048, 4096}) cases.push_back(tensor_case(format, size, target));
+  }
+  return cases;
+}
+
+}  // namespace ridge::lab

@@ -1,0 +1,67 @@
+// L02: memory for the results between layers, from the driver each time or from a pool.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lab/experiments/all.h"
+#include "lab/workload.h"
+
+namespace ridge::lab {
+namespace {
+
+constexpr size_t kLayers = 8, kPoolIn = 0, kPoolBetween = 1, kPoolOther = 2, kPoolLast = 3;
+constexpr float kLayerFactor = 0.75F, kLayerOffset = 0.125F;
+enum class From { kDriver, kPool, kKept };
+
+// in → between → also between → between … → last; each layer first takes the memory that it writes.
+Variant layers(std::string name, size_t count, From from) {
+  Variant variant;
+  variant.name = std::move(name);
+  size_t read = kPoolIn;
+  for (size_t layer = 0; layer < kLayers; ++layer) {
+    size_t written = layer + 1 == kLayers ? kPoolLast : layer % 2 == 0 ? kPoolBetween : kPoolOther;
+    if (from != From::kKept && written != kPoolLast)
+      variant.steps.push_back({gpu::Renew{{written}, from == From::kPool}});
+    variant.steps.push_back({launch_per_element(
+        "scale", count, 256, {gpu::BufferNumber{read}, gpu::BufferNumber{written}, kLayerFactor, kLayerOffset})});
+    read = written;
+  }
+  return variant;
+}
+
+Case layers_case(size_t count) {
+  Case work;
+  work.title = fmt::format("{} layers over {}, memory for each result", kLayers, size_text(count));
+  work.kernels = "block_size";
+  const std::vector<float> nothing(count);
+  work.buffers = {random_values(count, 71), nothing, nothing, nothing};
+  work.output = kPoolLast;
+  std::vector<float> expected = work.buffers[kPoolIn];
+  for (float& x : expected)
+    for (size_t layer = 0; layer < kLayers; ++layer) x = std::fma(x, kLayerFactor, kLayerOffset);
+  work.expected = {std::move(expected)};
+  work.tolerance = 1e-6;
+  work.bytes = 2.0 * kLayers * static_cast<double>(count * sizeof(float));
+  work.counted = Counted::kWhole;
+  work.variants = {layers("from the driver", count, From::kDriver), layers("from a pool", count, From::kPool),
+                   layers("kept", count, From::kKept)};
+  work.comparisons = {
+      {"L02", 1, 0,
+       fmt::format(
+           "{} times per run the driver takes memory back and hands it out, and may wait for the device to do so; a "
+           "pool hands out what was given back in the queue's own order",
+           kLayers - 1),
+       std::nullopt},
+      {"L02", 2, 0, "memory that is kept from run to run is the most that a pool could gain", std::nullopt}};
+  return work;
+}
+
+}  // namespace
+
+std::vector<Case> pools_cases(const Target& target) {
+  if (target.family == Family::kNative) return {};
+  if (target.small) return {layers_case(1024)};
+  return {layers_case(256 << 10), layers_case(4 << 20)};  // 1 MiB and 16 MiB
+}
+
+}  // namespace ridge::lab

@@ -1,0 +1,117 @@
+// After half.cu. L14. out = softmax(q · kᵀ / √64) · v as kernels/attention.cu has it, of values of 16 bits, with sums in FP32.
+#define WIDTH 64
+
+// In three kernels; the count × count scores of each head lie in memory in the same 16 bits, as frameworks leave them.
+#define TILE 16
+DEVICE void scores_of(GLOBAL const HALF* q, GLOBAL const HALF* k, GLOBAL HALF* scores, int count,
+                      SHARED_POINTER float (*tile_q)[TILE], SHARED_POINTER float (*tile_k)[TILE + 1], const int format) {
+  int head = BLOCK_Y / (count / TILE), top = BLOCK_Y % (count / TILE) * TILE, left = BLOCK_X * TILE;
+  float sum = 0;
+  for (int first = 0; first < WIDTH; first += TILE) {
+    tile_q[THREAD_Y][THREAD_X] = value_of(q[(head * count + top + THREAD_Y) * WIDTH + first + THREAD_X], format);
+    tile_k[THREAD_Y][THREAD_X] = value_of(k[(head * count + left + THREAD_Y) * WIDTH + first + THREAD_X], format);
+    BARRIER();
+    for (int i = 0; i < TILE; ++i) sum = fmaf(tile_q[THREAD_Y][i], tile_k[THREAD_X][i], sum);
+    BARRIER();
+  }
+  scores[(head * count + top + THREAD_Y) * count + left + THREAD_X] = half_of(sum * 0.125f, format);
+}
+
+// One row per block of 128 threads.
+#define THREADS 128
+DEVICE void softmax_of(GLOBAL HALF* scores, int count, SHARED_POINTER float* part, const int format) {
+  GLOBAL HALF* row = scores + BLOCK_X * count;
+  float most = -INFINITE, sum = 0;
+  for (int i = THREAD_X; i < count; i += THREADS) most = fmaxf(most, value_of(row[i], format));
+  OVER_BLOCK(fmaxf, most, part, THREADS)
+  for (int i = THREAD_X; i < count; i += THREADS) sum += expf(value_of(row[i], format) - most);
+  OVER_BLOCK(ADD, sum, part, THREADS)
+  for (int i = THREAD_X; i < count; i += THREADS) row[i] = half_of(expf(value_of(row[i], format) - most) / sum, format);
+}
+
+DEVICE void values_of(GLOBAL const HALF* scores, GLOBAL const HALF* v, GLOBAL float* out, int count,
+                      SHARED_POINTER float (*tile_s)[TILE], SHARED_POINTER float (*tile_v)[TILE], const int format) {
+  int head = BLOCK_Y / (count / TILE), top = BLOCK_Y % (count / TILE) * TILE, left = BLOCK_X * TILE;
+  float sum = 0;
+  for (int first = 0; first < count; first += TILE) {
+    tile_s[THREAD_Y][THREAD_X] = value_of(scores[(head * count + top + THREAD_Y) * count + first + THREAD_X], format);
+    tile_v[THREAD_Y][THREAD_X] = value_of(v[(head * count + first + THREAD_Y) * WIDTH + left + THREAD_X], format);
+    BARRIER();
+    for (int i = 0; i < TILE; ++i) sum = fmaf(tile_s[THREAD_Y][i], tile_v[i][THREAD_X], sum);
+    BARRIER();
+  }
+  out[(head * count + top + THREAD_Y) * WIDTH + left + THREAD_X] = sum;
+}
+
+// In one kernel: a block of 64 threads has a query each; keys and values come in tiles of 32.
+#define QUERIES 64
+#define TOGETHER 32
+#define AT_A_TIME 4
+DEVICE void tiles_of(GLOBAL const HALF* q, GLOBAL const HALF* k, GLOBAL const HALF* v, GLOBAL float* out, int count,
+                     SHARED_POINTER float (*keys)[WIDTH], SHARED_POINTER float (*values)[WIDTH], const int format) {
+  const int of_head = BLOCK_Y * count * WIDTH, row = of_head + (BLOCK_X * QUERIES + THREAD_X) * WIDTH;
+  float query[WIDTH], sum[WIDTH], score[AT_A_TIME], most = -INFINITE, total = 0;
+  UNROLL
+  for (int i = 0; i < WIDTH; ++i) {
+    query[i] = value_of(q[row + i], format) * 0.125f;
+    sum[i] = 0;
+  }
+  for (int first = 0; first < count; first += TOGETHER) {
+    for (int i = THREAD_X; i < TOGETHER * WIDTH; i += QUERIES) {
+      keys[i / WIDTH][i % WIDTH] = value_of(k[of_head + first * WIDTH + i], format);
+      values[i / WIDTH][i % WIDTH] = value_of(v[of_head + first * WIDTH + i], format);
+    }
+    BARRIER();
+    for (int key = 0; key < TOGETHER; key += AT_A_TIME) {
+      float most_yet = most;
+      UNROLL
+      for (int j = 0; j < AT_A_TIME; ++j) {
+        score[j] = 0;
+        UNROLL
+        for (int i = 0; i < WIDTH; ++i) score[j] = fmaf(query[i], keys[key + j][i], score[j]);
+        most_yet = fmaxf(most_yet, score[j]);
+      }
+      float down = expf(most - most_yet);
+      most = most_yet;
+      total *= down;
+      UNROLL
+      for (int i = 0; i < WIDTH; ++i) sum[i] *= down;
+      UNROLL
+      for (int j = 0; j < AT_A_TIME; ++j) {
+        float weight = expf(score[j] - most);
+        total += weight;
+        UNROLL
+        for (int i = 0; i < WIDTH; ++i) sum[i] = fmaf(weight, values[key + j][i], sum[i]);
+      }
+    }
+    BARRIER();
+  }
+  UNROLL
+  for (int i = 0; i < WIDTH; ++i) out[row + i] = sum[i] / total;
+}
+
+#define ATTENTION_IN(name, format)                                                                                              \
+  KERNEL_OF(TILE, TILE) scores_##name(GLOBAL const HALF* RESTRICT q, GLOBAL const HALF* RESTRICT k, GLOBAL HALF* RESTRICT scores, \
+                                      int count) {                                                                              \
+    SHARED float tile_q[TILE][TILE];                                                                                            \
+    SHARED float tile_k[TILE][TILE + 1];                                                                                        \
+    scores_of(q, k, scores, count, tile_q, tile_k, format);                                                                     \
+  }                                                                                                                             \
+  KERNEL_OF(THREADS, 1) softmax_##name(GLOBAL HALF* scores, int count) {                                                        \
+    SHARED float part[THREADS];                                                                                                 \
+    softmax_of(scores, count, part, format);                                                                                    \
+  }                                                                                                                             \
+  KERNEL_OF(TILE, TILE) values_##name(GLOBAL const HALF* RESTRICT scores, GLOBAL const HALF* RESTRICT v,                        \
+                                      GLOBAL float* RESTRICT out, int count) {                                                  \
+    SHARED float tile_s[TILE][TILE];                                                                                            \
+    SHARED float tile_v[TILE][TILE];                                                                                            \
+    values_of(scores, v, out, count, tile_s, tile_v, format);                                                                   \
+  }                                                                                                                             \
+  KERNEL_OF(QUERIES, 1) tiles_##name(GLOBAL const HALF* RESTRICT q, GLOBAL const HALF* RESTRICT k, GLOBAL const HALF* RESTRICT v, \
+                                     GLOBAL float* RESTRICT out, int count) {                                                   \
+    SHARED float keys[TOGETHER][WIDTH];                                                                                         \
+    SHARED float values[TOGETHER][WIDTH];                                                                                       \
+    tiles_of(q, k, v, out, count, keys, values, format);                                                                        \
+  }
+ATTENTION_IN(fp16, FP16)
+ATTENTION_IN(bf16, BF16)

@@ -1,0 +1,79 @@
+"""ctest: timeout 300
+
+`ridge lab --html` in a real browser: opened from a file with the network cut, figures as in the JSON, charts drawn, no wider than the
+window on a desktop and on a phone, and no name that becomes markup.
+"""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+import browser
+
+RIDGE = os.environ["RIDGE"]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """(page, ledger): a page and the object that it was drawn from: a sweep, a pair, a share, and a claim for other devices."""
+    folder = tmp_path_factory.mktemp("page")
+    command = [RIDGE, "lab", "L04", "L09", "L16", "L12", "--seconds", "0.2", "--html", "lab.html", "--json"]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=120)
+    assert "wrote lab.html" in done.stderr
+    return folder / "lab.html", json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_error_no_request_and_no_wider_than_the_window(written, width):
+    browser.check_fits(written[0], width)
+
+
+def test_figures_are_those_of_the_ledger(written):
+    browser.check_figures(*written, {
+        "verdicts.confirmed", "ledger.0.effect.value", "ledger.0.effect.low", "ledger.0.variant_seconds", "cases.0.variants.0.seconds",
+        "cases.0.variants.1.bytes_per_s"})
+
+
+def test_every_comparison_has_its_interval_beside_its_claim(written):
+    path, ledger = written
+    tested = [row for row in ledger["ledger"] if "effect" in row]
+    assert {row["claim"] for row in tested} == {"L04", "L09", "L16"}
+    with browser.page(1280) as (page, _):
+        browser.show(page, path)
+        values, intervals, claimed = page.evaluate("Chart.getChart('claim-chart').data.datasets.map(set => set.data)")
+        assert values == [row["effect"]["value"] for row in tested]
+        assert intervals == [[row["effect"]["low"], row["effect"]["high"]] for row in tested]
+        for drawn, row in zip(claimed, tested, strict=True):
+            assert drawn[0] == row["claimed"]["low"]
+            assert drawn[1] == (row["claimed"]["high"] or drawn[1])
+        assert page.locator("#untested td", has_text="L12").count() == 1
+
+
+def test_a_sweep_is_a_line_over_its_parameter(written):
+    path, ledger = written
+    swept = next(i for i, one in enumerate(ledger["cases"]) if one["parameter"] == "stride")
+    with browser.page(1280) as (page, _):
+        browser.show(page, path)
+        points = page.evaluate(f"Chart.getChart('case-{swept}').data.datasets[0].data.map(point => [point.x, point.y])")
+    assert points == [[way["at"], way["bytes_per_s"]] for way in ledger["cases"][swept]["variants"]]
+    assert [x for x, _ in points] == [1, 2, 8, 32]
+
+
+def test_a_name_stays_text(written, tmp_path):
+    path, ledger = written
+    ledger = json.loads(json.dumps(ledger))
+    ledger["cases"][0]["variants"][0]["name"] = browser.HOSTILE
+    (tmp_path / "page.html").write_text(browser.with_data(path, ledger))
+    browser.check_name_stays_text(tmp_path / "page.html", f"ridge lab · {ledger['conditions']['name']}", "#cases td.name")
+
+
+def test_chinese_and_dark(written, tmp_path):
+    subprocess.run([RIDGE, "lab", "L09", "--seconds", "0.2", "--html", "zh.html", "--lang", "zh"], cwd=tmp_path, check=True,
+                   capture_output=True, timeout=120)
+    with browser.page(1280, color_scheme="dark") as (page, complaints):
+        browser.show(page, tmp_path / "zh.html")
+        assert page.locator("#ledger h2").text_content() == "账本"
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+        assert complaints == []
