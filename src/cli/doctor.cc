@@ -8,12 +8,14 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "cli/doctor_cards.h"
 #include "cli/doctor_engines.h"
 #include "cli/interruption.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "hw/doctor/doctor.h"
 #include "hw/doctor/gather.h"
+#include "hw/doctor/inventory.h"
 #include "hw/doctor/link_speed.h"
 
 namespace ridge::cli {
@@ -146,7 +148,7 @@ void render_area(const std::vector<const hw::doctor::Finding*>& findings, bool v
   }
 }
 
-void render(const hw::doctor::Diagnosis& diagnosis, bool verbose) {
+void render(const hw::doctor::Diagnosis& diagnosis, const hw::doctor::Inventory& inventory, bool verbose) {
   std::vector<const hw::doctor::Finding*> area;
   for (const hw::doctor::Finding& finding : diagnosis.findings) {
     if (!area.empty() && area.front()->area != finding.area) {
@@ -156,6 +158,7 @@ void render(const hw::doctor::Diagnosis& diagnosis, bool verbose) {
     area.push_back(&finding);
   }
   if (!area.empty()) render_area(area, verbose);
+  if (std::string cards = cards_text(inventory); !cards.empty()) print("\n" + cards);
   print("\n" + diagnosis.summary);
 }
 
@@ -182,10 +185,15 @@ int examine(const DoctorOptions& options, int64_t file_bytes) {
     if (!written) return fail(kDoctorVerb, written.error());
     say("recorded in " + options.record + "; look through it before you send it");
   }
-  if (options.json)
-    print_json(to_json(diagnosis));
-  else
-    render(diagnosis, options.verbose);
+  hw::doctor::Inventory inventory;
+  if (wants(options, "gpu")) inventory = hw::doctor::inventory_of(facts->tree);
+  if (options.json) {
+    Json json = to_json(diagnosis);
+    json.update(to_json(inventory));
+    print_json(json);
+  } else {
+    render(diagnosis, inventory, options.verbose);
+  }
   return diagnosis.ready ? kDone : kNo;
 }
 

@@ -30,7 +30,7 @@ std::vector<std::string> exported_metrics() {
   host.cpu_utilization = 0.5;
   host.memory.emplace();
   host.resident_bytes = 1;
-  std::istringstream lines(telemetry::prometheus_text(std::vector{model}, host));
+  std::istringstream lines(telemetry::prometheus_text(std::vector{model}, host, {telemetry::CardSample{}}));
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kType = "# TYPE ";

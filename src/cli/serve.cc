@@ -20,6 +20,7 @@
 #include "front/http/server.h"
 #include "hw/probe.h"
 #include "serve/recorder.h"
+#include "telemetry/cards.h"
 #include "telemetry/host.h"
 #include "telemetry/metrics.h"
 
@@ -168,12 +169,13 @@ int http_threads(const ServeOptions& options, int cores) {
   return options.http_threads > 0 ? options.http_threads : std::clamp(cores / 4, 1, 8);
 }
 
-Result<Front> open_ports(const ServeOptions& options, int threads, serve::Server& server,
-                         telemetry::HostSampler& host) {
-  auto metrics = [&server, &host] {
+Result<Front> open_ports(const ServeOptions& options, int threads, serve::Server& server, telemetry::HostSampler& host,
+                         const telemetry::CardSampler* cards) {
+  auto metrics = [&server, &host, cards] {
     Result<std::vector<serve::ModelStatistics>> statistics = server.statistics("", 0);
     return telemetry::prometheus_text(
-        http::model_samples(statistics ? *statistics : std::vector<serve::ModelStatistics>{}), host.sample());
+        http::model_samples(statistics ? *statistics : std::vector<serve::ModelStatistics>{}), host.sample(),
+        cards ? cards->last() : std::vector<telemetry::CardSample>{});
   };
   Front front;
   if (options.allow_http) {
@@ -342,9 +344,11 @@ int serve(std::span<const std::string> arguments) {
     wanted->recorder = std::move(*recorder);
   }
   telemetry::HostSampler host;
+  const std::unique_ptr<telemetry::CardSampler> cards =
+      options.allow_metrics || options.allow_http ? telemetry::CardSampler::start() : nullptr;
   Result<std::unique_ptr<serve::Server>> server = serve::Server::create(std::move(*wanted));
   if (!server) return fail(kServeVerb, server.error());
-  Result<Front> front = open_ports(options, threads, **server, host);
+  Result<Front> front = open_ports(options, threads, **server, host, cards.get());
   if (!front) return fail(kServeVerb, front.error());
   if (Status written = write_port_file(options, *front); !written) return fail(kServeVerb, written.error());
   log::info("models in the repository: {}", model_names(**server));

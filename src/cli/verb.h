@@ -19,6 +19,7 @@ int gpus(std::span<const std::string> arguments);
 int lab(std::span<const std::string> arguments);
 int make(std::span<const std::string> arguments);
 int plan(std::span<const std::string> arguments);
+int power(std::span<const std::string> arguments);
 int serve(std::span<const std::string> arguments);
 int tune(std::span<const std::string> arguments);
 

@@ -1,6 +1,5 @@
 #include "engine/search.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -11,39 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string environment_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-std::vector<std::string> split_path(const std::string& path) {
-  std::vector<std::string> folders;
-  size_t begin = 0;
-  while (begin < path.size()) {
-    size_t end = std::min(path.find(':', begin), path.size());
-    if (end > begin) folders.push_back(path.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return folders;
-}
-
-std::vector<fs::path> folders_in(const fs::path& folder, const std::string& prefix) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    if (entry.path().filename().string().rfind(prefix, 0) == 0) found.push_back(entry.path());
-  std::sort(found.begin(), found.end(), std::greater<>());
-  return found;
-}
-
-// The wheel's library under a python prefix: lib/python3.*/site-packages (Debian's: dist-packages).
-std::vector<std::string> wheels_under(const fs::path& prefix, const Sought& sought) {
-  std::vector<std::string> found;
-  for (const fs::path& python : folders_in(prefix / "lib", "python3"))
-    for (const char* packages : {"site-packages", "dist-packages"})
-      for (std::string& file : libraries_in(python / packages / sought.in_packages, sought.file))
-        found.push_back(std::move(file));
-  return found;
+std::vector<std::string> wheels_under(const std::string& prefix, const Sought& sought) {
+  return gpu::package_libraries(prefix, sought.in_packages, sought.file);
 }
 
 Place named(const Sought& sought, const std::string& what, const std::string& file_or_folder) {
@@ -53,10 +21,10 @@ Place named(const Sought& sought, const std::string& what, const std::string& fi
     place.files = {file_or_folder};  // dlopen says why, if it cannot
     return place;
   }
-  place.files = libraries_in(file_or_folder, sought.file);
+  place.files = gpu::libraries_in(file_or_folder, sought.file);
   std::string asked;
   for (const std::string& sub : sought.in_folder) {
-    if (place.files.empty()) place.files = libraries_in(fs::path(file_or_folder) / sub, sought.file);
+    if (place.files.empty()) place.files = gpu::libraries_in(fs::path(file_or_folder) / sub, sought.file);
     asked += (asked.empty() ? "" : ", ") + sub + "/";
   }
   if (place.files.empty()) place.reason = "no " + sought.file + " in this folder, nor in its " + asked;
@@ -71,9 +39,9 @@ Place deps(const Sought& sought, const Surroundings& around) {
       if (seen.insert(folder).second) {
         const fs::path own = folder / ".deps" / sought.deps;
         for (const fs::path& root : {folder / ".deps" / "python", own})
-          for (std::string& file : wheels_under(root, sought)) place.files.push_back(std::move(file));
+          for (std::string& file : wheels_under(root.string(), sought)) place.files.push_back(std::move(file));
         for (const fs::path& library : {own / "lib", own / sought.in_packages})
-          for (std::string& file : libraries_in(library, sought.file)) place.files.push_back(std::move(file));
+          for (std::string& file : gpu::libraries_in(library, sought.file)) place.files.push_back(std::move(file));
       }
       if (folder == folder.parent_path()) break;
     }
@@ -86,19 +54,10 @@ Place deps(const Sought& sought, const Surroundings& around) {
 
 Place site_packages(const Sought& sought, const Surroundings& around) {
   Place place{"python's site-packages", {}, ""};
-  std::vector<fs::path> prefixes;
-  if (!around.virtual_environment.empty()) prefixes.emplace_back(around.virtual_environment);
-  std::error_code error;
-  for (const std::string& folder : around.path)
-    if (fs::exists(fs::path(folder) / "python3", error)) prefixes.push_back(fs::path(folder).parent_path());
-  if (!around.home.empty()) prefixes.push_back(fs::path(around.home) / ".local");
-  prefixes.insert(prefixes.end(), {"/usr/local", "/usr"});
   std::string asked;
-  std::set<fs::path> seen;
-  for (const fs::path& prefix : prefixes) {
-    if (!seen.insert(prefix).second) continue;
+  for (const std::string& prefix : gpu::python_prefixes(around.python)) {
     for (std::string& file : wheels_under(prefix, sought)) place.files.push_back(std::move(file));
-    asked += (asked.empty() ? "" : ", ") + prefix.string();
+    asked += (asked.empty() ? "" : ", ") + prefix;
   }
   if (place.files.empty())
     place.reason = "no " + sought.in_packages + "/" + sought.file + " under lib/python3* of " + asked;
@@ -115,27 +74,14 @@ bool names_another(const Sought& sought, const std::string& wanted) {
 
 }  // namespace
 
-std::vector<std::string> libraries_in(const std::string& folder, const std::string& name) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    std::string file = entry.path().filename().string();
-    if (file == name || file.starts_with(name + ".")) found.push_back(entry.path().string());
-  }
-  std::sort(found.begin(), found.end(), std::greater<>());
-  return found;
-}
-
 Surroundings surroundings(const Sought& sought, const std::string& wanted) {
   std::error_code error;
   Surroundings around;
   around.wanted = wanted;
-  around.environment = environment_variable(sought.environment.c_str());
+  if (const char* environment = std::getenv(sought.environment.c_str())) around.environment = environment;
   around.executable_folder = fs::read_symlink("/proc/self/exe", error).parent_path().string();
   around.current_folder = fs::current_path(error).string();
-  around.path = split_path(environment_variable("PATH"));
-  around.virtual_environment = environment_variable("VIRTUAL_ENV");
-  around.home = environment_variable("HOME");
+  around.python = gpu::python_surroundings();
   return around;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/python_packages.h"
+
 namespace ridge::engine {
 
 // What is looked for.
@@ -27,9 +29,7 @@ struct Surroundings {
   std::string environment;  // value of Sought::environment; likewise
   std::string executable_folder;
   std::string current_folder;
-  std::vector<std::string> path;  // PATH, split
-  std::string virtual_environment;
-  std::string home;
+  gpu::PythonSurroundings python;
 };
 Surroundings surroundings(const Sought& sought, const std::string& wanted);
 
@@ -37,8 +37,5 @@ Surroundings surroundings(const Sought& sought, const std::string& wanted);
 // that engine). Otherwise .deps (from the program's folder and the
 // current one upwards), python's site-packages, the system's loader.
 std::vector<Place> places(const Sought& sought, const Surroundings& around);
-
-// Files of `folder` named `name` or name.something, the longest name first, because it is the real file.
-std::vector<std::string> libraries_in(const std::string& folder, const std::string& name);
 
 }  // namespace ridge::engine

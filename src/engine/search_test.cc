@@ -63,8 +63,8 @@ TEST_F(Search, FindsTheWheelOfAVirtualEnvironmentAndOfPythonOnThePath) {
   std::string in_venv = touch("venv/lib/python3.12/site-packages/onnxruntime/capi/libonnxruntime.so.1.30.0");
   std::string on_path = touch("opt/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.29.0");
   touch("opt/bin/python3");
-  around_.virtual_environment = (root_ / "venv").string();
-  around_.path = {(root_ / "opt" / "bin").string()};
+  around_.python.virtual_environment = (root_ / "venv").string();
+  around_.python.path = {(root_ / "opt" / "bin").string()};
   std::vector<std::string> files = places(kOnnxRuntime, around_)[1].files;
   ASSERT_GE(files.size(), 2u);
   EXPECT_EQ(files[0], in_venv);

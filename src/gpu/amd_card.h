@@ -56,6 +56,9 @@ Reading<int64_t> energy_mj(CardReader<Library>& reader, const LibraryFunction<Si
 inline void mark_untold(const std::string& library, Card& card) {
   const Error foreign{Code::kUnsupported, "a notion of NVIDIA's"};
   card.compute_capability = foreign;
+  const Error untold{Code::kUnsupported, library + " does not tell"};
+  card.architecture = untold;
+  card.cores = card.memory_bus_bits = untold;
   card.persistence = card.mig = foreign;
   card.compute_mode = card.performance_state = card.mig_instances = card.peer_links = foreign;
   card.memory_health = Error{Code::kUnsupported, library + " counts errors instead"};

@@ -166,6 +166,7 @@ void read_heat_and_power(const Library& library, Reader& reader, const AmdMetric
   } else {
     card.power_limit_mw = card.power_limit_default_mw = card.power_limit_min_mw = card.power_limit_max_mw = error;
   }
+  card.power_limit_set_mw = card.power_limit_mw;
   card.energy_mj = energy_mj(reader, library.amdsmi_get_energy_count);
 }
 

@@ -28,6 +28,20 @@ struct PeerLink {
   Reading<int64_t> crc_errors;  // received flow control units with a wrong checksum; they are sent again
 };
 
+// A part of a card that is a device of its own: NVIDIA's MIG.
+struct CardSlice {
+  int index = 0;                      // within the card
+  Reading<std::string> uuid;          // what CUDA_VISIBLE_DEVICES takes
+  Reading<std::string> name;          // with its profile: "… MIG 3g.40gb"
+  Reading<int64_t> gpu_instance;      // number of the part of the chip that it lies in
+  Reading<int64_t> compute_instance;  // and of its share of that part
+  Reading<int64_t> gpu_slices;        // of the chip, of which there are seven
+  Reading<int64_t> compute_slices;
+  Reading<int64_t> multiprocessors;
+  Reading<int64_t> memory_total_bytes;
+  Reading<int64_t> memory_used_bytes;
+};
+
 struct Card {
   int index = 0;  // as the library counts
   // Why the card as a whole does not answer: lost, needs a reset, no permission; empty: it answers.
@@ -36,9 +50,12 @@ struct Card {
   Reading<std::string> name;
   Reading<std::string> uuid;
   Reading<std::string> pci_address;         // "0000:3b:00.0", as in /sys/bus/pci/devices
+  Reading<std::string> architecture;        // "Hopper"
   Reading<std::string> compute_capability;  // "9.0"
+  Reading<int64_t> cores;                   // lanes that compute FP32
   Reading<int64_t> memory_total_bytes;
   Reading<int64_t> memory_used_bytes;  // by all, the driver's own included
+  Reading<int64_t> memory_bus_bits;
   Reading<int64_t> utilization_percent;
   Reading<bool> ecc;
   Reading<int64_t> ecc_corrected;  // errors since the driver started
@@ -65,7 +82,8 @@ struct Card {
   Reading<int64_t> temperature_c;
   Reading<int64_t> slowdown_temperature_c;
   Reading<int64_t> power_mw;
-  Reading<int64_t> power_limit_mw;  // the one in force
+  Reading<int64_t> power_limit_mw;      // the one in force
+  Reading<int64_t> power_limit_set_mw;  // the one asked for; what is in force is lower where something else limits too
   Reading<int64_t> power_limit_default_mw;
   Reading<int64_t> power_limit_min_mw;
   Reading<int64_t> power_limit_max_mw;
@@ -76,6 +94,7 @@ struct Card {
   Reading<int64_t> memory_clock_max_mhz;
   Reading<int64_t> peer_links;         // that the card has, up or down
   std::vector<PeerLink> links;         // each of them
+  std::vector<CardSlice> slices;       // of MIG
   std::vector<CardProcess> processes;  // that compute
 };
 
@@ -86,9 +105,12 @@ void visit_readings(CardLike& card, Visit&& visit) {
   visit("name", card.name);
   visit("uuid", card.uuid);
   visit("pci_address", card.pci_address);
+  visit("architecture", card.architecture);
   visit("compute_capability", card.compute_capability);
+  visit("cores", card.cores);
   visit("memory_total_bytes", card.memory_total_bytes);
   visit("memory_used_bytes", card.memory_used_bytes);
+  visit("memory_bus_bits", card.memory_bus_bits);
   visit("utilization_percent", card.utilization_percent);
   visit("ecc", card.ecc);
   visit("ecc_corrected", card.ecc_corrected);
@@ -116,6 +138,7 @@ void visit_readings(CardLike& card, Visit&& visit) {
   visit("slowdown_temperature_c", card.slowdown_temperature_c);
   visit("power_mw", card.power_mw);
   visit("power_limit_mw", card.power_limit_mw);
+  visit("power_limit_set_mw", card.power_limit_set_mw);
   visit("power_limit_default_mw", card.power_limit_default_mw);
   visit("power_limit_min_mw", card.power_limit_min_mw);
   visit("power_limit_max_mw", card.power_limit_max_mw);
@@ -127,12 +150,34 @@ void visit_readings(CardLike& card, Visit&& visit) {
   visit("peer_links", card.peer_links);
 }
 
+// The same for a slice.
+template <typename SliceLike, typename Visit>
+void visit_slice(SliceLike& slice, Visit&& visit) {
+  visit("uuid", slice.uuid);
+  visit("name", slice.name);
+  visit("gpu_instance", slice.gpu_instance);
+  visit("compute_instance", slice.compute_instance);
+  visit("gpu_slices", slice.gpu_slices);
+  visit("compute_slices", slice.compute_slices);
+  visit("multiprocessors", slice.multiprocessors);
+  visit("memory_total_bytes", slice.memory_total_bytes);
+  visit("memory_used_bytes", slice.memory_used_bytes);
+}
+
+// How two cards meet on the PCI bus: "PIX" under one switch, "PXB" under several, "PHB" under one host bridge, "NODE" in
+// one memory node, "SYS" only between processors; "X" on one board (words of nvidia-smi topo).
+struct CardPair {
+  int first = 0, second = 0;  // Card::index, first < second
+  Reading<std::string> level;
+};
+
 // What the library tells of the whole system.
 struct CardSystem {
   std::string library;  // path or name that was opened
   Reading<std::string> driver_version;
   Reading<std::string> cuda_version;  // NVIDIA: newest CUDA that the driver can run: "12.4"
   std::vector<Card> cards;
+  std::vector<CardPair> pairs;  // empty: not told
 };
 
 Json to_json(const Card& card);

@@ -67,6 +67,58 @@ Result<std::vector<PeerLink>> links_from_json(const Json& json) {
   return links;
 }
 
+Json slices_json(const std::vector<CardSlice>& slices) {
+  Json list = Json::array();
+  for (const CardSlice& slice : slices) {
+    Json entry = {{"index", slice.index}};
+    visit_slice(slice, [&](const char* name, const auto& reading) { entry[name] = reading_json(reading); });
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+// Fills a reading from the member `name`; the first failure stays in `status`.
+template <typename T>
+void read_member(const Json& json, const char* name, Reading<T>& reading, Status& status) {
+  Result<Reading<T>> read = reading_from_json<T>(json, name);
+  if (read)
+    reading = *read;
+  else if (status)
+    status = read.error();
+}
+
+Result<std::vector<CardSlice>> slices_from_json(const Json& json) {
+  std::vector<CardSlice> slices;
+  auto list = json.find("slices");
+  if (list == json.end() || !list->is_array()) return slices;
+  for (const Json& entry : *list) {
+    CardSlice slice;
+    RIDGE_ASSIGN(int64_t index, json_member<int64_t>(entry, "index"));
+    slice.index = static_cast<int>(index);
+    Status status;
+    visit_slice(slice, [&](const char* name, auto& reading) { read_member(entry, name, reading, status); });
+    RIDGE_TRY(status);
+    slices.push_back(std::move(slice));
+  }
+  return slices;
+}
+
+Result<std::vector<CardPair>> pairs_from_json(const Json& json) {
+  std::vector<CardPair> pairs;
+  auto list = json.find("pairs");
+  if (list == json.end() || !list->is_array()) return pairs;
+  for (const Json& entry : *list) {
+    CardPair pair;
+    RIDGE_ASSIGN(int64_t first, json_member<int64_t>(entry, "first"));
+    RIDGE_ASSIGN(int64_t second, json_member<int64_t>(entry, "second"));
+    pair.first = static_cast<int>(first);
+    pair.second = static_cast<int>(second);
+    RIDGE_ASSIGN(pair.level, reading_from_json<std::string>(entry, "level"));
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
 }  // namespace
 
 Json to_json(const Card& card) {
@@ -74,6 +126,7 @@ Json to_json(const Card& card) {
   if (!card.failure.empty()) json["failure"] = card.failure;
   visit_readings(card, [&](const char* name, const auto& reading) { json[name] = reading_json(reading); });
   if (!card.links.empty()) json["links"] = links_json(card.links);
+  if (!card.slices.empty()) json["slices"] = slices_json(card.slices);
   json["processes"] = Json::array();
   for (const CardProcess& process : card.processes)
     json["processes"].push_back({{"pid", process.pid}, {"memory_bytes", process.memory_bytes}});
@@ -86,15 +139,10 @@ Result<Card> card_from_json(const Json& json) {
   card.index = static_cast<int>(index);
   RIDGE_ASSIGN(card.failure, json_member_or<std::string>(json, "failure", ""));
   Status status;
-  visit_readings(card, [&]<typename T>(const char* name, Reading<T>& reading) {
-    Result<Reading<T>> read = reading_from_json<T>(json, name);
-    if (read)
-      reading = *read;
-    else
-      status = read.error();
-  });
+  visit_readings(card, [&](const char* name, auto& reading) { read_member(json, name, reading, status); });
   RIDGE_TRY(status);
   RIDGE_ASSIGN(card.links, links_from_json(json));
+  RIDGE_ASSIGN(card.slices, slices_from_json(json));
   RIDGE_ASSIGN(card.processes, processes_from_json(json));
   return card;
 }
@@ -105,6 +153,8 @@ Json to_json(const CardSystem& system) {
                {"cuda_version", reading_json(system.cuda_version)},
                {"cards", Json::array()}};
   for (const Card& card : system.cards) json["cards"].push_back(to_json(card));
+  for (const CardPair& pair : system.pairs)
+    json["pairs"].push_back({{"first", pair.first}, {"second", pair.second}, {"level", reading_json(pair.level)}});
   return json;
 }
 
@@ -119,6 +169,7 @@ Result<CardSystem> card_system_from_json(const Json& json) {
     RIDGE_ASSIGN(Card card, card_from_json(entry));
     system.cards.push_back(std::move(card));
   }
+  RIDGE_ASSIGN(system.pairs, pairs_from_json(json));
   return system;
 }
 

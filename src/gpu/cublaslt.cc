@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cassert>
+#include <optional>
 #include <vector>
 
 #include "gpu/cublaslt_abi.h"
@@ -161,20 +162,23 @@ Result<double> Product::keep_fastest(const CudaStream& stream, const CudaMemory&
                                      int repeats) {
   RIDGE_ASSIGN(CudaEvent begin, CudaEvent::create(stream.context()));
   RIDGE_ASSIGN(CudaEvent end, CudaEvent::create(stream.context()));
-  double least = 0;
+  std::optional<double> least;
   for (size_t candidate = 0; candidate < state_->candidates.size(); ++candidate) {
     auto again = [&] { return state_->queue(stream, a.address(), b.address(), d.address(), candidate); };
-    RIDGE_TRY(again());  // warm: its code is loaded
+    Status warm = again();  // its code is loaded
+    if (!warm && warm.error().code == Code::kUnsupported) continue;
+    RIDGE_TRY(warm);
     RIDGE_TRY(stream.record(begin));
     for (int i = 0; i < repeats; ++i) RIDGE_TRY(again());
     RIDGE_TRY(stream.record(end));
     RIDGE_TRY(stream.synchronize());
     RIDGE_ASSIGN(double seconds, end.seconds_since(begin));
-    if (candidate > 0 && seconds >= least) continue;
+    if (least && seconds >= *least) continue;
     least = seconds;
     state_->chosen = candidate;
   }
-  return least / repeats;
+  if (!least) return Error{Code::kUnsupported, "cuBLASLt refuses to run each of its own candidates on this card"};
+  return *least / repeats;
 }
 
 Result<CublasLt> CublasLt::open(const CudaContext& context, const std::string& path, int newest) {
@@ -183,7 +187,8 @@ Result<CublasLt> CublasLt::open(const CudaContext& context, const std::string& p
     if (major <= newest) names.insert(names.begin(), fmt::format("libcublasLt.so.{}", major));
   auto state = std::make_shared<State>();
   state->context = context;
-  RIDGE_ASSIGN(state->library, open_table<cublaslt::Library>(path, "RIDGE_CUBLASLT", names, "cuBLASLt"));
+  RIDGE_ASSIGN(state->library, open_table<cublaslt::Library>(path, "RIDGE_CUBLASLT", names, "cuBLASLt",
+                                                             {"nvidia/cu13/lib", "nvidia/cublas/lib"}));
   // It registers kernels with the driver, which must not outlive its code.
   state->library->file.leak();
   RIDGE_TRY(context.use());

@@ -144,6 +144,22 @@ TEST(CublasLt, MultipliesMatricesThatLieRowByRowOrByColumns) {
   });
 }
 
+TEST(CublasLt, MultipliesOnTheCardOfThisMachine) {
+  auto library = opened();
+  if (!library) GTEST_SKIP() << "no card or no cuBLASLt here: " << library.error().message;
+  const int capability = library->cuda.devices()[0].capability;
+  for (bool by_columns : {false, true}) {
+    for (ProductPrecision precision : {ProductPrecision::kFp64, ProductPrecision::kFp32})
+      check_product(*library, {precision, 32, 16, 48, by_columns, false});
+    check_product(*library, {ProductPrecision::kFp16, 32, 16, 48, by_columns, true});
+    if (capability < 80) continue;
+    for (ProductPrecision precision : {ProductPrecision::kTf32, ProductPrecision::kBf16})
+      check_product(*library, {precision, 32, 16, 48, by_columns, false});
+  }
+  check_product(*library, {ProductPrecision::kInt8, 32, 16, 48, true, false});
+  if (capability >= 89) check_product(*library, {ProductPrecision::kFp8, 32, 16, 48, true, true});
+}
+
 // 1 + 2^-12 is FP32, and 1 in TF32's ten bits of mantissa.
 TEST(CublasLt, SumsInThePrecisionThatWasAskedFor) {
   on_cards("healthy", [] {

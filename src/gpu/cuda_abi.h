@@ -134,12 +134,10 @@ struct Library {
   RIDGE_CUDA_NEEDS(cuDeviceGetCount, (int*));
   RIDGE_CUDA_NEEDS(cuDeviceGet, (Device*, int));
   RIDGE_CUDA_NEEDS(cuDeviceGetName, (char*, int, Device));
-  RIDGE_CUDA_NEEDS(cuDeviceGetUuid, (Uuid*, Device));
   RIDGE_CUDA_NEEDS(cuDeviceTotalMem_v2, (size_t*, Device));
   RIDGE_CUDA_NEEDS(cuDeviceGetAttribute, (int*, int, Device));
   RIDGE_CUDA_NEEDS(cuDeviceGetPCIBusId, (char*, int, Device));
   RIDGE_CUDA_NEEDS(cuDevicePrimaryCtxRetain, (Handle*, Device));
-  RIDGE_CUDA_NEEDS(cuDevicePrimaryCtxRelease, (Device));
   RIDGE_CUDA_NEEDS(cuCtxSetCurrent, (Handle));
   RIDGE_CUDA_NEEDS(cuModuleLoadDataEx, (Handle*, const void*, unsigned, int* options, void** values));
   RIDGE_CUDA_NEEDS(cuModuleUnload, (Handle));
@@ -177,10 +175,12 @@ struct Library {
   RIDGE_CUDA_NEEDS(cuGraphDestroy, (Handle));
   RIDGE_CUDA_NEEDS(cuGraphExecDestroy, (Handle));
   RIDGE_CUDA_NEEDS(cuGraphLaunch, (Handle executable, Handle stream));
-  // Since CUDA 11.0; before it the first one.
+  // Since CUDA 11.0, and what was before it.
   RIDGE_CUDA_MAY_HAVE(cuDevicePrimaryCtxRelease_v2, (Device));
+  RIDGE_CUDA_MAY_HAVE(cuDevicePrimaryCtxRelease, (Device));
   RIDGE_CUDA_MAY_HAVE(cuGraphInstantiate_v2, (Handle*, Handle graph, Handle* node, char* log, size_t));
   RIDGE_CUDA_MAY_HAVE(cuGraphInstantiateWithFlags, (Handle*, Handle graph, unsigned long long));           // 11.4
+  RIDGE_CUDA_MAY_HAVE(cuDeviceGetUuid, (Uuid*, Device));                                                   // 9.2
   RIDGE_CUDA_MAY_HAVE(cuDeviceGetUuid_v2, (Uuid*, Device));                                                // 11.4
   RIDGE_CUDA_MAY_HAVE(cuMemAllocAsync, (Address*, size_t, Handle stream));                                 // 11.2
   RIDGE_CUDA_MAY_HAVE(cuMemFreeAsync, (Address, Handle stream));                                           // 11.2

@@ -17,7 +17,7 @@ struct CudaContext::State {
     if (context == nullptr) return;
     if (library->cuDevicePrimaryCtxRelease_v2)
       library->cuDevicePrimaryCtxRelease_v2(device);
-    else
+    else if (library->cuDevicePrimaryCtxRelease)
       library->cuDevicePrimaryCtxRelease(device);
   }
 };

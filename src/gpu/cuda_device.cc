@@ -49,6 +49,7 @@ void name_device(const cuda::Library& library, Questioner& questions, cuda::Devi
   std::transform(result.pci_address.begin(), result.pci_address.end(), result.pci_address.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   cuda::Uuid card{}, instance{};
+  if (!library.cuDeviceGetUuid) return;
   questions.ask("cuDeviceGetUuid", library.cuDeviceGetUuid(&card, device));
   result.uuid = "GPU-" + uuid_text(card.bytes);
   // The newer function tells the instance's where the card is divided, else the card's.

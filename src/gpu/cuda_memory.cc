@@ -41,8 +41,10 @@ Status CudaMemory::write(std::span<const std::byte> content, size_t at) {
   if (content.empty()) return {};
   RIDGE_TRY(context().use());
   const cuda::Library& library = context().library();
-  return cuda_status(library, "cuMemcpyHtoD_v2",
-                     library.cuMemcpyHtoD_v2(address_ + at, content.data(), content.size()));
+  RIDGE_TRY(
+      cuda_status(library, "cuMemcpyHtoD_v2", library.cuMemcpyHtoD_v2(address_ + at, content.data(), content.size())));
+  // The call may return when the driver has its own copy of the content, and our streams do not wait for the default one.
+  return cuda_status(library, "cuStreamSynchronize", library.cuStreamSynchronize(nullptr));
 }
 
 Status CudaMemory::read(std::span<std::byte> content, size_t at) const {

@@ -144,7 +144,7 @@ Result<CudaMemory> CudaStream::allocate(size_t bytes) const {
   memory.size_ = bytes;
   Status allocated = check("cuMemAllocAsync", library.cuMemAllocAsync(&memory.address_, bytes, handle()));
   if (!allocated) return wrap(allocated.error(), fmt::format("{} bytes of the pool", bytes));
-  // Freed without a stream where it is not released: the driver accepts that, and waits for the card.
+  // Where it is not released it is freed at once.
   memory.on_device_ = CudaOwned<uint64_t>(context(), memory.address_, library.cuMemFree_v2);
   return memory;
 }

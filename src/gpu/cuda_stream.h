@@ -60,7 +60,7 @@ class CudaStream {
   Status launch(const CudaGraph& graph) const;
 
   // Memory of the card's default pool, in this stream's order: cheap where a former allocation has been given back. kUnsupported:
-  // the driver or the card has no pools.
+  // the driver or the card has no pools. Memory that is not released must no longer be in use when it ends.
   Result<CudaMemory> allocate(size_t bytes) const;
   Status release(CudaMemory memory) const;  // of what was allocated here
   // Moves managed memory to the card, or back. kUnsupported: not on this card.

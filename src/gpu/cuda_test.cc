@@ -319,5 +319,38 @@ TEST(Cuda, WorksWithAnOldDriverButForWhatItLacks) {
   });
 }
 
+// Everything above once more where it counts.
+TEST(Cuda, WorksOnTheCardOfThisMachine) {
+  auto cuda = Cuda::open();
+  if (!cuda) GTEST_SKIP() << "no card here: " << cuda.error().message;
+  for (size_t i = 0; i < cuda->devices().size(); ++i) {
+    SCOPED_TRACE(dump_json(to_json(cuda->devices()[i])));
+    auto space = cuda->workspace(i);
+    ASSERT_TRUE(space) << space.error().message;
+    Status built = space->build(
+        "extern \"C\" __global__ void plus(float* x, int first, float more)"
+        "  { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= first) x[i] += more; }");
+    if (!built && built.error().code == Code::kNotFound) GTEST_SKIP() << built.error().message;
+    ASSERT_TRUE(built) << built.error().message;
+    auto buffer = space->add(counted(1024));
+    ASSERT_TRUE(buffer) << buffer.error().message;
+    Launch plus{"plus", {4}, {256}, {*buffer, 512, 0.5F}};
+    auto time = space->run({&plus, 1}, 4);
+    ASSERT_TRUE(time) << time.error().message;
+    EXPECT_GT(time->device_seconds, 0);
+    auto graph = space->stream().capture([&] { return space->queue(space->stream(), {&plus, 1}, 4); });
+    ASSERT_TRUE(graph) << graph.error().message;
+    ASSERT_TRUE(space->stream().launch(*graph));
+    ASSERT_TRUE(space->stream().synchronize());
+    std::vector<float> content(1024);
+    ASSERT_TRUE(space->read(*buffer, content));
+    EXPECT_EQ(content[511], 511);
+    EXPECT_EQ(content[512], 512 + 8 * 0.5F);
+    auto kernel = space->kernel("plus");
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    EXPECT_GT(*kernel->blocks_per_multiprocessor(256), 0);
+  }
+}
+
 }  // namespace
 }  // namespace ridge::gpu

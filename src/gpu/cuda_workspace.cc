@@ -19,6 +19,14 @@ struct CudaWorkspace::State {
   CudaModule module;
   std::map<std::string, CudaKernel> kernels;
 
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  // What was queued when a launch failed may still use buffers and kernels.
+  ~State() {
+    if (stream.handle() == nullptr) return;
+    [[maybe_unused]] Status ended = stream.synchronize();
+  }
   Result<const CudaKernel*> kernel_for(const Launch& launch);
 };
 
@@ -115,7 +123,12 @@ Status CudaWorkspace::read(BufferNumber buffer, std::span<float> content) const 
 }
 
 Status CudaWorkspace::build(const std::string& source, const std::vector<std::string>& options) {
-  RIDGE_ASSIGN(Nvrtc nvrtc, Nvrtc::open("", state_->newest_cuda));
+  Result<Nvrtc> opened = Nvrtc::open("", state_->newest_cuda);
+  if (!opened)
+    return wrap(opened.error(), fmt::format("NVRTC, which compiles the kernels, of CUDA {} as the driver or older; pip "
+                                            "install nvidia-cuda-nvrtc brings it, RIDGE_NVRTC names it",
+                                            state_->newest_cuda));
+  const Nvrtc& nvrtc = *opened;
   RIDGE_ASSIGN(CudaTarget target, choose_target(nvrtc.architectures(), state_->capability));
   RIDGE_ASSIGN(CudaProgram program, nvrtc.compile(source, "program.cu", target.architecture, options));
   return load(target.exact ? program.machine_code : program.ptx);

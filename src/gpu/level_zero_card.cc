@@ -208,10 +208,11 @@ void read_power_limits(const Library& library, Reader& reader, Card& card) {
   Handle domain = power_domain(library, reader, error);
   PowerProperties properties{};
   if (domain == nullptr || !reader.ask_of(error, library.zesPowerGetProperties, domain, &properties)) {
+    card.power_limit_set_mw = error;
     card.power_limit_mw = card.power_limit_default_mw = card.power_limit_min_mw = card.power_limit_max_mw = error;
     return;
   }
-  card.power_limit_mw = sustained_limit(library, reader, domain);
+  card.power_limit_mw = card.power_limit_set_mw = sustained_limit(library, reader, domain);
   card.power_limit_default_mw = known(properties.default_mw, "default power limit");
   card.power_limit_min_mw = known(properties.least_mw, "lowest power limit");
   card.power_limit_max_mw = known(properties.most_mw, "highest power limit");
@@ -276,7 +277,8 @@ Card read_card(const Library& library, size_t index, const Look& before) {
   card.index = static_cast<int>(index);
   Reader reader(library, library.devices[index]);
   const Error foreign{Code::kUnsupported, "Level Zero has no such notion"};
-  card.compute_capability = card.performance_level = card.partition = foreign;
+  card.cores = card.memory_bus_bits = foreign;
+  card.architecture = card.compute_capability = card.performance_level = card.partition = foreign;
   card.persistence = card.mig = card.row_remap_pending = card.row_remap_failed = foreign;
   card.compute_mode = card.performance_state = card.mig_instances = card.peer_links = card.rows_remapped = foreign;
   read_identity(library, reader, card);

@@ -51,8 +51,9 @@ class LibraryFunction {
 // is missing that must be there (kUnsupported).
 template <typename Table>
 Result<std::unique_ptr<Table>> open_table(const std::string& given, const char* variable,
-                                          const std::vector<std::string>& names, const char* product) {
-  Result<DynamicLibrary> file = open_library(given, variable, names);
+                                          const std::vector<std::string>& names, const char* product,
+                                          const std::vector<std::string>& packages = {}) {
+  Result<DynamicLibrary> file = open_library(given, variable, names, packages);
   if (!file) return file.error();
   auto table = std::make_unique<Table>(std::move(*file));
   if (!table->complete)

@@ -5,38 +5,11 @@
 #include <algorithm>
 
 #include "base/lower_case.h"
-#include "gpu/card_reader.h"
-#include "gpu/library_function.h"
-#include "gpu/nvml_abi.h"
+#include "gpu/nvml_library.h"
+#include "gpu/nvml_system.h"
 
 namespace ridge::gpu::nvml {
-
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
-#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name, complete};
-  RIDGE_NVML_REQUIRED(RIDGE_MEMBER)
-#undef RIDGE_MEMBER
-#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name};
-  RIDGE_NVML_OPTIONAL(RIDGE_MEMBER)
-#undef RIDGE_MEMBER
-
-  using CardHandle = Device;
-  using StatusCode = int;
-  static constexpr int kOk = kSuccess, kAbsent = kFunctionNotFound;
-  static bool broken(int code) { return code == kGpuIsLost || code == kResetRequired; }
-  Error error(const char* function, int code) const {
-    const char* words =
-        code == kFunctionNotFound ? "the driver's library is too old for this question" : nvmlErrorString(code);
-    Code kind = code == kNotSupported || code == kFunctionNotFound ? Code::kUnsupported : Code::kUnavailable;
-    return {kind, fmt::format("{}: {} (NVML code {})", function, words ? words : "unknown error", code)};
-  }
-};
-
 namespace {
-
-using Reader = CardReader<Library>;
 
 constexpr unsigned kTextSize = 96;  // the library's longest text, a UUID or name, needs 96
 constexpr int kTemperatureSensor = 0;
@@ -60,6 +33,8 @@ void read_identity(const Library& library, Reader& reader, Card& card) {
     card.compute_capability = fmt::format("{}.{}", major, minor);
   else
     card.compute_capability = error;
+  card.architecture = architecture_name(reader.number<unsigned>(library.nvmlDeviceGetArchitecture));
+  card.cores = reader.number<unsigned>(library.nvmlDeviceGetNumGpuCores);
 }
 
 void read_memory(const Library& library, Reader& reader, Card& card) {
@@ -71,6 +46,7 @@ void read_memory(const Library& library, Reader& reader, Card& card) {
   } else {
     card.memory_total_bytes = card.memory_used_bytes = error;
   }
+  card.memory_bus_bits = reader.number<unsigned>(library.nvmlDeviceGetMemoryBusWidth);
   Utilization busy{};
   if (reader.ask(error, library.nvmlDeviceGetUtilizationRates, &busy))
     card.utilization_percent = int64_t{busy.gpu};
@@ -113,24 +89,13 @@ void read_mode(const Library& library, Reader& reader, Card& card) {
                            : reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksThrottleReasons);
 }
 
-int64_t count_mig_instances(const Library& library, Device device) {
-  unsigned most = 0;
-  if (!library.nvmlDeviceGetMaxMigDeviceCount || !library.nvmlDeviceGetMigDeviceHandleByIndex) return 0;
-  if (library.nvmlDeviceGetMaxMigDeviceCount(device, &most) != kSuccess) return 0;
-  int64_t count = 0;
-  for (unsigned i = 0; i < most; ++i) {
-    Device instance = nullptr;
-    count += library.nvmlDeviceGetMigDeviceHandleByIndex(device, i, &instance) == kSuccess ? 1 : 0;
-  }
-  return count;
-}
-
 void read_mig(const Library& library, Reader& reader, Card& card) {
   Error error;
   unsigned current = 0, pending = 0;
   if (reader.ask(error, library.nvmlDeviceGetMigMode, &current, &pending)) {
     card.mig = current != 0;
-    card.mig_instances = current != 0 ? count_mig_instances(library, reader.card()) : 0;
+    if (current != 0) card.slices = slices_of(library, reader.card());
+    card.mig_instances = static_cast<int64_t>(card.slices.size());
   } else {
     card.mig = error;
     card.mig_instances = error;
@@ -150,6 +115,7 @@ void read_heat_and_power(const Library& library, Reader& reader, Card& card) {
   card.slowdown_temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperatureThreshold, int{kSlowdown});
   card.power_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerUsage);
   card.power_limit_mw = reader.number<unsigned>(library.nvmlDeviceGetEnforcedPowerLimit);
+  card.power_limit_set_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementLimit);
   card.power_limit_default_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementDefaultLimit);
   Error error;
   unsigned least = 0, most = 0;
@@ -238,7 +204,9 @@ void read_processes(const Library& library, Reader& reader, Card& card) {
         {process.pid, process.memory_bytes == kNoMemoryFigure ? -1 : static_cast<int64_t>(process.memory_bytes)});
 }
 
-Card read_card(const Library& library, int index) {
+enum class Detail { kAll, kVitals };
+
+Card read_card(const Library& library, int index, Detail detail) {
   Card card;
   card.index = index;
   const Error foreign{Code::kUnsupported, "NVIDIA's library has no such notion"};
@@ -253,14 +221,16 @@ Card read_card(const Library& library, int index) {
   Reader reader(library, device);
   read_identity(library, reader, card);
   read_memory(library, reader, card);
-  read_errors(library, reader, card);
   read_mode(library, reader, card);
-  read_mig(library, reader, card);
-  read_link(library, reader, card);
   read_heat_and_power(library, reader, card);
   read_clocks(library, reader, card);
-  read_peer_links(library, reader, card);
-  read_processes(library, reader, card);
+  if (detail == Detail::kAll) {
+    read_errors(library, reader, card);
+    read_mig(library, reader, card);
+    read_link(library, reader, card);
+    read_peer_links(library, reader, card);
+    read_processes(library, reader, card);
+  }
   card.failure = reader.failure();
   return card;
 }
@@ -328,7 +298,9 @@ Result<int> Nvml::count() const {
   return static_cast<int>(count);
 }
 
-Card Nvml::card(int index) const { return nvml::read_card(*library_, index); }
+Card Nvml::card(int index) const { return nvml::read_card(*library_, index, nvml::Detail::kAll); }
+
+Card Nvml::vitals(int index) const { return nvml::read_card(*library_, index, nvml::Detail::kVitals); }
 
 CardSystem Nvml::system() const {
   CardSystem system;
@@ -336,6 +308,7 @@ CardSystem Nvml::system() const {
   nvml::read_versions(*library_, system);
   Result<int> cards = count();
   for (int i = 0; cards && i < *cards; ++i) system.cards.push_back(card(i));
+  system.pairs = nvml::pairs_of(*library_, static_cast<int>(system.cards.size()));
   return system;
 }
 

@@ -75,11 +75,27 @@ constexpr unsigned kFieldLinkRecoveries = 215;
 constexpr unsigned kMaxLinks = 36;  // NVML_NVLINK_MAX_LINKS of NVML 13; it was 18 and 6 before
 enum LinkCounter : int { kLinkReplay = 0, kLinkRecovery = 1, kLinkCrcFlit = 2 };  // nvmlNvLinkErrorCounter_t
 
+struct DeviceAttributes {  // nvmlDeviceAttributes_t, of a MIG device
+  unsigned multiprocessors;
+  unsigned copy_engines, decoders, encoders, jpeg_engines, optical_flow_engines;
+  unsigned gpu_slices, compute_slices;
+  unsigned long long memory_mib;
+};
+
 // Arguments
 enum ClockType : int { kGraphicsClock = 0, kSmClock = 1, kMemoryClock = 2 };
 enum ErrorType : int { kCorrected = 0, kUncorrected = 1 };
 enum CounterType : int { kSinceStart = 0, kEver = 1 };  // NVML: volatile, aggregate
 enum ThresholdType : int { kShutdown = 0, kSlowdown = 1 };
+// Answers: nvmlGpuTopologyLevel_t.
+enum TopologyLevel : int {
+  kSameBoard = 0,
+  kOneSwitch = 10,
+  kSeveralSwitches = 20,
+  kHostBridge = 30,
+  kSameNode = 40,
+  kSystem = 50
+};
 
 // nvmlClocksEventReasons (until driver 535: nvmlClocksThrottleReasons), bits.
 enum SlowdownBit : uint64_t {
@@ -139,6 +155,19 @@ enum SlowdownBit : uint64_t {
   FUNCTION(nvmlDeviceGetTotalEnergyConsumption, int(Device, unsigned long long*))              \
   FUNCTION(nvmlDeviceGetClockInfo, int(Device, int, unsigned*))                                \
   FUNCTION(nvmlDeviceGetMaxClockInfo, int(Device, int, unsigned*))                             \
+  FUNCTION(nvmlDeviceGetArchitecture, int(Device, unsigned*))                                  \
+  FUNCTION(nvmlDeviceGetNumGpuCores, int(Device, unsigned*))                                   \
+  FUNCTION(nvmlDeviceGetMemoryBusWidth, int(Device, unsigned*))                                \
+  FUNCTION(nvmlDeviceGetAttributes_v2, int(Device, DeviceAttributes*))                         \
+  FUNCTION(nvmlDeviceGetGpuInstanceId, int(Device, unsigned*))                                 \
+  FUNCTION(nvmlDeviceGetComputeInstanceId, int(Device, unsigned*))                             \
+  FUNCTION(nvmlDeviceGetTopologyCommonAncestor, int(Device, Device, int*))                     \
+  FUNCTION(nvmlDeviceGetPowerManagementLimit, int(Device, unsigned*))                          \
+  FUNCTION(nvmlDeviceSetPowerManagementLimit, int(Device, unsigned))                           \
+  FUNCTION(nvmlDeviceSetGpuLockedClocks, int(Device, unsigned, unsigned))                      \
+  FUNCTION(nvmlDeviceResetGpuLockedClocks, int(Device))                                        \
+  FUNCTION(nvmlDeviceSetMemoryLockedClocks, int(Device, unsigned, unsigned))                   \
+  FUNCTION(nvmlDeviceResetMemoryLockedClocks, int(Device))                                     \
   FUNCTION(nvmlDeviceGetNvLinkState, int(Device, unsigned, int*))                              \
   FUNCTION(nvmlDeviceGetNvLinkRemotePciInfo_v2, int(Device, unsigned, PciInfo*))               \
   FUNCTION(nvmlDeviceGetNvLinkErrorCounter, int(Device, unsigned, int, unsigned long long*))   \

@@ -76,6 +76,77 @@ TEST(Nvml, CountsMigInstances) {
   EXPECT_TRUE(*system_of("mig-empty").cards.at(0).mig);
 }
 
+TEST(Nvml, TellsEachSliceOfADividedCard) {
+  const CardSystem system = system_of("mig");
+  const std::vector<CardSlice>& slices = system.cards.at(0).slices;
+  ASSERT_EQ(slices.size(), 3u);
+  EXPECT_EQ(*slices[0].uuid, "MIG-5b1c0d00-0000-0000-0000-000000000001");
+  EXPECT_EQ(*slices[1].gpu_instance, 2);
+  EXPECT_EQ(*slices[1].gpu_slices, 2);
+  EXPECT_EQ(*slices[2].multiprocessors, 16);
+  EXPECT_EQ(*slices[2].memory_total_bytes, 10468982784);
+}
+
+TEST(Nvml, TellsHowCardsMeetOnTheBus) {
+  const CardSystem system = system_of("four");
+  ASSERT_EQ(system.pairs.size(), 6u);
+  EXPECT_EQ(*system.pairs[0].level, "PHB");
+  EXPECT_EQ(*system.pairs[5].level, "NODE");
+  EXPECT_THAT(system_of("lost").pairs.at(0).level.reason, HasSubstr("GPU is lost"));
+}
+
+// What a card of the script answers to changes, and its limit and clock afterwards.
+std::string changed(const std::string& script, const std::function<Status(const Nvml&)>& change) {
+  return answer_of<Nvml>("libnvidia-ml.so.1", "nvml", "RIDGE_FAKE_NVML", script, [&](const Nvml& nvml) {
+    Status status = change(nvml);
+    Card card = nvml.card(0);
+    return (status ? "done" : std::string(code_name(status.error().code)) + ": " + status.error().message) + " | " +
+           std::to_string(card.power_limit_set_mw ? *card.power_limit_set_mw / 1000 : -1) + " W " +
+           std::to_string(card.sm_clock_mhz ? *card.sm_clock_mhz : -1) + " MHz";
+  });
+}
+
+TEST(Nvml, ChangesLimitAndClocks) {
+  EXPECT_EQ(changed("healthy", [](const Nvml& nvml) { return nvml.set_power_limit(0, 300000); }),
+            "done | 300 W 345 MHz");
+  EXPECT_EQ(changed("healthy", [](const Nvml& nvml) { return nvml.lock_clocks(0, 1200, 1500); }),
+            "done | 700 W 1200 MHz");
+  EXPECT_EQ(changed("healthy",
+                    [](const Nvml& nvml) {
+                      Status locked = nvml.lock_clocks(0, 1200, 1500);
+                      return locked ? nvml.unlock_clocks(0) : locked;
+                    }),
+            "done | 700 W 345 MHz");
+  EXPECT_THAT(changed("healthy", [](const Nvml& nvml) { return nvml.lock_memory_clocks(0, 800, 900); }),
+              StartsWith("done"));
+}
+
+TEST(Nvml, VitalsLeaveTheRestUnasked) {
+  const std::string told =
+      answer_of<Nvml>("libnvidia-ml.so.1", "nvml", "RIDGE_FAKE_NVML", "thermal", [](const Nvml& nvml) {
+        Card card = nvml.vitals(0);
+        return std::to_string(card.power_mw ? *card.power_mw : -1) + " " + (card.ecc ? "asked" : card.ecc.reason);
+      });
+  EXPECT_EQ(told, "412000 not asked");
+}
+
+TEST(Nvml, RefusalsOfChangesSayWhatWasTriedAndTheAnswer) {
+  EXPECT_THAT(changed("healthy", [](const Nvml& nvml) { return nvml.set_power_limit(0, 900000); }),
+              StartsWith("invalid: set the power limit of GPU 0 to 900 W: nvmlDeviceSetPowerManagementLimit: Invalid "
+                         "Argument (NVML code 2) | 700 W"));
+  EXPECT_THAT(changed("no-permission", [](const Nvml& nvml) { return nvml.lock_clocks(0, 1200, 1500); }),
+              StartsWith("unavailable: lock the clock of GPU 0 to 1200 to 1500 MHz: nvmlDeviceSetGpuLockedClocks: "
+                         "Insufficient Permissions (NVML code 4); the driver lets only an administrator"));
+  EXPECT_THAT(changed("v100", [](const Nvml& nvml) { return nvml.set_power_limit(0, 200000); }),
+              StartsWith("unsupported: "));
+  EXPECT_THAT(changed("lost-later",
+                      [](const Nvml& nvml) {
+                        Status first = nvml.set_power_limit(0, 300000);
+                        return first ? nvml.set_power_limit(0, 700000) : first;
+                      }),
+              HasSubstr("GPU is lost"));
+}
+
 TEST(Nvml, ListsTheProcessesOfTheRightCard) {
   CardSystem system = system_of("four");
   ASSERT_EQ(system.cards.size(), 4u);
@@ -104,6 +175,7 @@ TEST(Nvml, ReadsEveryLinkToAPeerWithItsErrors) {
 // Sizes and offsets as a C++ compiler gives them for the header nvml.h of NVML 13 (x86-64).
 static_assert(sizeof(PciInfo) == 68 && sizeof(ProcessInfo) == 24);
 static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, result) == 28 && offsetof(FieldValue, value) == 32);
+static_assert(sizeof(DeviceAttributes) == 40 && offsetof(DeviceAttributes, memory_mib) == 32);
 
 TEST(Nvml, RefusalToStartSaysWhatToDo) {
   EXPECT_THAT(ask("mismatch"), HasSubstr("reboot"));

@@ -98,7 +98,8 @@ Result<Nvrtc> Nvrtc::open(const std::string& path, int newest) {
   std::vector<std::string> names = {"libnvrtc.so.11.2"};
   for (int major : {12, 13})
     if (major <= newest) names.insert(names.begin(), fmt::format("libnvrtc.so.{}", major));
-  RIDGE_ASSIGN(auto library, open_table<nvrtc::Library>(path, "RIDGE_NVRTC", names, "NVIDIA's run-time compiler"));
+  RIDGE_ASSIGN(auto library, open_table<nvrtc::Library>(path, "RIDGE_NVRTC", names, "NVIDIA's run-time compiler",
+                                                        {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"}));
   library->file.leak();  // what it allocates when it is loaded it does not give back when it is unloaded
   int major = 0, minor = 0, count = 0;
   if (int code = library->nvrtcVersion(&major, &minor); code != nvrtc::kSuccess)

@@ -35,7 +35,7 @@ struct CudaProgram {
 class Nvrtc {
  public:
   // `library`: a path; empty: the environment variable RIDGE_NVRTC, else libnvrtc of CUDA 13, 12 or 11.2 by the loader's
-  // search, none newer than `newest`: a driver loads no machine code of a later CUDA than its own. The error says whether there
+  // search, then in python's packages (nvidia-cuda-nvrtc), none newer than `newest`: a driver loads no machine code of a later CUDA than its own. The error says whether there
   // is none (kNotFound) or it is too old (kUnsupported).
   static Result<Nvrtc> open(const std::string& library = "", int newest = 1000);
 

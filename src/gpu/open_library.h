@@ -1,4 +1,4 @@
-// Finds a maker's management library.
+// Finds a maker's library.
 #pragma once
 
 #include <string>
@@ -8,9 +8,11 @@
 
 namespace ridge::gpu {
 
-// `given`: a path; empty: the file that the environment variable names, else the first of `names` that opens. The
+// `given`: a path; empty: the file that the environment variable names, else the first of `names` that the loader's search
+// opens, else the first that lies in one of the folders `packages` of python's packages ("nvidia/cu13/lib") and opens. The
 // error is that of the first name tried (kNotFound).
 Result<DynamicLibrary> open_library(const std::string& given, const char* variable,
-                                    const std::vector<std::string>& names);
+                                    const std::vector<std::string>& names,
+                                    const std::vector<std::string>& packages = {});
 
 }  // namespace ridge::gpu

@@ -126,6 +126,7 @@ void read_heat_and_power(const Library& library, Reader& reader, Card& card) {
   else
     card.power_mw = scaled(reader.number<uint64_t>(library.rsmi_dev_power_ave_get, 0U), 1000);
   card.power_limit_mw = scaled(reader.number<uint64_t>(library.rsmi_dev_power_cap_get, 0U), 1000);
+  card.power_limit_set_mw = card.power_limit_mw;
   card.power_limit_default_mw = scaled(reader.number<uint64_t>(library.rsmi_dev_power_cap_default_get), 1000);
   if (reader.ask(error, library.rsmi_dev_power_cap_range_get, 0U, &most, &least)) {
     card.power_limit_min_mw = static_cast<int64_t>(least / 1000);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -13,18 +14,18 @@
 
 namespace ridge::gpu {
 
-// The whole system as JSON, or "error: …". A stand-in reads its script once per process: so this asks in a child.
+// What `ask` says of the open library, or "error: …". A stand-in reads its script once per process: so this asks in a child.
 // `folder`: of tests/support, with the script <script>.txt; `variable`: by which the stand-in finds it.
 template <typename Library>
 std::string answer_of(const std::string& library, const std::string& folder, const char* variable,
-                      const std::string& script) {
+                      const std::string& script, const std::function<std::string(const Library&)>& ask) {
   int channel[2];
   if (pipe(channel) != 0) return "no pipe";
   pid_t child = fork();
   if (child == 0) {
     setenv(variable, (std::string(RIDGE_SOURCE_DIR) + "/tests/support/" + folder + "/" + script + ".txt").c_str(), 1);
     Result<Library> opened = Library::open(std::string(RIDGE_TEST_SUPPORT) + "/" + library);
-    std::string answer = opened ? dump_json(to_json(opened->system())) : "error: " + opened.error().message;
+    std::string answer = opened ? ask(*opened) : "error: " + opened.error().message;
     bool whole = write(channel[1], answer.data(), answer.size()) == static_cast<ssize_t>(answer.size());
     _exit(whole ? 0 : 1);
   }
@@ -36,6 +37,14 @@ std::string answer_of(const std::string& library, const std::string& folder, con
   close(channel[0]);
   waitpid(child, nullptr, 0);
   return answer;
+}
+
+// The whole system as JSON.
+template <typename Library>
+std::string answer_of(const std::string& library, const std::string& folder, const char* variable,
+                      const std::string& script) {
+  return answer_of<Library>(library, folder, variable, script,
+                            [](const Library& opened) { return dump_json(to_json(opened.system())); });
 }
 
 inline CardSystem system_from(const std::string& answer) {

@@ -127,12 +127,15 @@ void add_host(std::vector<MetricFamily>& families, const HostSample& host) {
 
 }  // namespace
 
-std::string prometheus_text(std::span<const ModelSample> models, const HostSample& host) {
+std::string prometheus_text(std::span<const ModelSample> models, const HostSample& host,
+                            const std::vector<CardSample>& cards) {
   std::vector<MetricFamily> families;
   for (const PerModel& row : per_model_families()) families.push_back(per_model(row, models));
   families.push_back(failures(models));
   families.push_back(latencies(models));
   add_host(families, host);
+  if (!cards.empty())
+    for (MetricFamily& family : card_families(cards)) families.push_back(std::move(family));
   return exposition_text(families);
 }
 

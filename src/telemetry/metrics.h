@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "telemetry/cards.h"
 #include "telemetry/host.h"
 
 namespace ridge::telemetry {
@@ -34,6 +35,8 @@ struct ModelSample {
   double latency_sum_s = 0;
 };
 
-std::string prometheus_text(std::span<const ModelSample> models, const HostSample& host);
+// Without cards there are no families of cards.
+std::string prometheus_text(std::span<const ModelSample> models, const HostSample& host,
+                            const std::vector<CardSample>& cards = {});
 
 }  // namespace ridge::telemetry

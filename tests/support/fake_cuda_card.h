@@ -86,6 +86,7 @@ struct Card {
   int64_t launches = 0;  // run so far
   size_t used_bytes = 0;
   std::map<Address, Allocation> memory;
+  Stream standard;  // the default stream
   std::set<std::unique_ptr<Stream>> streams;
   std::set<std::unique_ptr<Event>> events;
   std::set<std::unique_ptr<Module>> modules;
@@ -139,6 +140,7 @@ struct Card {
     return broken;
   }
   int drain_all() {
+    drain(standard);
     for (const std::unique_ptr<Stream>& stream : streams) drain(*stream);
     return broken;
   }

@@ -85,18 +85,21 @@ EXPORT int cuMemHostGetDevicePointer_v2(Address* address, void* host, unsigned) 
   return current->pinned(host) ? kSuccess : kInvalidValue;
 }
 
-// Copies that wait belong to the default stream, and other streams' work does not wait for it, nor it for theirs.
+// These belong to the default stream, and other streams' work does not wait for it, nor it for theirs. From memory that is not
+// pinned the first may return before the card has the content.
 EXPORT int cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
   ENTER(cuMemcpyHtoD_v2);
   if (any_captured()) return kCaptureImplicit;
   if (!current->holds(to, bytes)) return kInvalidValue;
-  std::memcpy(pointer(to), from, bytes);
-  return kSuccess;
+  auto now = std::make_shared<std::string>(static_cast<const char*>(from), bytes);
+  current->standard.add([=] { return std::memcpy(pointer(to), now->data(), bytes), int{kSuccess}; });
+  return current->pinned(from) ? current->drain(current->standard) : int{kSuccess};
 }
 EXPORT int cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) {
   ENTER(cuMemcpyDtoH_v2);
   if (any_captured()) return kCaptureImplicit;
   if (!current->holds(from, bytes)) return kInvalidValue;
+  if (int code = current->drain(current->standard); code != kSuccess) return code;
   std::memcpy(to, pointer(from), bytes);
   return kSuccess;
 }
@@ -141,7 +144,7 @@ EXPORT int cuStreamDestroy_v2(Handle handle) {
 }
 EXPORT int cuStreamSynchronize(Handle handle) {
   ENTER(cuStreamSynchronize);
-  Stream* stream = known(current->streams, handle);
+  Stream* stream = handle == nullptr ? &current->standard : known(current->streams, handle);
   return stream == nullptr ? int{kInvalidHandle} : wait_for(*stream);
 }
 EXPORT int cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned) {

@@ -2,14 +2,21 @@
 // that asks the library is tested on machines without a card. Loaded by RIDGE_NVML=<this file>; the script is the text
 // file that RIDGE_FAKE_NVML names.
 // How a script is written: scripted_cards.h; its `fail` lines give NVML codes, the system tells driver_version and
-// cuda_version. What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
+// cuda_version. Besides:
+//   architecture 9           nvmlDeviceArchitecture_t
+//   draw_percent 97          the card draws that part of the limit in force; its energy counter goes with it
+//   lost_after_changes 3     after so many settings were changed the card is lost
+// Settings can be changed within power_limit_min_mw … power_limit_max_mw and up to the highest clocks (nvml_settings.h).
+// What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
 // 535 and 510 are missing, as in an older library.
 #include "scripted_cards.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 
 #include "gpu/nvml_abi.h"
+#include "nvml_settings.h"
 
 using namespace ridge;
 using namespace ridge::gpu::nvml;
@@ -23,15 +30,110 @@ Script& script() { return script_of("RIDGE_FAKE_NVML"); }
 
 Part& card(Device device) { return *reinterpret_cast<Part*>(device); }
 
-int outcome(const Part& part, const char* function) { return fake::outcome(part, function, int{kSuccess}); }
+// Position among the cards; past the end for the system and for slices.
+size_t index_of(const Part& part) {
+  const std::vector<Part>& cards = script().cards;
+  for (size_t i = 0; i < cards.size(); ++i)
+    if (&cards[i] == &part) return i;
+  return cards.size();
+}
+
+int64_t setting(const Part& part, const char* key, int64_t otherwise) {
+  if (index_of(part) == script().cards.size()) return otherwise;
+  fake::CardSettings settings = fake::settings_of(index_of(part));
+  auto found = settings.find(key);
+  return found == settings.end() ? otherwise : found->second;
+}
+
+int outcome(const Part& part, const char* function) {
+  if (says(part, "lost_after_changes") &&
+      setting(part, "writes", 0) >= static_cast<int64_t>(number_of(part, "lost_after_changes")))
+    return kGpuIsLost;
+  return fake::outcome(part, function, int{kSuccess});
+}
 
 int text(const Part& part, const char* function, const char* key, char* buffer, unsigned size) {
+  if (int code = outcome(part, function); code != kSuccess) return code;
   return fake::text(kCodes, part, function, key, buffer, size);
 }
 
 template <typename T>
 int number(const Part& part, const char* function, const char* key, T* value) {
+  if (int code = outcome(part, function); code != kSuccess) return code;
   return fake::number(kCodes, part, function, key, value);
+}
+
+int64_t scripted(const Part& part, const char* key) { return static_cast<int64_t>(number_of(part, key)); }
+
+int64_t limit_of(const Part& part) { return setting(part, "power_limit_mw", scripted(part, "power_limit_mw")); }
+
+int64_t draw_of(const Part& part) {
+  if (!says(part, "draw_percent")) return scripted(part, "power_mw");
+  return limit_of(part) * scripted(part, "draw_percent") / 100;
+}
+
+int64_t energy_of(const Part& part) {
+  int64_t energy = setting(part, "energy_mj", scripted(part, "energy_mj"));
+  if (!says(part, "draw_percent")) return energy;
+  return energy + draw_of(part) * (fake::monotonic_ms() - setting(part, "since_ms", 0)) / 1000;
+}
+
+// The clock within what it is locked to.
+int64_t clock_of(const Part& part, const char* key, const char* least, const char* most) {
+  int64_t clock = scripted(part, key);
+  return std::max(setting(part, least, clock), std::min(setting(part, most, clock), clock));
+}
+
+int change_limit(Part& part, int64_t limit_mw) {
+  if (int code = outcome(part, "nvmlDeviceSetPowerManagementLimit"); code != kSuccess) return code;
+  if (!says(part, "power_limit_max_mw")) return kNotSupported;
+  if (limit_mw < scripted(part, "power_limit_min_mw") || limit_mw > scripted(part, "power_limit_max_mw"))
+    return kInvalidArgument;
+  const int64_t energy = energy_of(part);
+  fake::change_settings(index_of(part), [&](fake::CardSettings& settings) {
+    ++settings["writes"];
+    settings["energy_mj"] = energy;
+    settings["since_ms"] = fake::monotonic_ms();
+    settings["power_limit_mw"] = limit_mw;
+  });
+  return kSuccess;
+}
+
+struct ClockKeys {
+  const char *least, *most, *highest;
+};
+constexpr ClockKeys kChipClock{"locked_min_mhz", "locked_max_mhz", "sm_clock_max_mhz"};
+constexpr ClockKeys kMemoryClocks{"locked_memory_min_mhz", "locked_memory_max_mhz", "memory_clock_max_mhz"};
+
+int lock_clocks(Part& part, const char* function, const ClockKeys& keys, unsigned least, unsigned most) {
+  if (int code = outcome(part, function); code != kSuccess) return code;
+  if (!says(part, keys.highest)) return kNotSupported;
+  if (least > most || most > number_of(part, keys.highest)) return kInvalidArgument;
+  fake::change_settings(index_of(part), [&](fake::CardSettings& settings) {
+    ++settings["writes"];
+    settings[keys.least] = least;
+    settings[keys.most] = most;
+  });
+  return kSuccess;
+}
+
+int unlock_clocks(Part& part, const char* function, const ClockKeys& keys) {
+  if (int code = outcome(part, function); code != kSuccess) return code;
+  if (!says(part, keys.highest)) return kNotSupported;
+  fake::change_settings(index_of(part), [&](fake::CardSettings& settings) {
+    ++settings["writes"];
+    settings.erase(keys.least);
+    settings.erase(keys.most);
+  });
+  return kSuccess;
+}
+
+int slowdown_bits(const Part& part, const char* function, unsigned long long* bits) {
+  int code = number(part, function, "slowdown_bits", bits);
+  if (code != kSuccess) return code;
+  if (setting(part, kChipClock.most, 0) > 0) *bits |= kApplicationClocks;
+  if (says(part, "draw_percent") && limit_of(part) < scripted(part, "power_limit_max_mw")) *bits |= kSoftwarePowerCap;
+  return code;
 }
 
 // The real library writes eight digits of domain, in capitals.
@@ -50,6 +152,7 @@ const char* ecc_key(int type, int counter) {
 const char* error_words(int code) {
   switch (code) {
     case kSuccess: return "Success";
+    case kInvalidArgument: return "Invalid Argument";
     case kNotSupported: return "Not Supported";
     case kNoPermission: return "Insufficient Permissions";
     case kDriverNotLoaded: return "Driver Not Loaded";
@@ -138,16 +241,59 @@ EXPORT int nvmlDeviceGetTotalEccErrors(Device device, int type, int counter, uns
 NUMBER(nvmlDeviceGetPersistenceMode, int, "persistence")
 NUMBER(nvmlDeviceGetComputeMode, int, "compute_mode")
 NUMBER(nvmlDeviceGetPerformanceState, int, "performance_state")
-NUMBER(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, "slowdown_bits")
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned long long* bits) {
+  return slowdown_bits(card(device), "nvmlDeviceGetCurrentClocksThrottleReasons", bits);
+}
 NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, "pcie_generation")
 NUMBER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, "pcie_generation_max")
 NUMBER(nvmlDeviceGetCurrPcieLinkWidth, unsigned, "pcie_width")
 NUMBER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, "pcie_width_max")
 NUMBER(nvmlDeviceGetPcieReplayCounter, unsigned, "pcie_replays")
-NUMBER(nvmlDeviceGetPowerUsage, unsigned, "power_mw")
-NUMBER(nvmlDeviceGetEnforcedPowerLimit, unsigned, "power_limit_mw")
+NUMBER(nvmlDeviceGetArchitecture, unsigned, "architecture")
+NUMBER(nvmlDeviceGetNumGpuCores, unsigned, "cores")
+NUMBER(nvmlDeviceGetMemoryBusWidth, unsigned, "memory_bus_bits")
 NUMBER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, "power_limit_default_mw")
-NUMBER(nvmlDeviceGetTotalEnergyConsumption, unsigned long long, "energy_mj")
+EXPORT int nvmlDeviceGetPowerUsage(Device device, unsigned* value) {
+  int code = number(card(device), "nvmlDeviceGetPowerUsage", "power_mw", value);
+  if (code == kSuccess) *value = static_cast<unsigned>(draw_of(card(device)));
+  return code;
+}
+EXPORT int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* value) {
+  int code = number(card(device), "nvmlDeviceGetEnforcedPowerLimit", "power_limit_mw", value);
+  if (code == kSuccess) *value = static_cast<unsigned>(limit_of(card(device)));
+  return code;
+}
+EXPORT int nvmlDeviceGetPowerManagementLimit(Device device, unsigned* value) {
+  int code = number(card(device), "nvmlDeviceGetPowerManagementLimit", "power_limit_mw", value);
+  if (code == kSuccess) *value = static_cast<unsigned>(limit_of(card(device)));
+  return code;
+}
+EXPORT int nvmlDeviceGetTotalEnergyConsumption(Device device, unsigned long long* value) {
+  int code = number(card(device), "nvmlDeviceGetTotalEnergyConsumption", "energy_mj", value);
+  if (code == kSuccess) *value = static_cast<unsigned long long>(energy_of(card(device)));
+  return code;
+}
+EXPORT int nvmlDeviceSetPowerManagementLimit(Device device, unsigned limit_mw) {
+  return change_limit(card(device), limit_mw);
+}
+EXPORT int nvmlDeviceSetGpuLockedClocks(Device device, unsigned least, unsigned most) {
+  return lock_clocks(card(device), "nvmlDeviceSetGpuLockedClocks", kChipClock, least, most);
+}
+EXPORT int nvmlDeviceResetGpuLockedClocks(Device device) {
+  return unlock_clocks(card(device), "nvmlDeviceResetGpuLockedClocks", kChipClock);
+}
+EXPORT int nvmlDeviceSetMemoryLockedClocks(Device device, unsigned least, unsigned most) {
+  return lock_clocks(card(device), "nvmlDeviceSetMemoryLockedClocks", kMemoryClocks, least, most);
+}
+EXPORT int nvmlDeviceResetMemoryLockedClocks(Device device) {
+  return unlock_clocks(card(device), "nvmlDeviceResetMemoryLockedClocks", kMemoryClocks);
+}
+EXPORT int nvmlDeviceGetTopologyCommonAncestor(Device first, Device second, int* level) {
+  size_t one = index_of(card(first)), other = index_of(card(second));
+  std::string key = "pair " + std::to_string(std::min(one, other)) + " " + std::to_string(std::max(one, other));
+  if (int code = outcome(card(first), "nvmlDeviceGetTopologyCommonAncestor"); code != kSuccess) return code;
+  return number(script().system, "nvmlDeviceGetTopologyCommonAncestor", key.c_str(), level);
+}
 EXPORT int nvmlDeviceGetTemperature(Device device, int, unsigned* value) {
   return number(card(device), "nvmlDeviceGetTemperature", "temperature_c", value);
 }
@@ -161,8 +307,11 @@ EXPORT int nvmlDeviceGetPowerManagementLimitConstraints(Device device, unsigned*
   return code != kSuccess ? code : number(card(device), function, "power_limit_max_mw", most);
 }
 EXPORT int nvmlDeviceGetClockInfo(Device device, int type, unsigned* value) {
-  return number(card(device), "nvmlDeviceGetClockInfo", type == kMemoryClock ? "memory_clock_mhz" : "sm_clock_mhz",
-                value);
+  const char* key = type == kMemoryClock ? "memory_clock_mhz" : "sm_clock_mhz";
+  const ClockKeys& lock = type == kMemoryClock ? kMemoryClocks : kChipClock;
+  int code = number(card(device), "nvmlDeviceGetClockInfo", key, value);
+  if (code == kSuccess) *value = static_cast<unsigned>(clock_of(card(device), key, lock.least, lock.most));
+  return code;
 }
 EXPORT int nvmlDeviceGetMaxClockInfo(Device device, int type, unsigned* value) {
   const char* key = type == kMemoryClock ? "memory_clock_max_mhz" : "sm_clock_max_mhz";
@@ -197,7 +346,9 @@ EXPORT int nvmlDeviceGetFieldValues(Device device, int count, FieldValue* fields
 }
 
 #ifndef FAKE_NVML_OLD
-NUMBER(nvmlDeviceGetCurrentClocksEventReasons, unsigned long long, "slowdown_bits")
+EXPORT int nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long* bits) {
+  return slowdown_bits(card(device), "nvmlDeviceGetCurrentClocksEventReasons", bits);
+}
 EXPORT int nvmlDeviceGetRemappedRows(Device device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
                                      unsigned* failed) {
   const char* function = "nvmlDeviceGetRemappedRows";
@@ -216,11 +367,19 @@ EXPORT int nvmlDeviceGetMaxMigDeviceCount(Device, unsigned* count) {
   return kSuccess;
 }
 EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned index, Device* instance) {
-  unsigned count = 0;
-  int code = number(card(device), "nvmlDeviceGetMigDeviceHandleByIndex", "mig_instances", &count);
-  if (code == kSuccess && index >= count) return kNotFound;
-  *instance = device;
+  int code = outcome(card(device), "nvmlDeviceGetMigDeviceHandleByIndex");
+  if (code == kSuccess && index >= card(device).slices.size()) return kNotFound;
+  if (code == kSuccess) *instance = reinterpret_cast<Device>(&card(device).slices[index]);
   return code;
+}
+NUMBER(nvmlDeviceGetGpuInstanceId, unsigned, "gpu_instance")
+NUMBER(nvmlDeviceGetComputeInstanceId, unsigned, "compute_instance")
+EXPORT int nvmlDeviceGetAttributes_v2(Device device, DeviceAttributes* attributes) {
+  const char* function = "nvmlDeviceGetAttributes_v2";
+  *attributes = {};
+  int code = number(card(device), function, "multiprocessors", &attributes->multiprocessors);
+  if (code == kSuccess) code = number(card(device), function, "gpu_slices", &attributes->gpu_slices);
+  return code != kSuccess ? code : number(card(device), function, "compute_slices", &attributes->compute_slices);
 }
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, ProcessInfo* infos) {
   const Part& part = card(device);

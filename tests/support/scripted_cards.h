@@ -10,6 +10,8 @@
 //   fail * 15                       every question about this card: it is lost
 //   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does
 //   process 4711 1073741824         pid and bytes
+//   slice                           begins a slice (MIG) of the card; its lines follow, named as in src/gpu/card.h
+//   pair 0 1 40                     how two cards meet on the bus, in the library's number
 //   link 0 up 0000:3b:00.0 0 0 0    a link to a peer: index, state, where it leads to, replays, recoveries, CRC errors
 //
 // What the script does not say answers "not supported".
@@ -45,6 +47,7 @@ struct Part {  // the system, or a card
   std::map<std::string, int> hangs;  // [s]
   std::vector<Process> processes;
   std::map<unsigned, Link> links;
+  std::vector<Part> slices;
 };
 
 struct Script {
@@ -59,7 +62,14 @@ inline void read_line(const std::string& line, Script& script) {
   std::getline(words >> std::ws, rest);
   if (key.empty() || key[0] == '#') return;
   if (key == "card") return script.cards.emplace_back(), void();
-  Part& part = script.cards.empty() ? script.system : script.cards.back();
+  if (key == "slice") return script.cards.back().slices.emplace_back(), void();
+  if (key == "pair") {
+    size_t last = rest.rfind(' ');
+    script.system.values["pair " + rest.substr(0, last)] = rest.substr(last + 1);
+    return;
+  }
+  Part& card = script.cards.empty() ? script.system : script.cards.back();
+  Part& part = card.slices.empty() ? card : card.slices.back();
   std::istringstream arguments(rest);
   if (key == "fail") {
     std::string code;

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "base/dynlib.h"
-#include "engine/search.h"
 #include "gpu/needed_libraries.h"
+#include "gpu/python_packages.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
@@ -70,7 +70,7 @@ void open_needed(const std::string& library, const std::vector<std::string>& fol
   opener.open_needs_of(library);
   for (const char* name : kAskedForLater)
     for (const std::string& folder : folders)
-      if (const auto found = libraries_in(folder, name); !found.empty()) opener.open(found.front());
+      if (const auto found = gpu::libraries_in(folder, name); !found.empty()) opener.open(found.front());
 }
 
 }  // namespace ridge::engine::onnxruntime

@@ -34,7 +34,7 @@ std::vector<std::string> plugin_folders() {
 std::map<std::string, std::string, std::greater<>> plugins() {
   std::map<std::string, std::string, std::greater<>> found;
   for (const std::string& folder : plugin_folders())
-    for (const std::string& file : libraries_in(folder, kPluginFile)) {
+    for (const std::string& file : gpu::libraries_in(folder, kPluginFile)) {
       std::string suffix = fs::path(file).extension().string();
       if (suffix.size() > 1 && suffix != ".so") found.emplace(suffix.substr(1), file);
     }

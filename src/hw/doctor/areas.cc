@@ -66,6 +66,7 @@ const std::vector<std::string> kGpuFiles = {
     "sys/bus/pci/devices/*/device",
     "sys/bus/pci/devices/*/uevent",
     "sys/bus/pci/devices/*/numa_node",
+    "sys/bus/pci/devices/*/local_cpulist",
     "sys/bus/pci/devices/*/current_link_speed",
     "sys/bus/pci/devices/*/current_link_width",
     "sys/bus/pci/devices/*/max_link_speed",

@@ -56,13 +56,6 @@ Result<Machine> machine_with_limits(const GatherOptions& options) {
   return stored ? std::move(*stored) : std::move(machine);
 }
 
-void save_answer(Tree& tree, const char* entry, const Result<std::string>& text) {
-  if (text)
-    tree.files[entry] = *text;
-  else
-    tree.missing[entry] = text.error().message;
-}
-
 void set_machine(Facts& facts, const Result<Machine>& machine) {
   if (machine)
     facts.machine = *machine;

@@ -16,6 +16,7 @@
 #include "base/dynlib.h"
 #include "base/file.h"
 #include "gpu/amd_smi.h"
+#include "gpu/cuda.h"
 #include "gpu/level_zero.h"
 #include "gpu/nvml.h"
 #include "hw/doctor/bounded.h"
@@ -94,6 +95,13 @@ Result<std::string> memory_modules() {
 Result<std::string> nvml() {
   RIDGE_ASSIGN(gpu::Nvml library, gpu::Nvml::open());
   return dump_json(to_json(library.system()));
+}
+
+Result<std::string> cuda_devices() {
+  RIDGE_ASSIGN(gpu::Cuda library, gpu::Cuda::open());
+  Json devices = Json::array();
+  for (const gpu::CudaDevice& device : library.devices()) devices.push_back(to_json(device));
+  return dump_json(devices);
 }
 
 Result<std::string> amd_cards() {
@@ -252,6 +260,7 @@ std::vector<Probe> probes_of(const GatherOptions& options) {
        entry::kNvml,
        "NVIDIA's library",
        in_child("NVIDIA's management library", limit, nvml)},
+      {{"gpu"}, entry::kCuda, "NVIDIA's driver", in_child("NVIDIA's driver library", limit, cuda_devices)},
       {{"gpu"}, entry::kAmdCards, "AMD's library", library_of(GpuVendor::kAmd, limit)},
       {{"gpu"}, entry::kIntelCards, "Intel's library", library_of(GpuVendor::kIntel, limit)},
       {{"gpu"},

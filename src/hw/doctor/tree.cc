@@ -109,6 +109,13 @@ Status unpack_tree(const Tree& tree, const std::string& folder) {
   return {};
 }
 
+void save_answer(Tree& tree, const std::string& path, const Result<std::string>& text) {
+  if (text)
+    tree.files[path] = *text;
+  else
+    tree.missing[path] = text.error().message;
+}
+
 std::optional<std::string> text_at(const Tree& tree, const std::string& path) {
   auto found = tree.files.find(path);
   if (found == tree.files.end()) return std::nullopt;

@@ -33,6 +33,9 @@ Result<Tree> read_tree(const std::string& path);
 // Writes the files below `folder`, for readers that want a root folder.
 Status unpack_tree(const Tree& tree, const std::string& folder);
 
+// The text, or why there is none.
+void save_answer(Tree& tree, const std::string& path, const Result<std::string>& text);
+
 // Without blanks at both ends; nullopt when it is not there.
 std::optional<std::string> text_at(const Tree& tree, const std::string& path);
 std::optional<int64_t> number_at(const Tree& tree, const std::string& path);

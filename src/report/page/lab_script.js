@@ -21,7 +21,7 @@ const seconds = value => milliseconds(1000 * value);
 const shown = row => row.claimed.kind === 'share' ? percentOf : ratio;
 const tested = ledger.ledger.map((row, i) => ({...row, member: `ledger.${i}`})).filter(row => row.experiment);
 const untested = ledger.ledger.filter(row => !row.experiment);
-const verdictClass = row => row.verdict === 'contradicted' ? 'name warn' : 'name';
+const verdictClass = row => row.verdict === 'contradicted' ? 'warn' : '';
 
 function header() {
   const {conditions} = ledger;

@@ -1,0 +1,13 @@
+// The cards of a machine and how they are joined, as text for `ridge doctor`.
+#pragma once
+
+#include <string>
+
+#include "hw/doctor/inventory.h"
+
+namespace ridge::cli {
+
+// Empty without cards; the matrix only where there are two or more.
+std::string cards_text(const hw::doctor::Inventory& inventory);
+
+}  // namespace ridge::cli

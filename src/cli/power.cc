@@ -1,0 +1,60 @@
+// ridge power: what every device here draws and may draw; sets limits and clocks; finds the limit that pays.
+#include "cli/power.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/help.h"
+#include "cli/power_text.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "power/overview.h"
+
+namespace ridge::cli {
+namespace {
+
+struct PowerOptions {
+  std::vector<std::string> devices;
+  double time_limit_s = 5;
+  bool json = false;
+};
+
+// Before a "--": what follows belongs to a command.
+bool help_is_asked(std::span<const std::string> arguments) {
+  auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::any_of(arguments.begin(), end, [](const std::string& word) { return word == "--help" || word == "-h"; });
+}
+
+int show_power(std::span<const std::string> arguments) {
+  PowerOptions options;
+  CLI::App app;
+  app.add_option("--device,-d", options.devices)->delimiter(',');
+  app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 600.0));
+  app.add_flag("--json", options.json);
+  if (Parsed parsed = parse(app, "power", arguments); !parsed.go_on) return parsed.exit;
+  power::Overview overview = power::look(from_seconds(options.time_limit_s));
+  if (Status chosen = power::choose(overview, options.devices); !chosen) return power_failed("power", chosen.error());
+  if (options.json)
+    print_json(power::to_json(overview));
+  else
+    print(power_text(overview));
+  return overview.anything() && overview.all_answer() ? kDone : kNo;
+}
+
+}  // namespace
+
+int power_failed(std::string_view verb, const Error& error) {
+  int status = fail(verb, error);
+  return error.code == Code::kInvalid ? kUsage : status;
+}
+
+int power(std::span<const std::string> arguments) {
+  if (help_is_asked(arguments)) return print(cli_help("power")), kDone;
+  if (!arguments.empty() && arguments.front() == "set") return power_set(arguments.subspan(1));
+  if (!arguments.empty() && arguments.front() == "unpersist") return power_unpersist(arguments.subspan(1));
+  if (!arguments.empty() && arguments.front() == "sweep") return power_sweep(arguments.subspan(1));
+  return show_power(arguments);
+}
+
+}  // namespace ridge::cli

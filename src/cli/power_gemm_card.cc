@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "cli/power_gemm.h"
+#include "gpu/cublaslt.h"
+#include "gpu/cuda.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr int kQueuedProducts = 16;  // a few milliseconds of work between two looks at the clock
+
+// Values of 0.5 to 1 with either sign: FP16 (two in a word: sign, exponent 14, ten random bits) or FP32.
+std::vector<uint32_t> random_words(size_t bytes, bool halves) {
+  std::mt19937 random(1);
+  std::vector<uint32_t> words(bytes / sizeof(uint32_t));
+  for (uint32_t& word : words) {
+    const uint32_t bits = static_cast<uint32_t>(random());
+    word = halves ? (bits & 0x83FF83FFU) | 0x38003800U : (bits & 0x807FFFFFU) | 0x3F000000U;
+  }
+  return words;
+}
+
+// What a product needs, in the order in which it is made.
+struct CardGemm {
+  gpu::CudaContext context;
+  gpu::CudaStream stream;
+  gpu::CudaMemory a, b, d;
+  gpu::Product product;
+  double flops;
+
+  Result<double> rate(Nanoseconds slice) {
+    const TimePoint begin = Clock::now();
+    int64_t products = 0;
+    do {
+      for (int i = 0; i < kQueuedProducts; ++i) RIDGE_TRY(product.queue(stream, a, b, d));
+      RIDGE_TRY(stream.synchronize());
+      products += kQueuedProducts;
+    } while (Clock::now() - begin < slice);
+    return static_cast<double>(products) * flops / to_seconds(Clock::now() - begin);
+  }
+};
+
+Result<gpu::CudaMemory> random_memory(const gpu::CudaContext& context, size_t bytes, bool halves) {
+  RIDGE_ASSIGN(gpu::CudaMemory memory, gpu::CudaMemory::allocate(context, bytes));
+  const std::vector<uint32_t> words = random_words(bytes, halves);
+  RIDGE_TRY(memory.write(std::as_bytes(std::span(words))));
+  return memory;
+}
+
+}  // namespace
+
+Result<power::Workload> gemm_on_card(const std::string& uuid, int64_t size) {
+  RIDGE_ASSIGN(gpu::Cuda cuda, gpu::Cuda::open());
+  RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
+  const bool halves = cuda.devices()[index].capability >= 70;
+  gpu::ProductProblem problem{halves ? gpu::ProductPrecision::kFp16 : gpu::ProductPrecision::kFp32, size, size, size};
+  const gpu::ProductBytes bytes = gpu::bytes(problem);
+  RIDGE_ASSIGN(gpu::CudaContext context, cuda.context(index));
+  RIDGE_ASSIGN(gpu::CublasLt library, gpu::CublasLt::open(context, "", cuda.driver_version() / 1000));
+  RIDGE_ASSIGN(gpu::CudaStream stream, gpu::CudaStream::create(context));
+  RIDGE_ASSIGN(gpu::CudaMemory a, random_memory(context, bytes.a, halves));
+  RIDGE_ASSIGN(gpu::CudaMemory b, random_memory(context, bytes.b, halves));
+  RIDGE_ASSIGN(gpu::CudaMemory d, gpu::CudaMemory::allocate(context, bytes.d));
+  RIDGE_ASSIGN(gpu::Product product, library.plan(problem));
+  RIDGE_ASSIGN([[maybe_unused]] double once, product.keep_fastest(stream, a, b, d, 3));
+  auto gemm = std::make_shared<CardGemm>(CardGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
+                                                  std::move(product), gpu::flops(problem)});
+  return power::Workload{fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", gpu::name_of(problem.precision), size,
+                                     library.version()),
+                         "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,198 @@
+// ridge power set, ridge power unpersist: limits and clocks, held while this process or a command runs, or by a service.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/power.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "power/hold.h"
+#include "power/unit.h"
+#include "power/watch.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr const char* kPowerSetVerb = "power set";
+
+struct PowerSetOptions {
+  std::vector<std::string> devices;
+  std::string limit, clocks, memory_clocks;
+  bool reset = false, persist = false, no_start = false, for_command = false, json = false;
+  std::string unit_folder = power::kUnitFolder;
+  std::vector<std::string> command;
+};
+
+void bind(CLI::App& app, PowerSetOptions& options) {
+  app.add_option("--device,-d", options.devices)->delimiter(',');
+  app.add_option("--limit", options.limit);
+  app.add_option("--lock-clocks", options.clocks);
+  app.add_option("--lock-memory-clocks", options.memory_clocks);
+  app.add_flag("--reset", options.reset);
+  app.add_flag("--persist", options.persist);
+  app.add_option("--unit-dir", options.unit_folder);
+  app.add_flag("--no-start", options.no_start);
+  app.add_flag("--for", options.for_command);
+  app.add_flag("--json", options.json);
+}
+
+// What stands behind "--" is a command.
+std::span<const std::string> without_command(std::span<const std::string> arguments, PowerSetOptions& options) {
+  auto at = std::find(arguments.begin(), arguments.end(), "--");
+  if (at == arguments.end()) return arguments;
+  options.command.assign(at + 1, arguments.end());
+  return arguments.first(static_cast<size_t>(at - arguments.begin()));
+}
+
+Result<power::Settings> settings_from(const PowerSetOptions& options) {
+  power::Settings settings;
+  if (!options.limit.empty()) {
+    RIDGE_ASSIGN(settings.limit_mw, power::parse_watts(options.limit));
+  }
+  if (!options.clocks.empty()) {
+    RIDGE_ASSIGN(settings.clocks, power::parse_clocks(options.clocks));
+  }
+  if (!options.memory_clocks.empty()) {
+    RIDGE_ASSIGN(settings.memory_clocks, power::parse_clocks(options.memory_clocks));
+  }
+  if (options.reset && (settings.any() || options.persist || !options.command.empty()))
+    return invalid("--reset stands alone: it sets the maker's defaults and is done");
+  if (!options.reset && !settings.any())
+    return invalid("what is to be set? --limit W, --lock-clocks MIN,MAX, --lock-memory-clocks MIN,MAX, or --reset");
+  if (options.for_command && options.command.empty()) return invalid("--for: the command is missing: --for -- COMMAND");
+  if (options.persist && !options.command.empty()) return invalid("--persist and a command exclude each other");
+  return settings;
+}
+
+std::string state_text(const power::State& state) {
+  std::string text = state.limit_mw ? "limit in force " + power::watts_text(*state.limit_mw) : "";
+  if (state.clock_mhz) text += fmt::format("{}clock {} MHz", text.empty() ? "" : ", ", *state.clock_mhz);
+  return text;
+}
+
+// The state that a device is in now, as it tells itself.
+void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
+  Json list = Json::array();
+  for (const std::unique_ptr<power::Knob>& knob : knobs) {
+    Result<power::State> state = knob->state();
+    if (!json) {
+      print(fmt::format("{}: {}; {}", knob->name(), what, state ? state_text(*state) : state.error().message));
+      continue;
+    }
+    Json entry = {{"id", knob->id()}, {"name", knob->name()}, {"done", what}};
+    if (state && state->limit_mw) entry["power_limit_mw"] = *state->limit_mw;
+    if (state && state->clock_mhz) entry["sm_clock_mhz"] = *state->clock_mhz;
+    list.push_back(std::move(entry));
+  }
+  if (json) print_json({{"process", getpid()}, {"devices", list}});
+}
+
+// Sets the maker's defaults; a device that another process holds is left to it.
+int reset_all(const PowerSetOptions& options) {
+  Result<power::Knobs> knobs = power::open_knobs(options.devices);
+  if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
+  for (const std::unique_ptr<power::Knob>& knob : *knobs) {
+    Result<power::Claim> claim = power::Claim::take(power::record_folder(), knob->id());
+    if (!claim && claim.error().code == Code::kUnavailable) return power_failed(kPowerSetVerb, claim.error());
+    if (Status done = power::reset(*knob); !done) return power_failed(kPowerSetVerb, done.error());
+    if (claim) claim->clear();
+  }
+  tell_states(*knobs, "the maker's defaults are set", options.json);
+  return kDone;
+}
+
+// The options again, with devices by names that do not change.
+std::vector<std::string> service_arguments(const PowerSetOptions& options, const power::Knobs& knobs) {
+  std::vector<std::string> arguments = {"power", "set"}, ids;
+  for (const std::unique_ptr<power::Knob>& knob : knobs) ids.push_back(knob->id());
+  arguments.insert(arguments.end(), {"--device", fmt::format("{}", fmt::join(ids, ","))});
+  for (const auto& [name, value] : {std::pair("--limit", options.limit), std::pair("--lock-clocks", options.clocks),
+                                    std::pair("--lock-memory-clocks", options.memory_clocks)})
+    if (!value.empty()) arguments.insert(arguments.end(), {name, value});
+  return arguments;
+}
+
+int persist(const PowerSetOptions& options, const power::Settings& settings) {
+  Result<power::Knobs> knobs = power::open_knobs(options.devices);
+  if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
+  for (const std::unique_ptr<power::Knob>& knob : *knobs) {
+    Result<power::State> state = knob->state();
+    Status fits = state ? power::check(settings, *state, knob->name()) : Status(state.error());
+    if (!fits) return power_failed(kPowerSetVerb, fits.error());
+  }
+  std::error_code ignored;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  const std::string text = power::unit_text(program, service_arguments(options, *knobs),
+                                            "ridge holds the " + power::settings_text(settings));
+  if (Status done = power::install_unit(text, {options.unit_folder, !options.no_start}); !done)
+    return power_failed(kPowerSetVerb, done.error());
+  print(fmt::format("{}/{}:\n\n{}", options.unit_folder, power::kUnitName, text));
+  say(options.no_start
+          ? "not started (--no-start); `systemctl enable --now ridge-power` does it"
+          : "started now and at every boot; `ridge power unpersist` stops it and restores what was before");
+  return kDone;
+}
+
+// guard → open → hold → wait → restore
+int hold(const PowerSetOptions& options, const power::Settings& settings) {
+  const std::string folder = power::record_folder();
+  Result<power::Guard> guard = power::Guard::start([folder](const std::string& order) { power::undo(folder, order); });
+  if (!guard) return power_failed(kPowerSetVerb, guard.error());
+  Result<power::Knobs> knobs = power::open_knobs(options.devices);
+  if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
+  power::hold_signals();
+  Result<power::Hold> held = power::Hold::take(*knobs, settings, *guard, folder);
+  if (!held) return power_failed(kPowerSetVerb, held.error());
+  if (!held->warning().empty()) say(held->warning());
+  tell_states(*knobs, power::settings_text(settings), options.json);
+  if (options.command.empty())
+    say(fmt::format("held by process {} until it ends (Ctrl-C); then what was before is restored", getpid()));
+  bool guarded = true;
+  Result<int> ended = power::watch(options.command, [&] {
+    if (!guarded || guard->alive()) return;
+    guarded = false;
+    say("the guard process was ended by somebody: if this process is killed now, nobody restores");
+  });
+  Status restored = held->restore();
+  if (!restored) return power_failed(kPowerSetVerb, restored.error());
+  say("restored");
+  if (!ended) return power_failed(kPowerSetVerb, ended.error());
+  return *ended;
+}
+
+}  // namespace
+
+int power_set(std::span<const std::string> arguments) {
+  PowerSetOptions options;
+  CLI::App app;
+  bind(app, options);
+  std::span<const std::string> own = without_command(arguments, options);
+  if (Parsed parsed = parse(app, kPowerSetVerb, own); !parsed.go_on) return parsed.exit;
+  Result<power::Settings> settings = settings_from(options);
+  if (!settings) return power_failed(kPowerSetVerb, settings.error());
+  if (options.reset) return reset_all(options);
+  return options.persist ? persist(options, *settings) : hold(options, *settings);
+}
+
+int power_unpersist(std::span<const std::string> arguments) {
+  constexpr const char* kVerb = "power unpersist";
+  power::UnitOptions unit;
+  bool no_start = false;
+  CLI::App app;
+  app.add_option("--unit-dir", unit.folder);
+  app.add_flag("--no-start", no_start);
+  if (Parsed parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
+  unit.start = !no_start;
+  if (Status removed = power::remove_unit(unit); !removed) {
+    fail(kVerb, removed.error());
+    return removed.error().code == Code::kNotFound ? kNo : kFailed;
+  }
+  print(fmt::format("removed {}/{}", unit.folder, power::kUnitName));
+  return kDone;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,29 @@
+// Libraries that python's packages (wheels) hold: which pythons are near, and what lies in their folders. Reads folders, opens
+// nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ridge::gpu {
+
+// What says which pythons are near, so that tests can give their own.
+struct PythonSurroundings {
+  std::string virtual_environment;  // VIRTUAL_ENV
+  std::vector<std::string> path;    // PATH, split
+  std::string home;                 // HOME
+};
+PythonSurroundings python_surroundings();
+
+// The prefixes of those pythons: the virtual environment, those on PATH, ~/.local, /usr/local, /usr; each once.
+std::vector<std::string> python_prefixes(const PythonSurroundings& around);
+
+// The libraries in `folder` of the packages under a prefix (lib/python3.*/site-packages; Debian's: dist-packages), as libraries_in
+// finds them. `folder`: "onnxruntime/capi".
+std::vector<std::string> package_libraries(const std::string& prefix, const std::string& folder,
+                                           const std::string& name);
+
+// Files of `folder` named `name` or name.something, the longest name first, because it is the real file.
+std::vector<std::string> libraries_in(const std::string& folder, const std::string& name);
+
+}  // namespace ridge::gpu

@@ -1,0 +1,48 @@
+#include "hw/doctor/cards.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "hw/doctor/capture.h"
+#include "hw/doctor/card_checks.h"
+#include "hw/doctor/facts.h"
+#include "hw/doctor/probes.h"
+
+namespace ridge::hw::doctor {
+namespace {
+
+constexpr std::array<std::pair<GpuVendor, const char*>, 3> kCardEntries = {
+    {{GpuVendor::kNvidia, entry::kNvml}, {GpuVendor::kAmd, entry::kAmdCards}, {GpuVendor::kIntel, entry::kIntelCards}}};
+
+gpu::Reading<gpu::CardSystem> system_at(const Tree& tree, const char* path) {
+  if (!tree.files.contains(path)) return Error{Code::kNotFound, reason_at(tree, path)};
+  Result<Json> json = json_at(tree, path);
+  if (!json) return json.error();
+  return gpu::card_system_from_json(*json);
+}
+
+}  // namespace
+
+Tree gather_cards(Nanoseconds limit) {
+  Tree tree;
+  std::vector<std::string> files;
+  for (const char* name : {"class", "vendor", "device", "uevent", "numa_node", "local_cpulist"})
+    files.push_back(std::string("sys/bus/pci/devices/*/") + name);
+  capture(tree, "", files, limit);
+  GatherOptions options;
+  options.areas = {"gpu"};
+  options.limit = limit;
+  for (const Probe& probe : probes_of(options))
+    for (const auto& [vendor, path] : kCardEntries)
+      if (probe.entry == std::string_view(path)) save_answer(tree, path, probe.ask(tree));
+  return tree;
+}
+
+std::vector<MakersSystem> cards_in(const Tree& tree) {
+  std::vector<MakersSystem> makers;
+  for (const auto& [vendor, path] : kCardEntries)
+    makers.push_back({vendor, std::string(library_name(vendor)), system_at(tree, path)});
+  return makers;
+}
+
+}  // namespace ridge::hw::doctor

@@ -1,0 +1,46 @@
+// A process beside this one that undoes what this one set, should this one end without doing so: killed, crashed, or out of
+// memory. It waits for the end of a pipe and does nothing else; signals to the process group do not reach it (a session of its
+// own), and SIGINT, SIGTERM and SIGHUP do not end it. Only where both are killed at the same moment nothing is undone; a
+// record on disk (record.h) tells of that.
+//
+// Move-only; one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace ridge::power {
+
+class Guard {
+ public:
+  // Starts the process: a copy of this one, so call it while there is one thread, and before a driver's library is open
+  // (drivers do not follow into a copy). `undo` runs there, with the last order, when this process has gone without
+  // release(); it may open libraries and takes what time it needs.
+  static Result<Guard> start(std::function<void(const std::string& order)> undo);
+  Guard(Guard&& other) noexcept;
+  Guard& operator=(Guard&& other) noexcept;
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  ~Guard();  // as release()
+
+  // What to undo from now on, instead of what was told before; one line of text. Error: the guard is gone.
+  Status tell(std::string_view order);
+  // Whether it is still there: somebody may have killed it.
+  bool alive();
+  // Nothing is left to undo; ends it and waits for that.
+  void release();
+  pid_t process() const { return child_; }
+
+ private:
+  Guard(pid_t child, int pipe) : child_(child), pipe_(pipe) {}
+  Status send(std::string_view line);
+  pid_t child_ = -1;
+  int pipe_ = -1;
+};
+
+}  // namespace ridge::power

@@ -1,0 +1,123 @@
+#include "power/hold.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace ridge::power {
+namespace {
+
+// The guard's order.
+std::string order_of(const std::vector<Before>& before) {
+  Json list = Json::array();
+  for (const Before& one : before) list.push_back(to_json(one));
+  return dump_json(Json{{"process", getpid()}, {"before", list}});
+}
+
+// Nothing but the guard prints outside cli/: nobody is left who could.
+void say_on_stderr(const std::string& text) {
+  const std::string line = "ridge power (guard): " + text + "\n";
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+// The device is still this hold's: the record names its process, or there never was one.
+bool still_ours(const Result<Claim>& claim, int64_t process) {
+  return !claim || !claim->left_behind() || claim->left_behind()->process == process;
+}
+
+void undo_one(const std::string& folder, int64_t process, const Before& before) {
+  // Waits for a process that took the device meanwhile; that one restored what was before this one.
+  Result<Claim> claim = Claim::take(folder, before.id, true);
+  if (claim && !claim->left_behind()) return;
+  if (!still_ours(claim, process)) return;
+  Result<Knobs> knobs = open_knobs({before.id});
+  Status restored = knobs ? restore(*knobs->front(), before) : Status(knobs.error());
+  if (!restored)
+    return say_on_stderr(
+        fmt::format("process {} ended and {} could not be restored: {}; `ridge power set --reset` does it", process,
+                    before.name, restored.error().message));
+  if (claim) claim->clear();
+  say_on_stderr(fmt::format("process {} ended; {} restored: {}", process, before.name, before_text(before)));
+}
+
+}  // namespace
+
+void undo(const std::string& folder, const std::string& order) {
+  Result<Json> json = parse_json(order, "the guard's order");
+  if (!json) return;
+  Result<int64_t> process = json_member<int64_t>(*json, "process");
+  auto list = json->find("before");
+  if (!process || list == json->end()) return;
+  for (const Json& entry : *list)
+    if (Result<Before> before = before_from_json(entry)) undo_one(folder, *process, *before);
+}
+
+Result<Hold> Hold::take(Knobs& knobs, const Settings& settings, Guard& guard, const std::string& folder) {
+  for (const std::unique_ptr<Knob>& knob : knobs) {
+    RIDGE_ASSIGN(State state, knob->state());
+    RIDGE_TRY(check(settings, state, knob->name()));
+  }
+  Hold hold(guard);
+  for (const std::unique_ptr<Knob>& knob : knobs) RIDGE_TRY(hold.add(*knob, settings, folder));
+  RIDGE_TRY(hold.note(settings));
+  for (Device& device : hold.devices_)
+    if (Status set = apply(*device.knob, settings, device.before, device.applied); !set) {
+      Status undone = hold.restore();
+      if (undone) return set.error();
+      return Error{set.error().code, set.error().message + "; and " + undone.error().message};
+    }
+  return hold;
+}
+
+Status Hold::add(Knob& knob, const Settings& settings, const std::string& folder) {
+  Device device{&knob, {}, {}, std::nullopt, false};
+  Result<Claim> claim = Claim::take(folder, knob.id());
+  if (!claim && claim.error().code == Code::kUnavailable) return claim.error();
+  RIDGE_ASSIGN(device.before, before_of(knob, settings));
+  if (claim && claim->left_behind()) {
+    const Before& older = claim->left_behind()->before;
+    device.left = true;
+    if (older.limit_mw) device.before.limit_mw = older.limit_mw;
+    device.before.unlock_clocks |= older.unlock_clocks;
+    device.before.unlock_memory_clocks |= older.unlock_memory_clocks;
+  }
+  if (claim)
+    device.claim = std::move(*claim);
+  else
+    warning_ = fmt::format("this setting is not recorded, so other processes cannot see it: {}", claim.error().message);
+  devices_.push_back(std::move(device));
+  return {};
+}
+
+// Before anything is set, so that at no moment nobody would undo it.
+Status Hold::note(const Settings& settings) {
+  std::vector<Before> before;
+  for (Device& device : devices_) {
+    if (device.claim) RIDGE_TRY(device.claim->write({getpid(), settings, device.before, true}));
+    before.push_back(device.before);
+  }
+  return guard_->tell(order_of(before));
+}
+
+Hold::~Hold() { (void)restore(); }
+
+Status Hold::restore() {
+  if (devices_.empty()) return {};
+  std::string left;
+  for (Device& device : devices_) {
+    Status restored = power::restore(*device.knob, device.applied);
+    // What an earlier process left is still there if nothing was changed here.
+    const bool undone = restored && (!device.left || before_text(device.applied) != "");
+    if (undone && device.claim) device.claim->clear();
+    if (!restored)
+      left += fmt::format("{}{} is not restored ({}): {}", left.empty() ? "" : "; ", device.before.name,
+                          before_text(device.applied), restored.error().message);
+  }
+  devices_.clear();
+  guard_->release();
+  if (left.empty()) return {};
+  return Error{Code::kFailed, left + "; `ridge power set --reset` as root sets the maker's defaults"};
+}
+
+}  // namespace ridge::power

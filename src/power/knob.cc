@@ -1,0 +1,136 @@
+#include "power/knob.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gpu/nvml.h"
+#include "power/packages.h"
+
+namespace ridge::power {
+namespace {
+
+// A card of NVIDIA.
+class NvidiaKnob : public Knob {
+ public:
+  NvidiaKnob(std::shared_ptr<const gpu::Nvml> library, const gpu::Card& card)
+      : library_(std::move(library)), index_(card.index), id_(card.uuid ? *card.uuid : fmt::format("{}", card.index)) {
+    name_ = fmt::format("GPU {} ({})", index_, card.name ? *card.name : "unknown card");
+  }
+  const std::string& id() const override { return id_; }
+  const std::string& name() const override { return name_; }
+  Result<State> state() override {
+    gpu::Card card = library_->vitals(index_);
+    if (!card.failure.empty()) return Error{Code::kUnavailable, fmt::format("{}: {}", name_, card.failure)};
+    return state_of(card);
+  }
+  Status set_limit(int64_t limit_mw) override { return library_->set_power_limit(index_, limit_mw); }
+  Status lock_clocks(const ClockRange& range) override {
+    return library_->lock_clocks(index_, range.min_mhz, range.max_mhz);
+  }
+  Status unlock_clocks() override { return library_->unlock_clocks(index_); }
+  Status lock_memory_clocks(const ClockRange& range) override {
+    return library_->lock_memory_clocks(index_, range.min_mhz, range.max_mhz);
+  }
+  Status unlock_memory_clocks() override { return library_->unlock_memory_clocks(index_); }
+
+ private:
+  std::shared_ptr<const gpu::Nvml> library_;
+  int index_;
+  std::string id_, name_;
+};
+
+// The cards with these names; empty: all.
+Result<Knobs> open_cards(const std::vector<std::string>& names) {
+  Result<gpu::Nvml> opened = gpu::Nvml::open();
+  if (!opened)
+    return Error{opened.error().code,
+                 opened.error().message +
+                     "; power limits can be set on NVIDIA's cards, and with --device cpu on the processor (RAPL)"};
+  auto library = std::make_shared<const gpu::Nvml>(std::move(*opened));
+  RIDGE_ASSIGN(int count, library->count());
+  std::vector<gpu::Card> cards;
+  std::string known;
+  for (int i = 0; i < count; ++i) {
+    cards.push_back(library->vitals(i));
+    known +=
+        fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, cards.back().uuid ? *cards.back().uuid : "does not answer");
+  }
+  if (cards.empty()) return Error{Code::kNotFound, "NVIDIA's driver runs and has no card"};
+  Knobs knobs;
+  for (const gpu::Card& card : cards)
+    if (names.empty()) knobs.push_back(std::make_unique<NvidiaKnob>(library, card));
+  for (const std::string& name : names) {
+    auto found = std::find_if(cards.begin(), cards.end(), [&](const gpu::Card& card) { return is_named(card, name); });
+    if (found == cards.end())
+      return invalid(fmt::format("--device {}: there is no such card; there are {}", name, known));
+    knobs.push_back(std::make_unique<NvidiaKnob>(library, *found));
+  }
+  return knobs;
+}
+
+}  // namespace
+
+bool is_named(const gpu::Card& card, const std::string& name) {
+  return name == std::to_string(card.index) || (card.uuid && name == *card.uuid) ||
+         (card.pci_address && name == *card.pci_address);
+}
+
+Result<Knobs> open_knobs(const std::vector<std::string>& names) {
+  if (names == std::vector<std::string>{"cpu"}) {
+    Knobs knobs;
+    RIDGE_ASSIGN(std::unique_ptr<Knob> packages, open_packages());
+    knobs.push_back(std::move(packages));
+    return knobs;
+  }
+  if (std::find(names.begin(), names.end(), "cpu") != names.end())
+    return invalid("--device cpu stands alone: cards and the processor are set one after the other");
+  return open_cards(names);
+}
+
+Result<Before> before_of(Knob& knob, const Settings& settings) {
+  Before before{knob.id(), knob.name(), {}, settings.clocks.has_value(), settings.memory_clocks.has_value()};
+  if (!settings.limit_mw) return before;
+  RIDGE_ASSIGN(State state, knob.state());
+  if (!state.limit_set_mw)
+    return Error{Code::kUnavailable,
+                 fmt::format("{}: its power limit is not changed, because it could not be restored: {}", knob.name(),
+                             state.limit_set_mw.reason)};
+  before.limit_mw = *state.limit_set_mw;
+  return before;
+}
+
+Status apply(Knob& knob, const Settings& settings, const Before& before, Before& applied) {
+  applied = {before.id, before.name, {}, false, false};
+  if (settings.limit_mw) RIDGE_TRY(knob.set_limit(*settings.limit_mw));
+  applied.limit_mw = before.limit_mw;
+  if (settings.clocks) RIDGE_TRY(knob.lock_clocks(*settings.clocks));
+  applied.unlock_clocks = before.unlock_clocks;
+  if (settings.memory_clocks) RIDGE_TRY(knob.lock_memory_clocks(*settings.memory_clocks));
+  applied.unlock_memory_clocks = before.unlock_memory_clocks;
+  return {};
+}
+
+// Tries all of it, whatever fails before.
+Status restore(Knob& knob, const Before& before) {
+  Status result;
+  auto keep_first = [&](Status status) {
+    if (!status && result) result = std::move(status);
+  };
+  if (before.limit_mw) keep_first(knob.set_limit(*before.limit_mw));
+  if (before.unlock_clocks) keep_first(knob.unlock_clocks());
+  if (before.unlock_memory_clocks) keep_first(knob.unlock_memory_clocks());
+  return result;
+}
+
+Status reset(Knob& knob) {
+  RIDGE_ASSIGN(State state, knob.state());
+  Before defaults{knob.id(), knob.name(), {}, false, false};
+  if (state.limit_default_mw && state.limit_set_mw) defaults.limit_mw = *state.limit_default_mw;
+  RIDGE_TRY(restore(knob, defaults));
+  for (Status status : {knob.unlock_clocks(), knob.unlock_memory_clocks()})
+    if (!status && status.error().code != Code::kUnsupported) return status;
+  return {};
+}
+
+}  // namespace ridge::power

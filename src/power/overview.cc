@@ -1,0 +1,152 @@
+#include "power/overview.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "gpu/slowdown.h"
+#include "hw/doctor/cards.h"
+#include "hw/energy_meter.h"
+#include "power/packages.h"
+
+namespace ridge::power {
+namespace {
+
+constexpr std::chrono::milliseconds kPowerWindow(250);
+
+bool speaks_of_power(std::string_view name) {
+  constexpr std::string_view kBegins[] = {"name",          "uuid",      "pci_address", "power_",        "energy_",
+                                          "temperature_c", "slowdown_", "sm_clock_",   "memory_clock_", "performance_"};
+  return std::any_of(std::begin(kBegins), std::end(kBegins),
+                     [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
+const char* kind_name(gpu::SlowdownKind kind) {
+  switch (kind) {
+    case gpu::SlowdownKind::kHarmless: return "harmless";
+    case gpu::SlowdownKind::kPower: return "power";
+    case gpu::SlowdownKind::kThermal: return "thermal";
+    case gpu::SlowdownKind::kHardware: return "hardware";
+  }
+  return "";
+}
+
+Json card_json(const MakersCards& maker, const gpu::Card& card, const Record* record) {
+  Json all = gpu::to_json(card), json = {{"maker", maker.maker}, {"index", card.index}};
+  if (!card.failure.empty()) json["failure"] = card.failure;
+  gpu::visit_readings(card, [&](const char* name, const auto&) {
+    if (speaks_of_power(name)) json[name] = all[name];
+  });
+  if (card.slowdown_bits) {
+    json["slowdown"] = Json::array();
+    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*card.slowdown_bits)))
+      json["slowdown"].push_back(
+          {{"name", slowdown.name}, {"kind", kind_name(slowdown.kind)}, {"meaning", slowdown.meaning}});
+  }
+  json["set_by_ridge"] = record ? to_json(*record) : Json();
+  if (record) json["set_by_ridge"]["held"] = record->held;
+  return json;
+}
+
+Json reading_json(const gpu::Reading<int64_t>& reading) {
+  return reading ? Json(*reading) : Json{{"reason", reading.reason}};
+}
+
+Json processor_json(const gpu::Reading<State>& processor) {
+  if (!processor) return Json{{"reason", processor.reason}};
+  return {{"power_mw", reading_json(processor->power_mw)},
+          {"power_limit_mw", reading_json(processor->limit_mw)},
+          {"power_limit_max_mw", reading_json(processor->limit_max_mw)},
+          {"energy_mj", reading_json(processor->energy_mj)}};
+}
+
+// A counter alone: no limit can be set, still its power is told.
+gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit) {
+  Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root);
+  if (!meter) return meter.error();
+  const TimePoint begin = Clock::now();
+  std::this_thread::sleep_for(kPowerWindow);
+  Result<double> joules = meter->joules();
+  if (!joules) return joules.error();
+  State state;
+  state.power_mw = static_cast<int64_t>(*joules / to_seconds(Clock::now() - begin) * 1000);
+  state.energy_mj = static_cast<int64_t>(*joules * 1000);
+  state.limit_mw = state.limit_set_mw = state.limit_max_mw = state.limit_min_mw = no_limit;
+  return state;
+}
+
+gpu::Reading<State> look_at_processor(const std::string& root) {
+  Result<std::unique_ptr<Knob>> packages = open_packages(root);
+  if (!packages) return look_at_counter(root, packages.error());
+  if (Result<State> first = (*packages)->state(); !first) return first.error();
+  std::this_thread::sleep_for(kPowerWindow);
+  return (*packages)->state();
+}
+
+}  // namespace
+
+bool Overview::anything() const {
+  for (const MakersCards& maker : makers)
+    for (const gpu::Card& card : maker.cards)
+      if (card.power_mw || card.power_limit_mw || card.energy_mj) return true;
+  return processor && (processor->power_mw || processor->limit_mw);
+}
+
+bool Overview::all_answer() const {
+  for (const MakersCards& maker : makers) {
+    if (maker.reason.find("did not end") != std::string::npos) return false;
+    for (const gpu::Card& card : maker.cards)
+      if (!card.failure.empty()) return false;
+  }
+  return true;
+}
+
+Overview look(Nanoseconds limit) {
+  Overview overview;
+  hw::doctor::Tree tree = hw::doctor::gather_cards(limit);
+  for (hw::doctor::MakersSystem& told : hw::doctor::cards_in(tree))
+    overview.makers.push_back({std::string(hw::doctor::vendor_name(told.vendor)), told.library,
+                               told.system ? std::move(told.system->cards) : std::vector<gpu::Card>{},
+                               told.system.reason});
+  overview.processor = look_at_processor(system_root());
+  overview.records = read_records(record_folder());
+  return overview;
+}
+
+Status choose(Overview& overview, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::string known;
+    bool found = false;
+    for (const MakersCards& maker : overview.makers)
+      for (const gpu::Card& card : maker.cards) {
+        known += (known.empty() ? "" : ", ") + std::to_string(card.index);
+        found |= is_named(card, name);
+      }
+    if (!found && name != "cpu")
+      return invalid("--device " + name + ": there is no such card; there are: " + (known.empty() ? "none" : known));
+  }
+  for (MakersCards& maker : overview.makers)
+    if (!names.empty())
+      std::erase_if(maker.cards, [&](const gpu::Card& card) {
+        return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return is_named(card, name); });
+      });
+  return {};
+}
+
+const Record* record_of(const Overview& overview, const std::string& id) {
+  for (const Record& record : overview.records)
+    if (record.before.id == id) return &record;
+  return nullptr;
+}
+
+Json to_json(const Overview& overview) {
+  Json cards = Json::array(), reasons = Json::object();
+  for (const MakersCards& maker : overview.makers) {
+    for (const gpu::Card& card : maker.cards)
+      cards.push_back(card_json(maker, card, card.uuid ? record_of(overview, *card.uuid) : nullptr));
+    if (maker.cards.empty()) reasons[maker.maker] = maker.reason;
+  }
+  return {{"cards", cards}, {"processor", processor_json(overview.processor)}, {"reasons", reasons}};
+}
+
+}  // namespace ridge::power

@@ -1,0 +1,41 @@
+// What every device here tells of its power: cards of all makers, the processor's packages, and what is held on which.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "gpu/card.h"
+#include "power/record.h"
+
+namespace ridge::power {
+
+struct MakersCards {
+  std::string maker;    // "NVIDIA"
+  std::string library;  // as origin: "NVML"
+  std::vector<gpu::Card> cards;
+  std::string reason;  // why there are none
+};
+
+struct Overview {
+  std::vector<MakersCards> makers;
+  gpu::Reading<State> processor;  // its power over a quarter of a second
+  std::vector<Record> records;
+  bool anything() const;    // some device tells its power or its limit
+  bool all_answer() const;  // no card is lost, no library hangs
+};
+
+// A library that does not answer within `limit` is said so. Call it while the process has one thread.
+Overview look(Nanoseconds limit);
+
+// Keeps the cards with these names (index as the library counts, UUID, PCI address); empty: all. The error names what there
+// is.
+Status choose(Overview& overview, const std::vector<std::string>& names);
+
+// The record of the device with this id; null: nothing is set on it by ridge.
+const Record* record_of(const Overview& overview, const std::string& id);
+
+Json to_json(const Overview& overview);
+
+}  // namespace ridge::power

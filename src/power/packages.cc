@@ -1,0 +1,157 @@
+#include "power/packages.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "hw/energy_meter.h"
+#include "hw/proc_text.h"
+
+namespace ridge::power {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<int64_t> number_in(const fs::path& file) {
+  RIDGE_ASSIGN(std::string text, read_file(file.string()));
+  std::optional<int64_t> number = hw::to_number(text);
+  if (!number) return Error{Code::kFailed, fmt::format("{} holds '{}', not a number", file.string(), text)};
+  return *number;
+}
+
+// A file of sysfs takes a value in one write.
+Status write_number(const fs::path& path, int64_t value) {
+  const std::string what = fmt::format("write {} to {}", value, path.string());
+  int file = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  const std::string text = std::to_string(value);
+  bool done = file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  int problem = errno;
+  if (file >= 0) close(file);
+  if (done) return {};
+  std::string message = fmt::format("{}: {}", what, std::strerror(problem));
+  if (problem == EACCES || problem == EPERM)
+    message += "; only an administrator may change this: run the same command as root (sudo)";
+  if (problem == EROFS) message += "; /sys is read-only in this container: set it on the host instead";
+  return Error{Code::kUnavailable, message};
+}
+
+class PackagesKnob : public Knob {
+ public:
+  PackagesKnob(std::vector<fs::path> zones, const std::string& root) : zones_(std::move(zones)) {
+    Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root);
+    if (meter)
+      meter_.emplace(std::move(*meter));
+    else
+      meter_reason_ = meter.error().message;
+    name_ = fmt::format("processor ({} package{})", zones_.size(), zones_.size() == 1 ? "" : "s");
+  }
+  const std::string& id() const override { return id_; }
+  const std::string& name() const override { return name_; }
+  Result<State> state() override;
+  Status set_limit(int64_t limit_mw) override {
+    const int64_t each_uw = limit_mw * 1000 / static_cast<int64_t>(zones_.size());
+    for (const fs::path& zone : zones_)
+      if (Status status = write_number(zone / "constraint_0_power_limit_uw", each_uw); !status)
+        return wrap(status.error(), fmt::format("set the power limit of the {} to {}", name_, watts_text(limit_mw)));
+    return {};
+  }
+  Status lock_clocks(const ClockRange&) override { return no_clocks(); }
+  Status unlock_clocks() override { return no_clocks(); }
+  Status lock_memory_clocks(const ClockRange&) override { return no_clocks(); }
+  Status unlock_memory_clocks() override { return no_clocks(); }
+
+ private:
+  static Error no_clocks() {
+    return {Code::kUnsupported, "RAPL limits power, not clocks: cpupower frequency-set does that for a processor"};
+  }
+  // Of all packages together [mW].
+  gpu::Reading<int64_t> sum(const char* file) const {
+    int64_t total_uw = 0;
+    for (const fs::path& zone : zones_) {
+      Result<int64_t> value = number_in(zone / file);
+      if (!value) return value.error();
+      total_uw += *value;
+    }
+    return total_uw / 1000;
+  }
+
+  std::string id_ = "cpu", name_;
+  std::vector<fs::path> zones_;
+  std::mutex mutex_;  // the meter
+  std::optional<hw::EnergyMeter> meter_;
+  std::string meter_reason_;
+  double last_joules_ = 0;
+  TimePoint last_time_ = Clock::now();
+};
+
+Result<State> PackagesKnob::state() {
+  State state;
+  const Error untold{Code::kUnsupported, "RAPL does not tell"};
+  state.temperature_c = state.clock_mhz = state.clock_max_mhz = state.memory_clock_mhz = state.memory_clock_max_mhz =
+      state.slowdown_bits = untold;
+  state.limit_mw = state.limit_set_mw = sum("constraint_0_power_limit_uw");
+  state.limit_max_mw = sum("constraint_0_max_power_uw");
+  if (state.limit_max_mw && *state.limit_max_mw == 0)
+    state.limit_max_mw = Error{Code::kUnsupported, "RAPL names no highest limit of this processor"};
+  state.limit_default_mw = state.limit_max_mw;  // the processor's thermal design power
+  // Below a tenth a processor can no longer do its own housekeeping; RAPL itself names no lower bound.
+  if (state.limit_max_mw)
+    state.limit_min_mw = *state.limit_max_mw / 10;
+  else
+    state.limit_min_mw = Error{Code::kUnsupported, state.limit_max_mw.reason};
+  std::lock_guard lock(mutex_);
+  if (!meter_) {
+    state.energy_mj = state.power_mw = Error{Code::kUnavailable, meter_reason_};
+    return state;
+  }
+  RIDGE_ASSIGN(double joules, meter_->joules());
+  const TimePoint now = Clock::now();
+  const double seconds = to_seconds(now - last_time_);
+  state.energy_mj = static_cast<int64_t>(joules * 1000);
+  // RAPL counts in steps of about a millisecond: power over less than 50 of them is noise.
+  if (seconds < 0.05) {
+    state.power_mw = Error{Code::kUnavailable, "too soon after the look before"};
+    return state;
+  }
+  state.power_mw = static_cast<int64_t>((joules - last_joules_) / seconds * 1000);
+  last_joules_ = joules;
+  last_time_ = now;
+  return state;
+}
+
+}  // namespace
+
+std::string system_root() {
+  const char* root = std::getenv("RIDGE_POWER_ROOT");
+  return root != nullptr ? root : "";
+}
+
+Result<std::unique_ptr<Knob>> open_packages(const std::string& root) {
+  const fs::path folder = root + "/sys/class/powercap";
+  std::vector<fs::path> zones;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (!entry.path().filename().string().starts_with("intel-rapl:")) continue;
+    Result<std::string> name = read_file((entry.path() / "name").string());
+    if (name && name->starts_with("package") && fs::exists(entry.path() / "constraint_0_power_limit_uw", ignored))
+      zones.push_back(entry.path());
+  }
+  if (zones.empty())
+    return Error{Code::kNotFound,
+                 fmt::format("{} has no RAPL package with a power limit: this machine lets nobody limit its processor "
+                             "(usual in virtual machines and containers)",
+                             folder.string())};
+  std::sort(zones.begin(), zones.end());
+  return std::unique_ptr<Knob>(std::make_unique<PackagesKnob>(std::move(zones), root));
+}
+
+}  // namespace ridge::power

@@ -1,0 +1,19 @@
+// The processor's packages as a device whose power can be limited: the RAPL zones of Linux's power capping framework
+// (Documentation/power/powercap/powercap.rst; energy: hw/energy_meter.h). A limit is the long-term one ("constraint_0") of
+// all packages together, shared equally among them. There are no clocks to lock here.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "power/knob.h"
+
+namespace ridge::power {
+
+// What stands before /sys: RIDGE_POWER_ROOT, for tests; usually nothing.
+std::string system_root();
+
+// `root` stands before /sys. Errors: no RAPL zone with a limit (usual in virtual machines and containers).
+Result<std::unique_ptr<Knob>> open_packages(const std::string& root = system_root());
+
+}  // namespace ridge::power

@@ -1,0 +1,52 @@
+// What is held on which device, on disk: one file per device in a folder (RIDGE_POWER_STATE, else /run/ridge/power). It
+// keeps two processes from setting one device, tells others what is set (NVML does not tell locked clocks), and survives
+// where nothing could be restored, so that the setting from before is not lost.
+//
+// Who holds a device has its file locked (flock); a file with content and no lock was left behind. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "power/settings.h"
+
+namespace ridge::power {
+
+struct Record {
+  int64_t process = 0;
+  Settings set;
+  Before before;
+  bool held = false;  // its process lives and holds it; else it was left behind. Not in the file
+};
+Json to_json(const Record& record);
+
+std::string record_folder();
+// Of every device that is held or was left behind.
+std::vector<Record> read_records(const std::string& folder);
+
+// The right to set one device, until it ends. Move-only.
+class Claim {
+ public:
+  // kUnavailable: another process holds the device (the message names it); kFailed: the folder cannot be written.
+  // `patient`: wait for the other one to end.
+  static Result<Claim> take(const std::string& folder, const std::string& id, bool patient = false);
+  Claim(Claim&& other) noexcept;
+  Claim& operator=(Claim&& other) noexcept;
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  ~Claim();
+
+  const std::optional<Record>& left_behind() const { return left_; }  // by a process that ended without restoring
+  Status write(const Record& record);
+  void clear();  // restored: nothing is held
+
+ private:
+  explicit Claim(int file) : file_(file) {}
+  int file_ = -1;
+  std::optional<Record> left_;
+};
+
+}  // namespace ridge::power

@@ -1,0 +1,159 @@
+#include "power/settings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "hw/proc_text.h"
+
+namespace ridge::power {
+namespace {
+
+std::string clocks_text(const ClockRange& range) {
+  return range.min_mhz == range.max_mhz ? fmt::format("{} MHz", range.max_mhz)
+                                        : fmt::format("{} to {} MHz", range.min_mhz, range.max_mhz);
+}
+
+Status check_clocks(const ClockRange& range, const gpu::Reading<int64_t>& highest, const char* what,
+                    const std::string& name) {
+  if (range.min_mhz > range.max_mhz || range.min_mhz < 0)
+    return invalid(fmt::format("{}: {} {},{}: the lower bound comes first: MIN,MAX in MHz", name, what, range.min_mhz,
+                               range.max_mhz));
+  if (highest && range.max_mhz > *highest)
+    return invalid(fmt::format("{}: {} {}: the card runs at up to {} MHz; name a range below", name, what,
+                               clocks_text(range), *highest));
+  return {};
+}
+
+Json clocks_json(const std::optional<ClockRange>& range) {
+  return range ? Json::array({range->min_mhz, range->max_mhz}) : Json();
+}
+
+std::optional<ClockRange> clocks_from_json(const Json& json, const char* key) {
+  auto found = json.find(key);
+  if (found == json.end() || !found->is_array() || found->size() != 2) return std::nullopt;
+  if (!found->at(0).is_number_integer() || !found->at(1).is_number_integer()) return std::nullopt;
+  return ClockRange{found->at(0).get<int64_t>(), found->at(1).get<int64_t>()};
+}
+
+Result<std::optional<int64_t>> optional_number(const Json& json, const char* key) {
+  auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return std::optional<int64_t>();
+  RIDGE_ASSIGN(int64_t value, json_member<int64_t>(json, key));
+  return std::optional<int64_t>(value);
+}
+
+std::optional<int64_t> whole_number(std::string_view text) { return hw::to_number(text); }
+
+}  // namespace
+
+State state_of(const gpu::Card& card) {
+  State state;
+  state.power_mw = card.power_mw;
+  state.limit_mw = card.power_limit_mw;
+  state.limit_set_mw = card.power_limit_set_mw;
+  state.limit_default_mw = card.power_limit_default_mw;
+  state.limit_min_mw = card.power_limit_min_mw;
+  state.limit_max_mw = card.power_limit_max_mw;
+  state.energy_mj = card.energy_mj;
+  state.temperature_c = card.temperature_c;
+  state.clock_mhz = card.sm_clock_mhz;
+  state.clock_max_mhz = card.sm_clock_max_mhz;
+  state.memory_clock_mhz = card.memory_clock_mhz;
+  state.memory_clock_max_mhz = card.memory_clock_max_mhz;
+  state.slowdown_bits = card.slowdown_bits;
+  return state;
+}
+
+Json to_json(const Before& before) {
+  return {{"id", before.id},
+          {"name", before.name},
+          {"limit_mw", before.limit_mw ? Json(*before.limit_mw) : Json()},
+          {"unlock_clocks", before.unlock_clocks},
+          {"unlock_memory_clocks", before.unlock_memory_clocks}};
+}
+
+Result<Before> before_from_json(const Json& json) {
+  Before before;
+  RIDGE_ASSIGN(before.id, json_member<std::string>(json, "id"));
+  RIDGE_ASSIGN(before.name, json_member_or<std::string>(json, "name", before.id));
+  RIDGE_ASSIGN(before.limit_mw, optional_number(json, "limit_mw"));
+  RIDGE_ASSIGN(before.unlock_clocks, json_member_or<bool>(json, "unlock_clocks", false));
+  RIDGE_ASSIGN(before.unlock_memory_clocks, json_member_or<bool>(json, "unlock_memory_clocks", false));
+  return before;
+}
+
+Status check(const Settings& settings, const State& state, const std::string& name) {
+  if (settings.limit_mw) {
+    if (!state.limit_min_mw || !state.limit_max_mw)
+      return Error{Code::kUnsupported,
+                   fmt::format("{}: its power limit cannot be set: {}", name, state.limit_max_mw.reason)};
+    if (*settings.limit_mw < *state.limit_min_mw || *settings.limit_mw > *state.limit_max_mw)
+      return invalid(fmt::format("{}: a limit of {} is outside its range of {} to {}", name,
+                                 watts_text(*settings.limit_mw), watts_text(*state.limit_min_mw),
+                                 watts_text(*state.limit_max_mw)));
+  }
+  if (settings.clocks) RIDGE_TRY(check_clocks(*settings.clocks, state.clock_max_mhz, "clock", name));
+  if (settings.memory_clocks)
+    RIDGE_TRY(check_clocks(*settings.memory_clocks, state.memory_clock_max_mhz, "memory clock", name));
+  return {};
+}
+
+Result<int64_t> parse_watts(std::string_view text) {
+  std::string_view number = hw::trim(text);
+  if (number.ends_with('W')) number = hw::trim(number.substr(0, number.size() - 1));
+  double watts = 0;
+  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), watts);
+  if (problem != std::errc() || end != number.data() + number.size() || !(watts > 0) || watts > 1e6)
+    return invalid(fmt::format("'{}' is no power: expected watts, as 300 or 300W", text));
+  return static_cast<int64_t>(std::llround(watts * 1000));
+}
+
+Result<ClockRange> parse_clocks(std::string_view text) {
+  const size_t comma = text.find(',');
+  std::optional<int64_t> least = whole_number(text.substr(0, comma));
+  std::optional<int64_t> most = comma == std::string_view::npos ? least : whole_number(text.substr(comma + 1));
+  if (!least || !most || *least <= 0 || *most <= 0)
+    return invalid(fmt::format("'{}' is no range of clocks: expected MIN,MAX or one clock, in MHz", text));
+  return ClockRange{*least, *most};
+}
+
+std::string watts_text(int64_t milliwatts) {
+  std::string digits = fmt::format("{:.1f}", static_cast<double>(milliwatts) / 1000);
+  if (digits.ends_with(".0")) digits.resize(digits.size() - 2);
+  return digits + " W";
+}
+
+std::string settings_text(const Settings& settings) {
+  std::vector<std::string> parts;
+  if (settings.limit_mw) parts.push_back("power limit " + watts_text(*settings.limit_mw));
+  if (settings.clocks) parts.push_back("clock " + clocks_text(*settings.clocks));
+  if (settings.memory_clocks) parts.push_back("memory clock " + clocks_text(*settings.memory_clocks));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string before_text(const Before& before) {
+  std::vector<std::string> parts;
+  if (before.limit_mw) parts.push_back("power limit " + watts_text(*before.limit_mw));
+  if (before.unlock_clocks) parts.emplace_back("clock unlocked");
+  if (before.unlock_memory_clocks) parts.emplace_back("memory clock unlocked");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Json to_json(const Settings& settings) {
+  return {{"limit_mw", settings.limit_mw ? Json(*settings.limit_mw) : Json()},
+          {"clocks_mhz", clocks_json(settings.clocks)},
+          {"memory_clocks_mhz", clocks_json(settings.memory_clocks)}};
+}
+
+Result<Settings> settings_from_json(const Json& json) {
+  Settings settings;
+  RIDGE_ASSIGN(settings.limit_mw, optional_number(json, "limit_mw"));
+  settings.clocks = clocks_from_json(json, "clocks_mhz");
+  settings.memory_clocks = clocks_from_json(json, "memory_clocks_mhz");
+  return settings;
+}
+
+}  // namespace ridge::power

@@ -1,0 +1,64 @@
+// What can be set on a device that draws power (a card, the processor's packages), what it tells of itself, and whether a
+// setting may be. Plain values and pure functions; an absent setting is left as it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gpu/card.h"
+
+namespace ridge::power {
+
+struct ClockRange {
+  int64_t min_mhz = 0, max_mhz = 0;
+};
+
+struct Settings {
+  std::optional<int64_t> limit_mw;
+  std::optional<ClockRange> clocks;  // of the chip
+  std::optional<ClockRange> memory_clocks;
+  bool any() const { return limit_mw || clocks || memory_clocks; }
+};
+
+// At one moment; each a value or the reason why there is none.
+struct State {
+  gpu::Reading<int64_t> power_mw;
+  gpu::Reading<int64_t> limit_mw;      // in force
+  gpu::Reading<int64_t> limit_set_mw;  // asked for
+  gpu::Reading<int64_t> limit_default_mw, limit_min_mw, limit_max_mw;
+  gpu::Reading<int64_t> energy_mj;  // counter
+  gpu::Reading<int64_t> temperature_c;
+  gpu::Reading<int64_t> clock_mhz, clock_max_mhz, memory_clock_mhz, memory_clock_max_mhz;
+  gpu::Reading<int64_t> slowdown_bits;  // gpu/slowdown.h
+};
+State state_of(const gpu::Card& card);
+
+// What must be done to a device to undo a setting.
+struct Before {
+  std::string id;    // of the device, see knob.h
+  std::string name;  // for people
+  std::optional<int64_t> limit_mw;
+  bool unlock_clocks = false, unlock_memory_clocks = false;  // which ones were locked before is not told by any library
+};
+Json to_json(const Before& before);
+Result<Before> before_from_json(const Json& json);
+
+// Of the device called `name`: whether `settings` lie within its ranges. The error (kInvalid) names range and value.
+Status check(const Settings& settings, const State& state, const std::string& name);
+
+// "300", "300W", "300.5 W" → 300500; "1200,1500" or "1200" → a range; errors are kInvalid.
+Result<int64_t> parse_watts(std::string_view text);
+Result<ClockRange> parse_clocks(std::string_view text);
+
+std::string watts_text(int64_t milliwatts);           // "300 W", "69.8 W"
+std::string settings_text(const Settings& settings);  // "power limit 300 W, clock 1200 to 1500 MHz"
+std::string before_text(const Before& before);        // "power limit 700 W, clocks unlocked"
+Json to_json(const Settings& settings);               // {limit_mw, clocks_mhz [min, max], memory_clocks_mhz}
+Result<Settings> settings_from_json(const Json& json);
+
+}  // namespace ridge::power

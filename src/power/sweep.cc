@@ -1,0 +1,236 @@
+#include "power/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "gpu/slowdown.h"
+#include "lab/claim.h"
+#include "measure/compare.h"
+#include "measure/statistics.h"
+
+namespace ridge::power {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenStates(100);
+constexpr double kSettle = 0.2;  // of a slice, before it: clocks follow a new limit within tenths of a second
+
+// One slice under one limit.
+struct Visit {
+  double rate = 0, power_w = 0;
+  std::optional<int64_t> temperature_c, clock_mhz;
+  uint64_t slowdown_bits = 0;
+  bool counted = false;  // power by the energy counter
+};
+
+// Looks at the device again and again until it is stopped.
+class Watcher {
+ public:
+  explicit Watcher(Knob& knob) : thread_([this, &knob](std::stop_token stop) { run(knob, stop); }) {}
+  std::vector<State> finish() {
+    thread_.request_stop();
+    thread_.join();
+    return std::move(states_);
+  }
+
+ private:
+  void run(Knob& knob, std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      wake_.wait_for(lock, stop, kBetweenStates, [] { return false; });
+      if (Result<State> state = knob.state()) states_.push_back(*state);
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::vector<State> states_;
+  std::jthread thread_;  // last: starts when the rest is there
+};
+
+std::optional<int64_t> mean_of(const std::vector<State>& states, gpu::Reading<int64_t> State::*member) {
+  int64_t sum = 0, count = 0;
+  for (const State& state : states)
+    if (state.*member) sum += *(state.*member), ++count;
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+// Power by the energy counter where there is one and it moved, else by the samples.
+void set_power(Visit& visit, const State& before, const State& after, double seconds,
+               const std::vector<State>& states) {
+  visit.counted = before.energy_mj && after.energy_mj && *after.energy_mj > *before.energy_mj && seconds > 0;
+  if (visit.counted)
+    visit.power_w = static_cast<double>(*after.energy_mj - *before.energy_mj) / 1000 / seconds;
+  else if (std::optional<int64_t> mean = mean_of(states, &State::power_mw))
+    visit.power_w = static_cast<double>(*mean) / 1000;
+}
+
+Result<Visit> visit_limit(Knob& knob, const Workload& workload, int64_t limit_mw, Nanoseconds slice) {
+  RIDGE_TRY(knob.set_limit(limit_mw));
+  RIDGE_ASSIGN([[maybe_unused]] double settling, workload.rate(from_seconds(kSettle * to_seconds(slice))));
+  RIDGE_ASSIGN(State before, knob.state());
+  const TimePoint begin = Clock::now();
+  Watcher watcher(knob);
+  Result<double> rate = workload.rate(slice);
+  std::vector<State> states = watcher.finish();
+  if (!rate) return rate.error();
+  const double seconds = to_seconds(Clock::now() - begin);
+  RIDGE_ASSIGN(State after, knob.state());
+  states.push_back(after);
+  Visit visit;
+  visit.rate = *rate;
+  set_power(visit, before, after, seconds, states);
+  visit.clock_mhz = mean_of(states, &State::clock_mhz);
+  for (const State& state : states) {
+    if (state.temperature_c) visit.temperature_c = std::max(visit.temperature_c.value_or(0), *state.temperature_c);
+    if (state.slowdown_bits) visit.slowdown_bits |= static_cast<uint64_t>(*state.slowdown_bits);
+  }
+  return visit;
+}
+
+CurvePoint point_of(int64_t limit_mw, const std::vector<Visit>& visits, const measure::Standing& standing) {
+  CurvePoint point;
+  point.limit_mw = limit_mw;
+  point.rounds = static_cast<int>(visits.size());
+  point.rate = standing.rate;
+  point.relative = {standing.ratio, standing.ratio_low, standing.ratio_high};
+  std::vector<double> powers;
+  int64_t clocks = 0, clock_count = 0;
+  for (const Visit& visit : visits) {
+    powers.push_back(visit.power_w);
+    point.slowdown_bits |= visit.slowdown_bits;
+    if (visit.temperature_c) point.temperature_c = std::max(point.temperature_c.value_or(0), *visit.temperature_c);
+    if (visit.clock_mhz) clocks += *visit.clock_mhz, ++clock_count;
+  }
+  point.power_w = measure::mean(powers);
+  if (point.power_w > 0) point.power_spread_percent = 100 * measure::standard_deviation(powers) / point.power_w;
+  if (clock_count > 0) point.clock_mhz = clocks / clock_count;
+  return point;
+}
+
+// The visits of every limit; a round that was broken off is left out.
+struct Journal {
+  std::vector<std::vector<Visit>> visits;
+  size_t rounds() const {
+    size_t least = visits.front().size();
+    for (const std::vector<Visit>& of_one : visits) least = std::min(least, of_one.size());
+    return least;
+  }
+};
+
+// The reference first, as compare() wants it.
+std::vector<int64_t> with_reference_first(const SweepOptions& options) {
+  std::vector<int64_t> limits = options.limits_mw;
+  auto reference = std::find(limits.begin(), limits.end(), options.default_limit_mw);
+  if (reference != limits.end()) std::rotate(limits.begin(), reference, reference + 1);
+  return limits;
+}
+
+void fill(Sweep& result, Journal& journal, const std::vector<int64_t>& limits,
+          const std::vector<measure::Contender>& contenders) {
+  const size_t rounds = journal.rounds();
+  std::vector<std::vector<double>> rates(rounds, std::vector<double>(limits.size()));
+  for (size_t i = 0; i < limits.size(); ++i) {
+    journal.visits[i].resize(rounds);
+    for (size_t round = 0; round < rounds; ++round) rates[round][i] = journal.visits[i][round].rate;
+  }
+  measure::Comparison comparison = measure::standings_of(contenders, rates, 0.95);
+  for (size_t i = 0; i < limits.size(); ++i)
+    result.points.push_back(point_of(limits[i], journal.visits[i], comparison.standings[i]));
+  result.rounds = static_cast<int>(rounds);
+  std::sort(result.points.begin(), result.points.end(),
+            [](const CurvePoint& a, const CurvePoint& b) { return a.limit_mw > b.limit_mw; });
+  bool counted = true;
+  for (const std::vector<Visit>& of_one : journal.visits)
+    for (const Visit& visit : of_one) counted &= visit.counted;
+  result.power_origin = counted ? "energy counter" : "samples of the power";
+}
+
+Json point_json(const CurvePoint& point) {
+  Json slowed = Json::array();
+  for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(point.slowdown_bits)) slowed.push_back(slowdown.name);
+  return {{"limit_w", static_cast<double>(point.limit_mw) / 1000},
+          {"rounds", point.rounds},
+          {"rate_per_s", point.rate},
+          {"relative", point.relative.value},
+          {"relative_low", point.relative.low},
+          {"relative_high", point.relative.high},
+          {"power_w", point.power_w},
+          {"power_spread_percent", point.power_spread_percent},
+          {"per_joule", point.per_joule()},
+          {"temperature_c", point.temperature_c ? Json(*point.temperature_c) : Json()},
+          {"clock_mhz", point.clock_mhz ? Json(*point.clock_mhz) : Json()},
+          {"slowed_by", slowed}};
+}
+
+}  // namespace
+
+Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& options) {
+  const std::vector<int64_t> limits = with_reference_first(options);
+  Sweep result{knob.name(), workload.name, workload.unit, limits.front(), {}, {}, {}, "", 0, false, false};
+  Journal journal{std::vector<std::vector<Visit>>(limits.size())};
+  const double visits = static_cast<double>(limits.size() * static_cast<size_t>(options.min_rounds));
+  double done = 0;
+  std::vector<measure::Contender> contenders;
+  for (size_t i = 0; i < limits.size(); ++i)
+    contenders.push_back({watts_text(limits[i]), [&, i](Nanoseconds slice) -> Result<double> {
+                            if (options.interrupted && options.interrupted())
+                              return Error{Code::kCancelled, "interrupted"};
+                            if (options.progress) options.progress("limit " + watts_text(limits[i]), done / visits);
+                            RIDGE_ASSIGN(Visit visit, visit_limit(knob, workload, limits[i], slice));
+                            done += 1;
+                            journal.visits[i].push_back(visit);
+                            return visit.rate;
+                          }});
+  measure::CompareOptions how;
+  how.slice = from_seconds(to_seconds(options.most_time) / visits / (1 + kSettle));
+  how.min_rounds = options.min_rounds;
+  how.max_time = options.most_time;
+  how.seed = options.seed;
+  how.interrupted = options.interrupted;
+  Result<measure::Comparison> comparison = measure::compare(contenders, how);
+  result.interrupted = options.interrupted && options.interrupted();
+  if (!comparison && (!result.interrupted || journal.rounds() == 0)) return comparison.error();
+  result.converged = comparison && comparison->converged;
+  fill(result, journal, limits, contenders);
+  result.spots = sweet_spots(result.points);
+  RIDGE_ASSIGN(std::vector<lab::Claim> claims, lab::claims());
+  RIDGE_ASSIGN(lab::Claim claim, lab::find_claim(claims, "L18"));
+  if (limits.front() == options.default_limit_mw)
+    result.claims = judge_power_claim(claim, result.points, options.default_limit_mw);
+  return result;
+}
+
+Json to_json(const Sweep& sweep) {
+  Json points = Json::array(), claims = Json::array();
+  for (const CurvePoint& point : sweep.points) points.push_back(point_json(point));
+  for (const ClaimVerdict& claim : sweep.claims)
+    claims.push_back({{"id", "L18"},
+                      {"statement", claim.statement},
+                      {"share_of_default_limit", claim.share},
+                      {"verdict", lab::verdict_name(claim.verdict)},
+                      {"relative", claim.measured ? Json(claim.measured->value) : Json()},
+                      {"relative_low", claim.measured ? Json(claim.measured->low) : Json()},
+                      {"relative_high", claim.measured ? Json(claim.measured->high) : Json()},
+                      {"reason", claim.reason}});
+  auto limit_at = [&](const std::optional<size_t>& index) {
+    return index ? Json(static_cast<double>(sweep.points[*index].limit_mw) / 1000) : Json();
+  };
+  return {{"device", sweep.device},
+          {"workload", sweep.workload},
+          {"unit", sweep.unit},
+          {"reference_limit_w", static_cast<double>(sweep.reference_limit_mw) / 1000},
+          {"power_origin", sweep.power_origin},
+          {"rounds", sweep.rounds},
+          {"converged", sweep.converged},
+          {"interrupted", sweep.interrupted},
+          {"points", points},
+          {"best_per_watt_w", limit_at(sweep.spots.best_per_watt)},
+          {"within_5_percent_of_peak_w", limit_at(sweep.spots.within)},
+          {"claims", claims}};
+}
+
+}  // namespace ridge::power

@@ -1,0 +1,54 @@
+// Runs one workload under several power limits, in turns and in a new random order each round, so that what drifts (heat,
+// other load) meets all limits alike: performance, power, temperature and clock over the limit.
+//
+// Whoever calls holds the device (hold.h) and so restores it, whatever happens here. One thread of its own while it runs:
+// it looks at the device ten times a second.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "power/curve.h"
+#include "power/knob.h"
+
+namespace ridge::power {
+
+struct Workload {
+  std::string name;  // "GEMM 4096³ fp16 on cuda:0"
+  std::string unit;  // of what is done: "FLOP", "items", "runs"
+  // Works for about `slice`; what it did per second.
+  std::function<Result<double>(Nanoseconds slice)> rate;
+};
+
+struct SweepOptions {
+  std::vector<int64_t> limits_mw;  // highest first; at least one
+  int64_t default_limit_mw = 0;    // reference of the relative rates if it is among the limits, else the highest
+  Nanoseconds most_time = std::chrono::seconds(120);
+  int min_rounds = 5;
+  uint64_t seed = 1;
+  std::function<bool()> interrupted;                                         // may be empty
+  std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+};
+
+struct Sweep {
+  std::string device, workload, unit;
+  int64_t reference_limit_mw = 0;
+  std::vector<CurvePoint> points;  // as options.limits_mw
+  SweetSpots spots;
+  std::vector<ClaimVerdict> claims;
+  std::string power_origin;  // "energy counter" or "samples of the power"
+  int rounds = 0;
+  bool converged = false;  // all relative rates known to 2 %
+  bool interrupted = false;
+};
+
+// Error: a limit is refused, the workload fails, the device is lost; interrupted before the first round was whole.
+Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& options);
+
+Json to_json(const Sweep& sweep);
+
+}  // namespace ridge::power

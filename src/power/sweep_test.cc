@@ -1,0 +1,133 @@
+#include "power/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "power/test_knob.h"
+
+namespace ridge::power {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+CurvePoint point(double limit_w, double rate, double power_w) {
+  CurvePoint made;
+  made.limit_mw = static_cast<int64_t>(limit_w * 1000);
+  made.rate = rate;
+  made.relative = {rate / 100, rate / 100 - 0.005, rate / 100 + 0.005};
+  made.power_w = power_w;
+  return made;
+}
+
+// A card of 450 W that behaves as the handbook says (L18): 96 % at 335 W, 85 % at 270 W.
+std::vector<CurvePoint> handbook_card() {
+  return {point(450, 100, 445), point(400, 99, 396), point(335, 96, 332), point(270, 85, 268), point(200, 62, 199)};
+}
+
+TEST(SweetSpots, AreTheMostWorkPerJouleAndTheLowestLimitNearThePeak) {
+  std::vector<CurvePoint> points = handbook_card();
+  SweetSpots spots = sweet_spots(points);
+  EXPECT_EQ(points[*spots.best_per_watt].limit_mw,
+            270000);                                  // 85 / 268 = 0.317 beats 62 / 199 = 0.312, 96 / 332 = 0.289
+  EXPECT_EQ(points[*spots.within].limit_mw, 335000);  // 96 ≥ 95 > 85
+  EXPECT_FALSE(sweet_spots({}).within);
+  EXPECT_FALSE(sweet_spots(std::vector{point(300, 10, 0)}).best_per_watt) << "power is not known";
+}
+
+TEST(PowerClaim, HoldsForTheCardThatItSpeaksOf) {
+  const lab::Claim claim = lab::find_claim(lab::claims().value(), "L18").value();
+  std::vector<ClaimVerdict> verdicts = judge_power_claim(claim, handbook_card(), 450000);
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts[0].verdict, lab::Verdict::kConfirmed) << verdicts[0].measured->value;
+  EXPECT_EQ(verdicts[1].verdict, lab::Verdict::kConfirmed);
+  std::vector<CurvePoint> robust = handbook_card();
+  for (CurvePoint& one : robust) one.relative = {0.995, 0.99, 1.0};
+  EXPECT_EQ(judge_power_claim(claim, robust, 450000)[0].verdict, lab::Verdict::kSmaller) << "it costs less than 3 %";
+  EXPECT_EQ(judge_power_claim(claim, robust, 450000)[1].verdict, lab::Verdict::kLarger) << "it keeps more than 85 %";
+}
+
+TEST(PowerClaim, IsNotTestableWhereNoLimitHeldTheLoadBack) {
+  const lab::Claim claim = lab::find_claim(lab::claims().value(), "L18").value();
+  std::vector<CurvePoint> idle = handbook_card();
+  for (CurvePoint& one : idle) one.power_w = 60;
+  EXPECT_EQ(judge_power_claim(claim, idle, 450000)[0].verdict, lab::Verdict::kNotTestable);
+  EXPECT_THAT(judge_power_claim(claim, idle, 450000)[0].reason, HasSubstr("no limit held it back"));
+  std::vector<CurvePoint> high = {point(450, 100, 445), point(400, 99, 396)};
+  EXPECT_THAT(judge_power_claim(claim, high, 450000)[0].reason, HasSubstr("outside the limits"));
+}
+
+TEST(PowerCurve, IsAStraightLineBetweenItsPoints) {
+  std::vector<CurvePoint> points = handbook_card();
+  EXPECT_NEAR(relative_at(points, 302500)->value, 0.905, 1e-9);  // half-way between 85 and 96 %
+  EXPECT_NEAR(relative_at(points, 270000)->value, 0.85, 1e-9);
+  EXPECT_FALSE(relative_at(points, 199999));
+}
+
+TEST(PowerCurve, LimitsAreEquallySpacedWithTheDefaultAmongThem) {
+  EXPECT_THAT(limits_between(200000, 600000, 5, 450000), ElementsAre(600000, 500000, 450000, 400000, 300000, 200000));
+  EXPECT_THAT(limits_between(100000, 200000, 4, 450000), ElementsAre(200000, 167000, 133000, 100000));
+}
+
+// Performance as the square root of the limit, and a drift that makes everything slower from visit to visit.
+TEST(PowerSweep, MeasuresTheCurveOfACardThroughADrift) {
+  PlayedCard::Values values;
+  PlayedCard card(values);
+  double drift = 1;
+  Workload workload{"played", "items", [&](Nanoseconds slice) -> Result<double> {
+                      std::this_thread::sleep_for(std::min<Nanoseconds>(slice, std::chrono::milliseconds(1)));
+                      drift *= 0.999;
+                      return drift * std::sqrt(static_cast<double>(values.limit_mw));
+                    }};
+  SweepOptions options;
+  options.limits_mw = {600000, 450000, 300000, 150000};
+  options.default_limit_mw = 450000;
+  options.most_time = std::chrono::seconds(20);
+  options.min_rounds = 8;
+  Result<Sweep> swept = sweep(card, workload, options);
+  ASSERT_TRUE(swept) << swept.error().message;
+  ASSERT_EQ(swept->points.size(), 4u);
+  EXPECT_TRUE(swept->converged);
+  EXPECT_EQ(swept->reference_limit_mw, 450000);
+  EXPECT_NEAR(swept->points[0].relative.value, std::sqrt(600.0 / 450), 0.02);
+  EXPECT_NEAR(swept->points[3].relative.value, std::sqrt(150.0 / 450), 0.02);
+  EXPECT_NEAR(swept->points[3].power_w, 150, 1e-6);
+  EXPECT_EQ(swept->points[*swept->spots.best_per_watt].limit_mw, 150000);
+  EXPECT_EQ(swept->power_origin, "samples of the power");
+  EXPECT_EQ(swept->claims.size(), 2u);
+}
+
+TEST(PowerSweep, ALostCardEndsIt) {
+  PlayedCard::Values values;
+  values.changes_left = 3;
+  PlayedCard card(values);
+  Workload workload{"played", "items", [](Nanoseconds) -> Result<double> { return 1.0; }};
+  SweepOptions options;
+  options.limits_mw = {450000, 300000};
+  options.default_limit_mw = 450000;
+  options.most_time = std::chrono::seconds(1);
+  Result<Sweep> swept = sweep(card, workload, options);
+  ASSERT_FALSE(swept);
+  EXPECT_THAT(swept.error().message, HasSubstr("is lost"));
+}
+
+TEST(PowerSweep, AnInterruptedOneKeepsItsWholeRounds) {
+  PlayedCard::Values values;
+  PlayedCard card(values);
+  int calls = 0;
+  Workload workload{"played", "items", [&](Nanoseconds) -> Result<double> { return ++calls, 5.0; }};
+  SweepOptions options;
+  options.limits_mw = {450000, 300000};
+  options.default_limit_mw = 450000;
+  options.interrupted = [&] { return calls >= 10; };  // two visits of a limit are four calls: in the third round
+  Result<Sweep> swept = sweep(card, workload, options);
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_TRUE(swept->interrupted);
+  EXPECT_EQ(swept->rounds, 2);
+}
+
+}  // namespace
+}  // namespace ridge::power

@@ -1,0 +1,58 @@
+// For the tests: a card that is not there, whose power follows its limit.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "power/knob.h"
+
+namespace ridge::power {
+
+// Draws what its limit allows. Refuses every change once `changes_left` are made.
+class PlayedCard : public Knob {
+ public:
+  struct Values {
+    int64_t limit_mw = 450000;
+    std::vector<std::string> changes;  // "limit 300", "lock 1200 1500", "unlock"
+    int changes_left = 1000;
+    double energy_j = 0;
+  };
+  explicit PlayedCard(Values& values, std::string id = "GPU-played") : values_(values), id_(std::move(id)) {}
+  const std::string& id() const override { return id_; }
+  const std::string& name() const override { return id_; }
+  Result<State> state() override {
+    State state;
+    state.limit_mw = state.limit_set_mw = state.power_mw = values_.limit_mw;
+    state.limit_default_mw = int64_t{450000};
+    state.limit_min_mw = int64_t{100000};
+    state.limit_max_mw = int64_t{600000};
+    state.clock_mhz = int64_t{2000};
+    state.clock_max_mhz = int64_t{2500};
+    state.memory_clock_max_mhz = int64_t{10000};
+    state.temperature_c = int64_t{60};
+    return state;
+  }
+  Status set_limit(int64_t limit_mw) override {
+    RIDGE_TRY(change("limit " + std::to_string(limit_mw / 1000)));
+    values_.limit_mw = limit_mw;
+    return {};
+  }
+  Status lock_clocks(const ClockRange& range) override {
+    return change("lock " + std::to_string(range.min_mhz) + " " + std::to_string(range.max_mhz));
+  }
+  Status unlock_clocks() override { return change("unlock"); }
+  Status lock_memory_clocks(const ClockRange&) override { return change("lock memory"); }
+  Status unlock_memory_clocks() override { return change("unlock memory"); }
+
+ private:
+  Status change(const std::string& what) {
+    if (values_.changes_left-- <= 0) return Error{Code::kUnavailable, id_ + " is lost"};
+    values_.changes.push_back(what);
+    return {};
+  }
+  Values& values_;
+  std::string id_;
+};
+
+}  // namespace ridge::power

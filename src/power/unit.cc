@@ -1,0 +1,95 @@
+#include "power/unit.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "hw/doctor/bounded.h"
+
+namespace ridge::power {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Nanoseconds kTimeForSystemd = std::chrono::seconds(60);
+
+// systemd.syntax(7), "Quoting", and specifiers and variables of ExecStart.
+std::string quoted(const std::string& word) {
+  std::string result = "\"";
+  for (char c : word) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '%' || c == '$') result += c;
+    result += c;
+  }
+  return result + "\"";
+}
+
+std::string unit_path(const UnitOptions& options) { return options.folder + "/" + kUnitName; }
+
+Status systemctl(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {"systemctl"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Result<std::string> answer = hw::doctor::run_tool(command, kTimeForSystemd);
+  if (answer) return {};
+  if (answer.error().code == Code::kNotFound)
+    return Error{Code::kUnavailable,
+                 "there is no systemd here (systemctl is not on PATH): hold the setting with `ridge power set` in what "
+                 "starts this machine's services, or write the file alone with --no-start"};
+  return wrap(answer.error(), fmt::format("{}", fmt::join(command, " ")));
+}
+
+}  // namespace
+
+std::string unit_text(const std::string& program, const std::vector<std::string>& arguments,
+                      const std::string& description) {
+  std::string command = quoted(program);
+  for (const std::string& argument : arguments) command += " " + quoted(argument);
+  // KillMode: the guard is to outlive a main process that crashes, and not to be ended with it (systemd.kill(5)).
+  return fmt::format(
+      "# Written by `ridge power set --persist`; `ridge power unpersist` removes it.\n"
+      "[Unit]\n"
+      "Description={}\n"
+      "After=nvidia-persistenced.service\n"
+      "\n"
+      "[Service]\n"
+      "ExecStart={}\n"
+      "KillMode=process\n"
+      "Restart=on-failure\n"
+      "RestartSec=10\n"
+      "\n"
+      "[Install]\n"
+      "WantedBy=multi-user.target\n",
+      description, command);
+}
+
+Status install_unit(const std::string& text, const UnitOptions& options) {
+  const std::string path = unit_path(options);
+  if (Status written = write_file_atomically(path, text); !written)
+    return Error{
+        written.error().code,
+        written.error().message + "; units of the system are written by root (sudo), --unit-dir names another folder"};
+  if (!options.start) return {};
+  Status started = systemctl({"daemon-reload"});
+  if (started) started = systemctl({"enable", "--now", kUnitName});
+  if (started) return {};
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  (void)systemctl({"daemon-reload"});
+  return Error{started.error().code, fmt::format("{}; {} was removed again", started.error().message, path)};
+}
+
+Status remove_unit(const UnitOptions& options) {
+  const std::string path = unit_path(options);
+  std::error_code problem;
+  if (!fs::exists(path, problem))
+    return Error{Code::kNotFound, fmt::format("there is no {}: no setting persists by ridge", path)};
+  if (options.start) RIDGE_TRY(systemctl({"disable", "--now", kUnitName}));
+  if (!fs::remove(path, problem))
+    return Error{Code::kFailed,
+                 fmt::format("remove {}: {}; run the same command as root (sudo)", path, problem.message())};
+  return options.start ? systemctl({"daemon-reload"}) : Status{};
+}
+
+}  // namespace ridge::power

@@ -1,0 +1,29 @@
+// A setting that outlives the command: a systemd service that holds it from boot on, by running `ridge power set`, and that
+// restores what was before when it is stopped.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ridge::power {
+
+constexpr const char* kUnitName = "ridge-power.service";
+constexpr const char* kUnitFolder = "/etc/systemd/system";
+
+// The file: runs `program` with `arguments`. Source: systemd.service(5), systemd.unit(5), quoting in systemd.syntax(7).
+std::string unit_text(const std::string& program, const std::vector<std::string>& arguments,
+                      const std::string& description);
+
+struct UnitOptions {
+  std::string folder = kUnitFolder;
+  bool start = true;  // tell systemd: else the file is all, e.g. for an image that is built
+};
+// Writes the file, replacing an older one, and starts the service now and at every boot. Errors: the folder cannot be
+// written (root), no systemd, or the service does not start (with systemctl's words; the file is removed again).
+Status install_unit(const std::string& text, const UnitOptions& options);
+// Stops the service, which restores, and removes the file. kNotFound: there is none.
+Status remove_unit(const UnitOptions& options);
+
+}  // namespace ridge::power

@@ -1,0 +1,141 @@
+#include "telemetry/cards.h"
+
+#include <prometheus/metric_family.h>
+
+#include "gpu/nvml.h"
+#include "gpu/slowdown.h"
+
+namespace ridge::telemetry {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+std::optional<double> scaled(const gpu::Reading<int64_t>& reading, double divisor) {
+  if (!reading) return std::nullopt;
+  return static_cast<double>(*reading) / divisor;
+}
+
+// A family with one series per card that tells the value.
+struct PerCard {
+  const char* name;
+  const char* help;
+  MetricType type;
+  std::optional<double> CardSample::*value;
+};
+
+// The first six: names, meaning and units as Triton's (its docs/user_guide/metrics.md).
+constexpr PerCard kCardFamilies[] = {
+    {"nv_gpu_utilization", "Share of the last second in which the GPU computed, 0 to 1", MetricType::Gauge,
+     &CardSample::utilization},
+    {"nv_gpu_memory_total_bytes", "Memory of the GPU, bytes", MetricType::Gauge, &CardSample::memory_total_bytes},
+    {"nv_gpu_memory_used_bytes", "Memory of the GPU that is in use, bytes", MetricType::Gauge,
+     &CardSample::memory_used_bytes},
+    {"nv_gpu_power_usage", "Power that the GPU draws, watts", MetricType::Gauge, &CardSample::power_w},
+    {"nv_gpu_power_limit", "Power limit of the GPU in force, watts", MetricType::Gauge, &CardSample::power_limit_w},
+    {"nv_energy_consumption", "Energy that the GPU took since the server started, joules", MetricType::Counter,
+     &CardSample::energy_j},
+    {"ridge_gpu_temperature_celsius", "Temperature of the GPU, degrees Celsius", MetricType::Gauge,
+     &CardSample::temperature_c},
+    {"ridge_gpu_clock_hertz", "Clock of the GPU's multiprocessors, hertz", MetricType::Gauge, &CardSample::clock_hz},
+};
+
+ClientMetric& add_series(MetricFamily& family, const std::string& uuid, double value) {
+  ClientMetric& metric = family.metric.emplace_back();
+  metric.label.push_back({"gpu_uuid", uuid});
+  if (family.type == MetricType::Counter)
+    metric.counter.value = value;
+  else
+    metric.gauge.value = value;
+  return metric;
+}
+
+}  // namespace
+
+struct CardSampler::Source {
+  gpu::Nvml library;
+};
+
+CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_mj) {
+  CardSample sample;
+  sample.uuid = card.uuid ? *card.uuid : std::to_string(card.index);
+  sample.answers = card.failure.empty();
+  sample.utilization = scaled(card.utilization_percent, 100);
+  sample.memory_total_bytes = scaled(card.memory_total_bytes, 1);
+  sample.memory_used_bytes = scaled(card.memory_used_bytes, 1);
+  sample.power_w = scaled(card.power_mw, 1000);
+  sample.power_limit_w = scaled(card.power_limit_mw, 1000);
+  if (card.energy_mj)
+    sample.energy_j = static_cast<double>(*card.energy_mj - first_energy_mj.value_or(*card.energy_mj)) / 1000;
+  sample.temperature_c = scaled(card.temperature_c, 1);
+  sample.clock_hz = scaled(card.sm_clock_mhz, 1e-6);
+  if (card.slowdown_bits)
+    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*card.slowdown_bits)))
+      if (slowdown.name != "idle") sample.slowed_by.emplace_back(slowdown.name);
+  return sample;
+}
+
+std::vector<MetricFamily> card_families(const std::vector<CardSample>& cards) {
+  std::vector<MetricFamily> families;
+  for (const PerCard& row : kCardFamilies) {
+    MetricFamily& family = families.emplace_back(MetricFamily{row.name, row.help, row.type, {}});
+    for (const CardSample& card : cards)
+      if (card.*(row.value)) add_series(family, card.uuid, *(card.*(row.value)));
+  }
+  MetricFamily up{"ridge_gpu_up", "1: the GPU answers; 0: it is lost or needs a reset", MetricType::Gauge, {}};
+  MetricFamily slowed{
+      "ridge_gpu_slowdown", "1 for each reason why the GPU runs below its highest clock", MetricType::Gauge, {}};
+  for (const CardSample& card : cards) {
+    add_series(up, card.uuid, card.answers ? 1 : 0);
+    for (const std::string& reason : card.slowed_by)
+      add_series(slowed, card.uuid, 1).label.push_back({"reason", reason});
+  }
+  families.push_back(std::move(up));
+  families.push_back(std::move(slowed));
+  return families;
+}
+
+std::unique_ptr<CardSampler> CardSampler::start(std::chrono::milliseconds period) {
+  Result<gpu::Nvml> library = gpu::Nvml::open();
+  if (!library) return nullptr;
+  Result<int> count = library->count();
+  if (!count || *count == 0) return nullptr;
+  return std::unique_ptr<CardSampler>(
+      new CardSampler(std::make_unique<Source>(Source{std::move(*library)}), period));  // NOLINT: private constructor
+}
+
+CardSampler::CardSampler(std::unique_ptr<Source> source, std::chrono::milliseconds period)
+    : source_(std::move(source)), thread_([this, period](std::stop_token stop) { run(period, stop); }) {}
+
+CardSampler::~CardSampler() = default;
+
+std::vector<CardSample> CardSampler::last() const {
+  std::lock_guard lock(mutex_);
+  return last_;
+}
+
+void CardSampler::run(std::chrono::milliseconds period, std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    look();
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, stop, period, [] { return false; });
+  }
+}
+
+// The library is asked without the lock.
+void CardSampler::look() {
+  std::vector<CardSample> samples;
+  Result<int> count = source_->library.count();
+  for (int i = 0; count && i < *count; ++i) {
+    gpu::Card card = source_->library.vitals(i);
+    if (card.uuid && card.energy_mj) first_energy_mj_.try_emplace(*card.uuid, *card.energy_mj);
+    std::optional<int64_t> first;
+    if (card.uuid && first_energy_mj_.contains(*card.uuid)) first = first_energy_mj_[*card.uuid];
+    samples.push_back(sample_of(card, first));
+  }
+  std::lock_guard lock(mutex_);
+  last_ = std::move(samples);
+}
+
+}  // namespace ridge::telemetry

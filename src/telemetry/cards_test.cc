@@ -1,0 +1,66 @@
+#include "telemetry/cards.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
+#include <stdlib.h>
+
+#include "telemetry/metrics.h"
+
+namespace ridge::telemetry {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+gpu::Card measured_card() {
+  gpu::Card card;
+  card.uuid = std::string("GPU-1");
+  card.utilization_percent = int64_t{87};
+  card.memory_total_bytes = int64_t{85520809984};
+  card.power_mw = int64_t{412500};
+  card.power_limit_mw = int64_t{700000};
+  card.energy_mj = int64_t{5000};
+  card.sm_clock_mhz = int64_t{1980};
+  card.slowdown_bits = int64_t{0x24};
+  return card;
+}
+
+TEST(CardMetrics, HaveTritonsNamesAndUnits) {
+  const std::string text = prometheus_text({}, {}, {sample_of(measured_card(), 2000)});
+  for (const char* line :
+       {"nv_gpu_utilization{gpu_uuid=\"GPU-1\"} 0.87\n", "nv_gpu_memory_total_bytes{gpu_uuid=\"GPU-1\"} 85520809984\n",
+        "nv_gpu_power_usage{gpu_uuid=\"GPU-1\"} 412.5\n", "nv_gpu_power_limit{gpu_uuid=\"GPU-1\"} 700\n",
+        "nv_energy_consumption{gpu_uuid=\"GPU-1\"} 3\n", "ridge_gpu_clock_hertz{gpu_uuid=\"GPU-1\"} 1980000000\n",
+        "ridge_gpu_slowdown{gpu_uuid=\"GPU-1\",reason=\"power limit\"} 1\n",
+        "ridge_gpu_slowdown{gpu_uuid=\"GPU-1\",reason=\"heat\"} 1\n", "ridge_gpu_up{gpu_uuid=\"GPU-1\"} 1\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("ridge_gpu_temperature_celsius{"))) << "what is not told has no series";
+}
+
+TEST(CardMetrics, ALostCardIsDown) {
+  gpu::Card lost;
+  lost.index = 1;
+  lost.failure = "GPU is lost";
+  const std::string text = prometheus_text({}, {}, {sample_of(lost, std::nullopt)});
+  EXPECT_THAT(text, HasSubstr("ridge_gpu_up{gpu_uuid=\"1\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("nv_gpu_power_usage{")));
+}
+
+TEST(CardMetrics, AMachineWithoutCardsHasNone) { EXPECT_THAT(prometheus_text({}, {}), Not(HasSubstr("_gpu_"))); }
+
+TEST(CardSampler, SeesTheCardsOfTheLibrary) {
+  setenv("RIDGE_NVML", RIDGE_TEST_SUPPORT "/libnvidia-ml.so.1", 1);
+  setenv("RIDGE_FAKE_NVML", RIDGE_SOURCE_DIR "/tests/support/nvml/four.txt", 1);
+  std::unique_ptr<CardSampler> sampler = CardSampler::start(std::chrono::milliseconds(5));
+  ASSERT_NE(sampler, nullptr);
+  while (sampler->last().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_EQ(sampler->last().size(), 4u);
+  EXPECT_EQ(sampler->last()[3].power_limit_w, 270);
+  setenv("RIDGE_NVML", "/nowhere.so", 1);
+  EXPECT_EQ(CardSampler::start(), nullptr);
+  unsetenv("RIDGE_NVML");
+}
+
+}  // namespace
+}  // namespace ridge::telemetry

@@ -1,0 +1,154 @@
+"""`ridge power set` as a process: whatever ends it, the card gets back the limit that it had."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import models
+import pytest
+from server import RIDGE, Server
+
+SUPPORT = os.environ["RIDGE_TEST_SUPPORT"]
+SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests/support/nvml"
+
+
+class Card:
+    """A scripted card whose settings lie in a file, and a process that holds its limit at 400 W."""
+
+    def __init__(self, folder, *command, script="healthy"):
+        self.state = folder / "state"
+        self.environment = os.environ | {
+            "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
+            "RIDGE_FAKE_NVML": str(SCRIPTS / f"{script}.txt"),
+            "RIDGE_FAKE_NVML_STATE": str(self.state),
+            "RIDGE_POWER_STATE": str(folder / "records"),
+        }
+        self.process = self.start("set", "--limit", "400", *(["--", *command] if command else []))
+        self.wait_for(400000)
+
+    def start(self, *arguments):
+        return subprocess.Popen(
+            [RIDGE, "power", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def limit_mw(self):
+        values = dict(line.rsplit(" ", 1) for line in self.state.read_text().splitlines()) if self.state.exists() else {}
+        return int(values.get("0 power_limit_mw", 0))
+
+    def wait_for(self, limit_mw, seconds=20):
+        end = time.monotonic() + seconds
+        while self.limit_mw() != limit_mw and time.monotonic() < end:
+            time.sleep(0.02)
+        assert self.limit_mw() == limit_mw
+
+    def guard(self):
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return next(int(c) for c in children if pathlib.Path(f"/proc/{c}/comm").read_text().strip() == "ridge-guard")
+
+    def power(self, *arguments):
+        run = subprocess.run([RIDGE, "power", *arguments], env=self.environment, capture_output=True, text=True, timeout=60)
+        return run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_the_limit_is_restored(tmp_path, number):
+    card = Card(tmp_path)
+    card.process.send_signal(number)
+    _, errors = card.process.communicate(timeout=20)
+    assert card.process.returncode == 0 and "restored" in errors
+    assert card.limit_mw() == 700000
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_the_guard_restores_when_it_is_killed_or_crashes(tmp_path, number):
+    card = Card(tmp_path)
+    card.process.send_signal(number)
+    _, errors = card.process.communicate(timeout=20)  # the guard holds stderr until it is done
+    assert card.process.returncode == -number
+    assert card.limit_mw() == 700000
+    assert f"process {card.process.pid} ended" in errors and "power limit 700 W" in errors
+    assert "held by" not in card.power() and "without restoring" not in card.power()
+
+
+def test_killing_the_whole_group_leaves_the_guard(tmp_path):
+    card = Card(tmp_path, "sleep", "30")
+    guard = card.guard()
+    assert os.getsid(guard) == guard
+    card.process.kill()
+    card.process.wait(timeout=20)
+    card.wait_for(700000)
+
+
+def test_what_is_left_when_both_are_killed_is_told_and_put_right(tmp_path):
+    card = Card(tmp_path)
+    os.kill(card.guard(), signal.SIGKILL)
+    card.process.kill()
+    card.process.wait(timeout=20)
+    assert card.limit_mw() == 400000
+    assert f"process {card.process.pid} ended without restoring" in card.power()
+    assert "restored" in card.power("set", "--limit", "500", "--", "true")
+    assert card.limit_mw() == 700000  # of before the first one, not what that one left
+    assert "without restoring" not in card.power()
+
+
+def test_a_second_process_is_refused_while_the_first_holds_the_card(tmp_path):
+    card = Card(tmp_path)
+    assert f"process {card.process.pid} holds GPU 0" in card.power("set", "--limit", "300", "--", "true")
+    assert f"process {card.process.pid} holds GPU 0" in card.power("set", "--reset")
+    assert card.limit_mw() == 400000
+    card.process.terminate()
+    card.process.wait(timeout=20)
+    assert card.limit_mw() == 700000
+
+
+def test_a_signal_is_passed_on_to_the_command(tmp_path):
+    card = Card(tmp_path, "sh", "-c", "trap 'kill $!; exit 5' TERM; sleep 30 & wait")
+    time.sleep(0.3)
+    card.process.terminate()
+    card.process.communicate(timeout=20)
+    assert card.process.returncode == 5
+    assert card.limit_mw() == 700000
+
+
+@pytest.mark.parametrize("script, cards, up", [("healthy", 1, 1), ("lost", 2, 1), ("four", 4, 4), ("thermal", 1, 1)])
+def test_metrics_of_a_server_show_the_cards(repository, script, cards, up):
+    environment = {"RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1", "RIDGE_FAKE_NVML": str(SCRIPTS / f"{script}.txt")}
+    with Server(repository, environment=environment) as server:
+        end = time.monotonic() + 20
+        while "ridge_gpu_up{" not in (text := server.get("/metrics").body.decode()) and time.monotonic() < end:
+            time.sleep(0.05)
+        values = [line.split() for line in text.splitlines() if line.startswith("ridge_gpu_up{")]
+        assert len(values) == cards and sum(int(value) for *_, value in values) == up
+        assert text.count("nv_gpu_power_usage{") == up
+        assert ('reason="heat"' in text) == (script == "thermal")
+
+
+def test_a_sweep_runs_a_model_on_the_card_that_it_limits(tmp_path):
+    real = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
+    if not real:
+        pytest.skip("no ONNX Runtime in RIDGE_DEPS")
+    models.scaled(tmp_path / "scaled.onnx", 3.0)
+    card = (SCRIPTS.parent / "cuda/healthy.txt").read_text()  # the same one as NVML's
+    (tmp_path / "cuda.txt").write_text(re.sub(r"(?m)^uuid .*", "uuid 3f6c1d4e-0000-0000-0000-000000000001", card))
+    environment = os.environ | {
+        "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
+        "RIDGE_FAKE_NVML": str(SCRIPTS / "at-limit.txt"),
+        "RIDGE_FAKE_NVML_STATE": str(tmp_path / "state"),
+        "RIDGE_POWER_STATE": str(tmp_path / "records"),
+        "RIDGE_CUDA": f"{SUPPORT}/libcuda.so.1",
+        "RIDGE_FAKE_CUDA": str(tmp_path / "cuda.txt"),
+        "RIDGE_REAL_ONNXRUNTIME": str(real[-1]),
+        "RIDGE_FAKE_ONNXRUNTIME_LOG": str(tmp_path / "asked"),
+    }
+    options = ["--engine-library", f"{SUPPORT}/libonnxruntime-gpu.so.1", "--from", "300", "--steps", "2", "--seconds", "0.5", "--json"]
+    done = subprocess.run([RIDGE, "power", "sweep", "--model", tmp_path / "scaled.onnx", *options], env=environment,
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    swept = json.loads(done.stdout)
+    assert swept["workload"].endswith("on cuda:0") and all(point["rate_per_s"] > 0 for point in swept["points"])
+    assert "append CUDA device_id=0" in (tmp_path / "asked").read_text()
+    assert "0 power_limit_mw 700000" in (tmp_path / "state").read_text()

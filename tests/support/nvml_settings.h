@@ -1,0 +1,75 @@
+// What was set on the cards that fake_nvml.cc plays. Kept in the file that RIDGE_FAKE_NVML_STATE names, so that processes
+// see each other's settings as those of a real driver's clients do; without it within the process. Lines "INDEX KEY VALUE":
+//   power_limit_mw, locked_min_mhz, locked_max_mhz, locked_memory_min_mhz, locked_memory_max_mhz
+//   writes                how many changes the card took
+//   since_ms, energy_mj   moment of the last change of the limit, and the counter then
+#pragma once
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+namespace ridge::fake {
+
+using CardSettings = std::map<std::string, int64_t>;
+using Settings = std::map<size_t, CardSettings>;
+
+inline int64_t monotonic_ms() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+inline Settings parse_settings(std::istream& lines) {
+  Settings settings;
+  size_t index = 0;
+  std::string key;
+  for (int64_t value = 0; lines >> index >> key >> value;) settings[index][key] = value;
+  return settings;
+}
+
+inline const char* settings_file() { return std::getenv("RIDGE_FAKE_NVML_STATE"); }
+
+inline Settings& settings_of_process() {
+  static Settings settings;
+  return settings;
+}
+
+inline CardSettings settings_of(size_t card) {
+  if (settings_file() == nullptr) return settings_of_process()[card];
+  int lock = open((std::string(settings_file()) + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  flock(lock, LOCK_SH);
+  std::ifstream lines(settings_file());
+  Settings settings = parse_settings(lines);
+  close(lock);
+  return settings[card];
+}
+
+// Calls change(settings of the card) and keeps what it makes of them; no other process comes between.
+template <typename Change>
+void change_settings(size_t card, Change&& change) {
+  if (settings_file() == nullptr) return change(settings_of_process()[card]);
+  int lock = open((std::string(settings_file()) + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  flock(lock, LOCK_EX);
+  Settings settings;
+  {
+    std::ifstream lines(settings_file());
+    settings = parse_settings(lines);
+  }
+  change(settings[card]);
+  std::ofstream file(settings_file(), std::ios::trunc);
+  for (const auto& [index, values] : settings)
+    for (const auto& [key, value] : values) file << index << ' ' << key << ' ' << value << '\n';
+  file.close();
+  close(lock);
+}
+
+}  // namespace ridge::fake
