@@ -51,7 +51,7 @@ if(NOT RIDGE_FUZZ)
 endif()
 
 # The tests that load them.
-foreach(test gpu_test lab_test power_test telemetry_test)
+foreach(test gpu_test hw_test lab_test power_test telemetry_test)
   if(TARGET ${test} AND RIDGE_FAKES)
     target_compile_definitions(${test} PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
     add_dependencies(${test} ${RIDGE_FAKES})

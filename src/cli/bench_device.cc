@@ -7,8 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/bench_accelerator.h"
 #include "cli/help.h"
+#include "cli/interruption.h"
 #include "cli/terminal.h"
+#include "hw/accelerator/measure.h"
 #include "hw/probe.h"
 #include "hw/topology.h"
 
@@ -19,10 +22,14 @@ constexpr const char* kDeviceVerb = "bench device";
 
 struct DeviceOptions {
   bool json = false;
+  std::string device = "cpu";
+  double seconds = 20;
   hw::LimitOptions limits;
 };
 
 void bind(CLI::App& app, DeviceOptions& options) {
+  app.add_option("--device,-d", options.device);
+  app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
   app.add_flag("--fresh", options.limits.fresh);
   app.add_option("--cache", options.limits.cache_file);
   app.add_flag("--json", options.json);
@@ -120,6 +127,30 @@ std::string bandwidth_table(const hw::Machine& machine) {
                "lrrrrrlrl");
 }
 
+// open → measure → show
+int bench_accelerator(const DeviceOptions& options) {
+  auto device = hw::accelerator::open_accelerator(options.device);
+  if (!device) {
+    const int exit = fail(kDeviceVerb, device.error());
+    return device.error().code == Code::kInvalid ? static_cast<int>(kUsage) : exit;
+  }
+  listen_for_interruption();
+  Progress progress("measure " + (*device)->facts().name);
+  hw::accelerator::Options how;
+  how.most_seconds = options.seconds;
+  how.machine_cache = options.limits.cache_file;
+  how.interrupted = interrupted;
+  how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
+  Result<hw::accelerator::Measured> measured = hw::accelerator::measure(**device, how);
+  progress.finish();
+  if (!measured) return fail(kDeviceVerb, measured.error());
+  if (options.json)
+    print_json(to_json(*measured));
+  else
+    print(accelerator_text(*measured));
+  return kDone;
+}
+
 bool asks_for_help(std::span<const std::string> arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& argument) { return argument == "--help" || argument == "-h"; });
@@ -133,6 +164,7 @@ int bench_device(std::span<const std::string> arguments) {
   CLI::App app;
   bind(app, options);
   if (Parsed parsed = parse(app, kDeviceVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (options.device != "cpu") return bench_accelerator(options);
   Progress progress("measure this machine");
   options.limits.progress = [&](const std::string& step, double share) { progress.update(step, share); };
   Result<hw::Machine> machine = hw::know(options.limits);

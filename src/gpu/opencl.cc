@@ -6,6 +6,7 @@
 
 #include "gpu/opencl_abi.h"
 #include "gpu/opencl_state.h"
+#include "gpu/pcie.h"
 
 namespace ridge::gpu {
 namespace {
@@ -36,6 +37,17 @@ std::string kind_of(opencl::Bits type) {
   return type & opencl::kAccelerator ? "accelerator" : "other";
 }
 
+std::string pci_address_of(const opencl::Library& library, Handle device, const std::string& extensions) {
+  opencl::PciBus bus{};
+  if (extensions.find("cl_khr_pci_bus_info") != std::string::npos &&
+      library.clGetDeviceInfo(device, opencl::kDevicePciBus, sizeof bus, &bus, nullptr) == opencl::kSuccess)
+    return pci_address(bus.domain, bus.bus, bus.device, bus.function);
+  if (extensions.find("cl_nv_device_attribute_query") == std::string::npos) return "";
+  auto number = [&](uint32_t what) { return static_cast<uint64_t>(number_info<uint32_t>(library, device, what)); };
+  const uint64_t slot = number(opencl::kNvidiaSlot);
+  return pci_address(number(opencl::kNvidiaDomain), number(opencl::kNvidiaBus), slot >> 3, slot & 7);
+}
+
 OpenClDevice describe(const opencl::Library& library, Handle platform, Handle device) {
   OpenClDevice result;
   result.platform = text_info(library.clGetPlatformInfo, platform, opencl::kPlatformName);
@@ -49,6 +61,15 @@ OpenClDevice describe(const opencl::Library& library, Handle platform, Handle de
   result.memory_bytes = number_info<uint64_t>(library, device, opencl::kDeviceGlobalMemory);
   result.cache_bytes = number_info<uint64_t>(library, device, opencl::kDeviceGlobalCache);
   result.shared_bytes = number_info<uint64_t>(library, device, opencl::kDeviceLocalMemory);
+  result.largest_buffer_bytes = number_info<uint64_t>(library, device, opencl::kDeviceLargestBuffer);
+  result.fp64_lanes = number_info<uint32_t>(library, device, opencl::kDeviceNativeDoubles);
+  result.fp32_lanes = number_info<uint32_t>(library, device, opencl::kDeviceNativeFloats);
+  const std::string extensions = text_info(library.clGetDeviceInfo, device, opencl::kDeviceExtensions);
+  if (extensions.find("cl_khr_fp16") != std::string::npos)
+    result.fp16_lanes = number_info<uint32_t>(library, device, opencl::kDeviceNativeHalves);
+  result.integer_dot = extensions.find("cl_khr_integer_dot_product") != std::string::npos &&
+                       (number_info<opencl::Bits>(library, device, opencl::kDeviceDotProducts) & opencl::kDot4x8Packed);
+  result.pci_address = pci_address_of(library, device, extensions);
   result.clock_hz = 1e6 * static_cast<double>(number_info<uint32_t>(library, device, opencl::kDeviceClockMhz));
   bool has_all = library.clSVMAlloc && library.clSVMFree && library.clSetKernelArgSVMPointer &&
                  library.clEnqueueSVMMap && library.clEnqueueSVMUnmap;
@@ -97,6 +118,7 @@ Json to_json(const OpenClDevice& device) {
               {"memory_bytes", device.memory_bytes},
               {"cache_bytes", device.cache_bytes},
               {"shared_bytes", device.shared_bytes},
+              {"largest_buffer_bytes", device.largest_buffer_bytes},
               {"clock_hz", device.clock_hz},
               {"unified_memory", device.unified_memory}};
 }
@@ -119,12 +141,17 @@ Result<OpenCl> OpenCl::open(const std::string& path) {
   return opened;
 }
 
-Result<OpenClWorkspace> OpenCl::workspace(size_t index) const {
-  if (index >= handles_.size())
-    return Error{Code::kInvalid, fmt::format("there is no OpenCL device {}; there are {}", index, handles_.size())};
+Result<Handle> OpenCl::handle(size_t index) const {
+  if (index < handles_.size()) return handles_[index];
+  return Error{Code::kInvalid, fmt::format("there is no OpenCL device {}; there are {}", index, handles_.size())};
+}
+
+Result<OpenClWorkspace> OpenCl::workspace(size_t index, OpenClTiming timing) const {
+  RIDGE_ASSIGN(Handle device, handle(index));
   auto state = std::make_unique<OpenClWorkspace::State>(library_);
   state->unified_memory = devices_[index].unified_memory;
-  RIDGE_TRY(state->start(handles_[index]));
+  state->timing = timing;
+  RIDGE_TRY(state->start(device));
   return OpenClWorkspace(std::move(state));
 }
 

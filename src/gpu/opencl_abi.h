@@ -24,19 +24,33 @@ constexpr uint32_t kPlatformName = 0x0902;
 constexpr Bits kAllDevices = 0xFFFFFFFF;
 constexpr Bits kCpu = 1 << 1, kGpu = 1 << 2, kAccelerator = 1 << 3;
 enum DeviceInfo : uint32_t {
-  kDeviceType = 0x1000,          // Bits
-  kDeviceComputeUnits = 0x1002,  // uint32_t
-  kDeviceMaxGroup = 0x1004,      // size_t
-  kDeviceClockMhz = 0x100C,      // uint32_t
-  kDeviceGlobalCache = 0x101E,   // uint64_t [bytes]
-  kDeviceGlobalMemory = 0x101F,  // uint64_t [bytes]
-  kDeviceLocalMemory = 0x1023,   // uint64_t [bytes]
+  kDeviceType = 0x1000,           // Bits
+  kDeviceComputeUnits = 0x1002,   // uint32_t
+  kDeviceMaxGroup = 0x1004,       // size_t
+  kDeviceClockMhz = 0x100C,       // uint32_t
+  kDeviceLargestBuffer = 0x1010,  // uint64_t [bytes]
+  kDeviceGlobalCache = 0x101E,    // uint64_t [bytes]
+  kDeviceGlobalMemory = 0x101F,   // uint64_t [bytes]
+  kDeviceLocalMemory = 0x1023,    // uint64_t [bytes]
   kDeviceName = 0x102B,
   kDeviceVendor = 0x102C,
   kDriverVersion = 0x102D,
   kDeviceVersion = 0x102F,
+  kDeviceExtensions = 0x1030,
+  kDeviceNativeFloats = 0x103A,  // uint32_t: lanes of a vector of the hardware, as the next two
+  kDeviceNativeDoubles = 0x103B,
+  kDeviceNativeHalves = 0x103C,
+  kDeviceDotProducts = 0x1073,  // Bits, with cl_khr_integer_dot_product
+  kDevicePciBus = 0x410F,       // PciBus, with cl_khr_pci_bus_info
+  kNvidiaBus = 0x4008,          // uint32_t, with cl_nv_device_attribute_query, as the next two
+  kNvidiaSlot = 0x4009,         // device number, and below its last three bits the function
+  kNvidiaDomain = 0x400A,
   kDeviceSvm = 0x1053,  // Bits; 0 or refused: none
 };
+struct PciBus {
+  uint32_t domain, bus, device, function;
+};
+constexpr Bits kDot4x8Packed = 1 << 0;  // of kDeviceDotProducts
 
 constexpr Bits kProfiling = 1 << 1;     // of a queue
 constexpr Bits kReadWrite = 1 << 0;     // of a buffer

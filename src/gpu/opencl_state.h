@@ -51,7 +51,7 @@ struct OpenClWorkspace::State {
   Result<opencl::Handle> queue(size_t number);
   // The kernel of that name, with its arguments set.
   Result<opencl::Handle> kernel_for(const Launch& launch);
-  // Queues `steps` once; appends one event per launch.
+  // Queues `steps` once; appends one event per launch that the device times.
   Status queue_all(std::span<const Step> steps, std::vector<OpenClObject>& events);
   // Sends all that is queued on its way and waits for it.
   Status finish();
@@ -68,6 +68,7 @@ struct OpenClWorkspace::State {
   std::shared_ptr<const opencl::Library> library;
   opencl::Handle device = nullptr;
   bool unified_memory = false;
+  OpenClTiming timing = OpenClTiming::kByDevice;
   // In this order, so that what is made of something is released before it.
   OpenClObject context;
   std::vector<OpenClObject> queues;

@@ -38,7 +38,8 @@ Status OpenClWorkspace::State::start(Handle on) {
 Result<Handle> OpenClWorkspace::State::queue(size_t number) {
   while (queues.size() <= number) {
     int32_t code = kSuccess;
-    Handle made = library->clCreateCommandQueue(context.get(), device, opencl::kProfiling, &code);
+    const opencl::Bits properties = timing == OpenClTiming::kByDevice ? opencl::kProfiling : 0;
+    Handle made = library->clCreateCommandQueue(context.get(), device, properties, &code);
     if (code != kSuccess) return opencl_error("clCreateCommandQueue", code);
     queues.emplace_back(made, library->clReleaseCommandQueue);
   }
@@ -83,11 +84,13 @@ Status OpenClWorkspace::State::queue_launch(const Launch& launch, Handle on, std
   const size_t all[] = {blocks.x * threads.x, blocks.y * threads.y, blocks.z * threads.z};
   const size_t of_block[] = {threads.x, threads.y, threads.z};
   Handle event = nullptr;
-  int32_t code = library->clEnqueueNDRangeKernel(on, kernel, 3, nullptr, all, of_block, 0, nullptr, &event);
+  const bool timed = timing == OpenClTiming::kByDevice;
+  int32_t code =
+      library->clEnqueueNDRangeKernel(on, kernel, 3, nullptr, all, of_block, 0, nullptr, timed ? &event : nullptr);
   if (code != kSuccess)
     return wrap(opencl_error("clEnqueueNDRangeKernel", code),
                 fmt::format("{} with {} × {} × {} threads per block", launch.kernel, threads.x, threads.y, threads.z));
-  events.emplace_back(event, library->clReleaseEvent);
+  if (timed) events.emplace_back(event, library->clReleaseEvent);
   return {};
 }
 
@@ -131,6 +134,21 @@ Result<BufferNumber> OpenClWorkspace::add(std::span<const float> content, Memory
   BufferNumber number{state_->buffers.size() - 1};
   RIDGE_TRY(write(number, content));
   return number;
+}
+
+Result<BufferNumber> OpenClWorkspace::add_bytes(size_t size) {
+  RIDGE_ASSIGN(OpenClBuffer made, state_->allocate(MemoryKind::kDevice, size));
+  state_->buffers.push_back(std::move(made));
+  return BufferNumber{state_->buffers.size() - 1};
+}
+
+Result<double> OpenClWorkspace::copy(BufferNumber from, BufferNumber to, size_t bytes) {
+  State& state = *state_;
+  RIDGE_ASSIGN(Handle queue, state.queue(0));
+  const TimePoint begin = Clock::now();
+  RIDGE_TRY(state.copy(queue, state.buffers.at(from.value), state.buffers.at(to.value), 0, bytes));
+  RIDGE_TRY(state.finish());
+  return to_seconds(Clock::now() - begin);
 }
 
 Status OpenClWorkspace::write(BufferNumber buffer, std::span<const float> content) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "base/clock.h"
 #include "hw/peak_kernels.h"
@@ -67,42 +65,6 @@ void record(Candidate& candidate, const std::vector<std::vector<Burst>>& members
 }
 
 }  // namespace
-
-double Candidate::best_rate() const {
-  if (!sustained) return rates.empty() ? 0 : *std::max_element(rates.begin(), rates.end());
-  double best = 0;
-  for (size_t visit = 0; visit + kBurstsPerVisit <= rates.size(); visit += kBurstsPerVisit) {
-    std::vector<double> bursts(rates.begin() + static_cast<std::ptrdiff_t>(visit),
-                               rates.begin() + static_cast<std::ptrdiff_t>(visit + kBurstsPerVisit));
-    std::sort(bursts.begin(), bursts.end(), std::greater<>());
-    constexpr int kHalf = kBurstsPerVisit / 2;
-    best = std::max(best, std::accumulate(bursts.begin(), bursts.begin() + kHalf, 0.0) / kHalf);
-  }
-  return best;
-}
-
-double Candidate::typical_rate() const {
-  if (rates.empty()) return 0;
-  std::vector<double> sorted = rates;
-  auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
-}
-
-double Candidate::clock_hz() const {
-  double best = best_rate(), highest = 0;
-  for (size_t i = 0; i < rates.size(); ++i)
-    if (rates[i] >= 0.97 * best) highest = std::max(highest, clocks[i]);
-  return highest;
-}
-
-double Candidate::spread_percent() const {
-  if (rates.empty()) return 0;
-  std::vector<double> sorted = rates;
-  std::sort(sorted.begin(), sorted.end());
-  size_t count = sorted.size();
-  return 100 * (sorted[count * 3 / 4] - sorted[count / 4]) / sorted[count / 2] / 2;
-}
 
 void visit(Crew& crew, int threads, Candidate& candidate) {
   if (candidate.repeats == 0) candidate.repeats = calibrate(crew, candidate);

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "hw/crew.h"
+#include "hw/rates.h"
 
 namespace ridge::hw {
 
 // Short, so that some bursts fit between two disturbances even on a busy machine; long against the time that threads take
 // to start together (under 1 µs) and the clock's resolution.
 constexpr double kBurstSeconds = 0.5e-3;
-constexpr int kBurstsPerVisit = 8;
 
 // Candidates for the same figure of a question compete; each figure has its own answer.
 enum class Figure { kLimit, kPlainRead, kTriad };
@@ -29,16 +29,13 @@ struct Candidate {
   int64_t repeats = 0;         // in one burst; 0 = to be found so that it takes kBurstSeconds
   std::vector<double> rates;   // of every burst [units/s], all threads together
   std::vector<double> clocks;  // parallel to rates [Hz], mean of the threads; 0 = could not be observed
-  bool sustained = false;      // the limit is a rate that lasts: see best_rate
+  bool sustained = false;      // the limit is a rate that lasts: see sustained_rate
   bool dropped = false;        // cannot win any more
-  // Of the best burst; if sustained, the mean of the better half of the bursts of the best visit: memory is shared with
-  // everything else on the machine, and a single burst may profit from a moment of which no program can make use.
-  double best_rate() const;
-  double typical_rate() const;  // median of all bursts
-  // The highest clock among bursts within 3 % of that rate or above: a disturbed observation only ever reads low.
-  double clock_hz() const;
-  // Half of the interquartile range of the bursts over their median: bursts that lost the processor do not count.
-  double spread_percent() const;
+  // Of the best burst; if sustained, see sustained_rate().
+  double best_rate() const { return sustained ? sustained_rate(rates) : hw::best_rate(rates); }
+  double typical_rate() const { return hw::typical_rate(rates); }
+  double clock_hz() const { return clock_at(best_rate(), rates, clocks); }
+  double spread_percent() const { return hw::spread_percent(rates); }
 };
 
 // kBurstsPerVisit bursts on the first `threads` members. The rate of a burst is all that was done over the time from the

@@ -9,15 +9,12 @@
 #include "hw/crew.h"
 #include "hw/memory_kernels.h"
 #include "hw/peak_kernels.h"
+#include "hw/rates.h"
 
 namespace ridge::hw {
 namespace {
 
 constexpr const char* kStepName = "peak rates and bandwidths";
-constexpr double kStillGrowing = 1.003;  // a figure that grew by more asks for further rounds
-constexpr int kQuietRounds = 3;
-constexpr double kHopeless = 0.85;  // of the best, after kTrialRounds: the kernel is dropped
-constexpr int kTrialRounds = 2;
 constexpr size_t kDramParts = 8;         // of a working set of six last caches: each part is 3/4 of one
 constexpr int64_t kDramWarmUpParts = 3;  // more than two caches: nothing that other kernels left is still there
 
@@ -205,16 +202,14 @@ Result<Limits> measure_limits(const Machine& machine, const MeasureOptions& opti
   RIDGE_ASSIGN(std::unique_ptr<Crew> crew, Crew::gather(processors, memory_needs(questions, all)));
 
   TimePoint start = Clock::now();
-  int quiet = 0;
-  for (int round = 0; round < options.least_rounds || quiet < kQuietRounds; ++round) {
-    double used = to_seconds(Clock::now() - start) / options.most_seconds;
-    if (round > 0 && used >= 1) break;
+  auto used = [start] { return to_seconds(Clock::now() - start); };
+  RoundRule rounds(options.least_rounds, options.most_seconds);
+  while (rounds.another(used())) {
     bool grew = ask_all(*crew, questions, [&](double share_of_round) {
-      double by_rounds = (round + share_of_round) / (options.least_rounds + kQuietRounds);
-      if (options.progress) options.progress(kStepName, std::min(0.99, std::max(used, by_rounds)));
+      if (options.progress) options.progress(kStepName, rounds.share_done(used(), share_of_round));
     });
-    quiet = grew ? 0 : quiet + 1;
-    if (round + 1 >= kTrialRounds) std::for_each(questions.begin(), questions.end(), drop_hopeless);
+    rounds.round_done(grew);
+    if (rounds.trial_over()) std::for_each(questions.begin(), questions.end(), drop_hopeless);
   }
   Limits limits;
   for (const Question& question : questions) {

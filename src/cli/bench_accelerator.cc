@@ -1,0 +1,144 @@
+#include "cli/bench_accelerator.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/terminal.h"
+
+namespace ridge::cli {
+namespace {
+
+using hw::accelerator::Figure;
+using hw::accelerator::Measured;
+using hw::accelerator::Share;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string known_or_unknown(const std::string& text) { return text.empty() ? "not told" : text; }
+
+std::string facts_text(const Measured& measured) {
+  const hw::accelerator::Facts& facts = measured.facts;
+  Rows rows = {{"device", fmt::format("{} {}", facts.device, facts.name)},
+               {"software", facts.software},
+               {"units", fmt::format("{}{}", facts.compute_units,
+                                     facts.clock_hz > 0 ? " at up to " + format_hertz(facts.clock_hz) : "")},
+               {"memory", format_bytes(static_cast<double>(facts.memory_bytes))},
+               {"last cache",
+                facts.last_cache_bytes > 0 ? format_bytes(static_cast<double>(facts.last_cache_bytes)) : "not told"},
+               {"PCI address", known_or_unknown(facts.pci_address)}};
+  if (!facts.capability.empty()) rows.push_back({"compute capability", facts.capability});
+  rows.push_back({"datasheet", measured.datasheet});
+  if (!measured.processor_limits.empty()) rows.push_back({"processor's limits", measured.processor_limits});
+  rows.push_back({"watched by", measured.observer});
+  rows.push_back({"measured", fmt::format("{}, in {:.0f} s", measured.measured_at, measured.seconds)});
+  return table({}, rows, "ll");
+}
+
+std::string shares_text(const std::vector<Share>& shares) {
+  std::string text;
+  for (const Share& share : shares)
+    text += fmt::format("{}{} of {} ({})", text.empty() ? "" : "; ", format_percent(share.percent), share.of,
+                        origin_name(share.origin));
+  return text.empty() ? "-" : text;
+}
+
+// What a card was seen to do meanwhile: "1.75 GHz, 612 W, slowed by power limit".
+std::string seen_text(const Figure& figure) {
+  std::string text;
+  auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (figure.observed.clock_hz) add(format_hertz(*figure.observed.clock_hz));
+  if (figure.observed.power_w) add(fmt::format("{:.0f} W", *figure.observed.power_w));
+  if (figure.observed.temperature_c) add(fmt::format("{:.0f} C", *figure.observed.temperature_c));
+  if (!figure.observed.slowdowns.empty()) add(fmt::format("slowed by {}", fmt::join(figure.observed.slowdowns, ", ")));
+  return text.empty() ? "-" : text;
+}
+
+using Format = std::string (*)(double);
+
+// The cells that every figure has: best, typical, spread, bursts.
+void add_cells(std::vector<std::string>& row, const Figure& figure, Format format) {
+  row.push_back(figure.best ? format(*figure.best) : "-");
+  row.push_back(figure.typical ? format(*figure.typical) : "-");
+  row.push_back(figure.best ? format_percent(figure.spread_percent) : "-");
+  row.push_back(std::to_string(figure.bursts));
+}
+
+void add_end(std::vector<std::string>& row, const Figure& figure) {
+  row.push_back(seen_text(figure));
+  // A compiler's log has many lines; JSON has all of them.
+  const std::string reason = figure.reason.substr(0, figure.reason.find('\n'));
+  row.push_back(figure.best ? figure.conditions : "not measured: " + reason);
+}
+
+std::string seconds_text(double starts_per_s) { return format_ms(1e3 / starts_per_s); }
+
+std::string peaks_text(const Measured& measured) {
+  Rows rows;
+  for (const auto& peak : measured.peaks) {
+    std::vector<std::string> row = {std::string(precision_name(peak.precision)), peak.way};
+    add_cells(row, peak.figure, format_flops_rate);
+    row.push_back(peak.figure.clock_hz > 0 ? format_hertz(peak.figure.clock_hz) : "-");
+    add_end(row, peak.figure);
+    rows.push_back(std::move(row));
+  }
+  return table({"peak", "by", "best", "typical", "spread", "bursts", "clock counted", "seen", "how"}, rows,
+               "llrrrrrll");
+}
+
+std::string bandwidths_text(const Measured& measured) {
+  Rows rows;
+  for (const auto& bandwidth : measured.bandwidths) {
+    std::vector<std::string> row = {bandwidth.level, bandwidth.access};
+    add_cells(row, bandwidth.figure, format_bandwidth);
+    row.push_back(format_bytes(static_cast<double>(bandwidth.working_set_bytes)));
+    add_end(row, bandwidth.figure);
+    rows.push_back(std::move(row));
+  }
+  return table({"level", "access", "best", "typical", "spread", "bursts", "working set", "seen", "how"}, rows,
+               "llrrrrrll");
+}
+
+std::string links_text(const Measured& measured) {
+  Rows rows;
+  for (const auto& link : measured.links) {
+    std::vector<std::string> row = {std::string(gpu::way_name(link.way)),
+                                    std::string(gpu::host_memory_name(link.memory))};
+    add_cells(row, link.figure, format_bandwidth);
+    add_end(row, link.figure);
+    rows.push_back(std::move(row));
+  }
+  return table({"link", "host memory", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "llrrrrll");
+}
+
+std::string starts_text(const Measured& measured) {
+  Rows rows;
+  for (const auto& start : measured.starts) {
+    std::vector<std::string> row = {start.what};
+    add_cells(row, start.figure, seconds_text);
+    add_end(row, start.figure);
+    rows.push_back(std::move(row));
+  }
+  return table({"start of", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "lrrrrll");
+}
+
+// Each figure beside what it is to be compared with.
+std::string all_shares_text(const Measured& measured) {
+  Rows rows;
+  auto add = [&](std::string name, const Figure& figure) {
+    if (!figure.shares.empty()) rows.push_back({std::move(name), shares_text(figure.shares)});
+  };
+  for (const auto& peak : measured.peaks)
+    add(fmt::format("{} {}", precision_name(peak.precision), peak.way), peak.figure);
+  for (const auto& bandwidth : measured.bandwidths) add(bandwidth.level + " " + bandwidth.access, bandwidth.figure);
+  for (const auto& link : measured.links)
+    add(fmt::format("{}, {}", gpu::way_name(link.way), gpu::host_memory_name(link.memory)), link.figure);
+  return rows.empty() ? "" : "\n" + table({"figure", "share"}, rows, "ll");
+}
+
+}  // namespace
+
+std::string accelerator_text(const Measured& measured) {
+  return facts_text(measured) + "\n" + peaks_text(measured) + "\n" + bandwidths_text(measured) + "\n" +
+         links_text(measured) + "\n" + starts_text(measured) + all_shares_text(measured);
+}
+
+}  // namespace ridge::cli

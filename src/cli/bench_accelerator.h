@@ -1,0 +1,12 @@
+// ridge bench device --device opencl:N|cuda:N as text.
+#pragma once
+
+#include <string>
+
+#include "hw/accelerator/figure.h"
+
+namespace ridge::cli {
+
+std::string accelerator_text(const hw::accelerator::Measured& measured);
+
+}  // namespace ridge::cli

@@ -1,0 +1,17 @@
+// What people call a device that runs kernels: "opencl:1", "cuda:0"; without a number the first. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace ridge::gpu {
+
+struct DeviceName {
+  std::string_view family;  // "cuda"; part of the given text
+  size_t index = 0;
+};
+// Absent: not of that form. Which families there are is the caller's business.
+std::optional<DeviceName> parse_device_name(std::string_view name);
+
+}  // namespace ridge::gpu

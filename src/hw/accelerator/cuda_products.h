@@ -1,0 +1,28 @@
+// Matrix products by cuBLASLt on an NVIDIA card, with factors made on the card and results looked at.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/cublaslt.h"
+#include "gpu/cuda_workspace.h"
+#include "hw/accelerator/accelerator.h"
+
+namespace ridge::hw::accelerator {
+
+// How random numbers of a type are made of 32-bit words (kernels/random_bits.cu).
+struct RandomBits {
+  uint32_t keep_even = 0, set_even = 0, keep_odd = 0, set_odd = 0;
+};
+RandomBits random_bits_of(Precision precision);
+
+// The number that stands at `index` of values of that type, as cuBLASLt takes them: FP64, FP32 (also of TF32), FP16, BF16, FP8 as
+// E4M3, INT8.
+double value_at(Precision precision, const std::vector<std::byte>& values, size_t index);
+
+// `workspace`: of the card, empty; `newest_cuda`: major number of the driver's CUDA.
+Result<std::unique_ptr<Products>> open_cuda_products(gpu::CudaWorkspace workspace, int newest_cuda);
+
+}  // namespace ridge::hw::accelerator

@@ -1,0 +1,81 @@
+// What measuring a device gives: figures, each beside what it is to be compared with. Plain values; JSON and table show the same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "gpu/transfer.h"
+#include "hw/accelerator/accelerator.h"
+
+namespace ridge::hw::accelerator {
+
+// How much of something a figure is.
+struct Share {
+  std::string of;    // "datasheet of NVIDIA H100 PCIe", "best here: cuBLASLt"
+  double value = 0;  // in the figure's unit
+  Origin origin = Origin::kDatasheet;
+  double percent = 0;  // 100 · figure / value
+};
+
+// What the management library saw while the bursts of a figure ran. Absent: not told, or no sample fell into them.
+struct Observed {
+  std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;  // means, of the temperature the highest
+  std::vector<std::string> slowdowns;                                       // why the card was slower than it can be
+  int samples = 0;
+};
+
+// A rate [units/s]. Best: of one burst (of memory that others share: see hw/rates.h); typical: the median burst.
+struct Figure {
+  std::optional<double> best, typical;
+  double spread_percent = 0;
+  int bursts = 0;
+  double burst_seconds = 0;  // median length
+  double clock_hz = 0;       // counted on the device during the best bursts; 0 = could not be observed
+  std::string conditions;    // the way that won: "256 threads, 1056 blocks"
+  std::string reason;        // why there is no figure
+  std::vector<Share> shares;
+  Observed observed;
+};
+
+struct PeakRow {
+  Precision precision = Precision::kFp32;
+  std::string way;  // "multiply-adds": a kernel of ours on the plain lanes; "mma": on tensor cores; "cuBLASLt"
+  Figure figure;    // [FLOP/s], 1 multiply-add = 2, also for integers
+};
+struct BandwidthRow {
+  std::string level;   // "DRAM", "last cache", "shared"
+  std::string access;  // "read", "write", "copy": bytes read and written
+  int64_t working_set_bytes = 0;
+  Figure figure;  // [bytes/s]
+};
+struct LinkRow {
+  gpu::Way way = gpu::Way::kToDevice;
+  gpu::HostMemory memory = gpu::HostMemory::kPageable;
+  int64_t bytes = 0;  // of one copy, each way
+  Figure figure;      // [bytes/s], of both ways together
+};
+struct StartRow {
+  std::string what, meaning;
+  Figure figure;  // [1/s]
+};
+
+struct Measured {
+  Facts facts;
+  std::vector<PeakRow> peaks;
+  std::vector<BandwidthRow> bandwidths;
+  std::vector<LinkRow> links;
+  std::vector<StartRow> starts;
+  std::string datasheet;         // that shares refer to, or why there is none
+  std::string processor_limits;  // why the processor's own limits are not beside a device that is one; else empty
+  std::string observer;          // the library that watched the card, or why none did
+  std::string measured_at;       // UTC
+  double seconds = 0;            // that measuring took, making ready included
+};
+
+Json to_json(const Measured& measured);
+
+}  // namespace ridge::hw::accelerator
