@@ -6,6 +6,7 @@
 
 #include "gpu/cuda.h"
 #include "gpu/nvml.h"
+#include "hw/accelerator/cuda_accelerator.h"
 #include "hw/accelerator/shares.h"
 
 namespace ridge::hw {
@@ -13,48 +14,38 @@ namespace {
 
 using accelerator::Facts;
 
-Facts facts_of(const gpu::CudaDevice& card) {
-  Facts facts;
-  facts.name = card.name;
-  if (card.capability > 0) facts.capability = fmt::format("{}.{}", card.capability / 10, card.capability % 10);
-  facts.compute_units = card.multiprocessors;
-  facts.memory_bytes = card.memory_bytes;
-  facts.clock_hz = card.clock_hz;
-  return facts;
-}
-
-Facts facts_of(const gpu::Card& card) {
-  Facts facts;
-  facts.name = card.name ? *card.name : card.failure;
-  if (card.compute_capability) facts.capability = *card.compute_capability;
-  if (card.memory_total_bytes) facts.memory_bytes = *card.memory_total_bytes;
-  if (card.sm_clock_max_mhz) facts.clock_hz = 1e6 * static_cast<double>(*card.sm_clock_max_mhz);
-  return facts;
-}
-
-Result<std::vector<Facts>> cards_here() {
-  std::vector<Facts> cards;
+Result<std::vector<Facts>> card_facts() {
+  std::vector<Facts> all;
   if (const Result<gpu::Cuda> cuda = gpu::Cuda::open()) {
-    for (const gpu::CudaDevice& card : cuda->devices()) cards.push_back(facts_of(card));
-    return cards;
+    for (const gpu::CudaDevice& card : cuda->devices()) all.push_back(accelerator::facts_of(card, all.size()));
+    return all;
   }
   RIDGE_ASSIGN(const gpu::Nvml nvml, gpu::Nvml::open());
-  for (const gpu::Card& card : nvml.system().cards) cards.push_back(facts_of(card));
-  return cards;
+  for (const gpu::Card& card : nvml.system().cards) {
+    Facts facts;
+    facts.name = card.name ? *card.name : card.failure;
+    if (card.compute_capability) facts.capability = *card.compute_capability;
+    if (card.memory_total_bytes) facts.memory_bytes = *card.memory_total_bytes;
+    all.push_back(std::move(facts));
+  }
+  return all;
+}
+
+std::string names_of(const std::vector<Facts>& all) {
+  std::string names;
+  for (const Facts& facts : all) names += (names.empty() ? "" : ", ") + facts.name;
+  return names;
 }
 
 }  // namespace
 
 Result<CatalogueDevice> nvidia_card(int index) {
-  RIDGE_ASSIGN(const std::vector<Facts> cards, cards_here());
-  if (index < 0 || static_cast<size_t>(index) >= cards.size()) {
-    std::string names;
-    for (const Facts& card : cards) names += (names.empty() ? "" : ", ") + card.name;
+  RIDGE_ASSIGN(const std::vector<Facts> all, card_facts());
+  if (index < 0 || static_cast<size_t>(index) >= all.size())
     return Error{Code::kNotFound, fmt::format("there is no card {}; there {} {}: {}", index,
-                                              cards.size() == 1 ? "is" : "are", cards.size(), names)};
-  }
+                                              all.size() == 1 ? "is" : "are", all.size(), names_of(all))};
   RIDGE_ASSIGN(const std::vector<CatalogueDevice> devices, catalogue());
-  Result<CatalogueDevice> found = accelerator::datasheet_of(devices, cards[static_cast<size_t>(index)]);
+  Result<CatalogueDevice> found = accelerator::datasheet_of(devices, all[static_cast<size_t>(index)]);
   return found ? found : wrap(found.error(), fmt::format("the limits of card {}", index));
 }
 

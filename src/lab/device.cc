@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "gpu/device_name.h"
 #include "lab/cuda_device.h"
 #include "lab/native_device.h"
 #include "lab/opencl_device.h"
@@ -17,17 +17,6 @@ namespace {
 
 Error unknown_device(std::string_view name) {
   return {Code::kInvalid, fmt::format("there is no device '{}': it is cpu, cuda:N or opencl:N with N from 0", name)};
-}
-
-// Of "opencl:2" in the family "opencl" 2; 0 where only the family is named; absent: it is not of that form.
-std::optional<size_t> index_of(std::string_view name, std::string_view family) {
-  if (!name.starts_with(family)) return std::nullopt;
-  name.remove_prefix(family.size());
-  if (name.empty()) return 0;
-  size_t index = 0;
-  const char* end = name.data() + name.size();
-  auto [stop, error] = std::from_chars(name.data() + 1, end, index);
-  return name[0] == ':' && error == std::errc() && stop == end ? std::optional(index) : std::nullopt;
 }
 
 Status compare_with_expected(const Case& work, const Variant& variant, std::span<const float> got) {
@@ -46,8 +35,9 @@ Status compare_with_expected(const Case& work, const Variant& variant, std::span
 
 Result<std::unique_ptr<Device>> open_device(std::string_view name) {
   if (name == "cpu") return open_native_device();
-  if (std::optional<size_t> index = index_of(name, "cuda")) return open_cuda_device(*index);
-  if (std::optional<size_t> index = index_of(name, "opencl")) return open_opencl_device(*index);
+  const std::optional<gpu::DeviceName> wanted = gpu::parse_device_name(name);
+  if (wanted && wanted->family == "cuda") return open_cuda_device(wanted->index);
+  if (wanted && wanted->family == "opencl") return open_opencl_device(wanted->index);
   return unknown_device(name);
 }
 
