@@ -70,7 +70,7 @@ struct Measured {
   std::vector<LinkRow> links;
   std::vector<StartRow> starts;
   std::string datasheet;         // that shares refer to, or why there is none
-  std::string processor_limits;  // why the processor's own limits are not beside a device that is one; else empty
+  std::string processor_limits;  // why a processor is not beside its own, or that they are too low
   std::string observer;          // the library that watched the card, or why none did
   std::string measured_at;       // UTC
   double seconds = 0;            // that measuring took, making ready included

@@ -145,11 +145,11 @@ Result<Measured> measure(Accelerator& accelerator, const Options& options) {
   Rounds(questions, options).run();
   answer_all(questions, watched.watch ? watched.watch->samples() : std::vector<CardSample>{}, measured);
   const References references = references_for(measured.facts, watched, options);
+  measured.processor_limits = references.processor_reason;
   add_shares(measured, references);
   measured.observer = watched.by;
   measured.datasheet = references.datasheet ? references.datasheet->vendor + " " + references.datasheet->name
                                             : "none: " + references.datasheet_reason;
-  measured.processor_limits = references.processor_reason;
   measured.measured_at = now_in_utc();
   measured.seconds = to_seconds(Clock::now() - begin);
   return measured;

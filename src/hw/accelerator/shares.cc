@@ -87,12 +87,23 @@ void add_processor(Measured& measured, const Machine& machine) {
   const int threads =
       static_cast<int>(std::clamp<int64_t>(measured.facts.compute_units, 1, std::max(1, usable_threads(machine))));
   const std::string of = processor_text(machine, threads);
+  double highest = 0;
+  auto beside = [&](Figure& figure, double limit, Origin origin) {
+    add(figure, of, limit, origin);
+    if (figure.best && limit > 0) highest = std::max(highest, 100 * *figure.best / limit);
+  };
   for (PeakRow& row : measured.peaks)
-    if (auto limit = peak(machine, row.precision, threads)) add(row.figure, of, limit->flops_per_s, limit->origin);
+    if (auto limit = peak(machine, row.precision, threads)) beside(row.figure, limit->flops_per_s, limit->origin);
   for (BandwidthRow& row : measured.bandwidths)
     if (row.access == "read")  // it measures no other traffic as a limit
       if (auto limit = bandwidth(machine, level_of_processor(machine, row.level), threads))
-        add(row.figure, of, limit->bytes_per_s, limit->origin);
+        beside(row.figure, limit->bytes_per_s, limit->origin);
+  if (highest > 100)
+    measured.processor_limits = fmt::format(
+        "too low: {:.1f} % of one was reached, so the machine was slower when they were measured; measure them again "
+        "by "
+        "'ridge bench device --fresh'",
+        highest);
 }
 
 void add_datasheet(Measured& measured, const CatalogueDevice& device) {

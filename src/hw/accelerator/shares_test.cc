@@ -121,6 +121,11 @@ TEST(Shares, OfAProcessorAreOfItsOwnMeasuredLimit) {
   EXPECT_DOUBLE_EQ(measured.bandwidths[0].figure.shares[0].percent, 75);
   EXPECT_TRUE(measured.bandwidths[1].figure.shares.empty()) << "reading is no limit of copying, which is the best here";
   EXPECT_DOUBLE_EQ(measured.bandwidths[2].figure.shares[0].percent, 75);
+  EXPECT_EQ(measured.processor_limits, "");
+  measured.peaks[0].figure = figure_of(210e9);
+  add_shares(measured, references);
+  EXPECT_NE(measured.processor_limits.find("105.0 %"), std::string::npos)
+      << "more than a limit is impossible: " << measured.processor_limits;
 }
 
 }  // namespace
