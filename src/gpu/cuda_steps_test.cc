@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "gpu/cuda.h"
-#include "gpu/test_cards.h"
+#include "gpu/test_child.h"
 
 namespace ridge::gpu {
 namespace {
 
 Result<CudaSteps> steps_on_first_card() {
-  play_cards("healthy");
   RIDGE_ASSIGN(Cuda cuda, Cuda::open());
   RIDGE_ASSIGN(CudaWorkspace workspace, cuda.workspace(0));
   return CudaSteps::over(std::move(workspace), cuda.driver_version() / 1000);
@@ -20,62 +19,68 @@ const char* const kTwice = "__kernel void twice(__global float* x, int at) { x[a
 
 // in (host) → device or managed memory → kernel → out, in two halves by two streams, twice.
 TEST(CudaSteps, MoveDataBetweenAllKindsOfMemory) {
-  auto card = steps_on_first_card();
-  ASSERT_TRUE(card) << card.error().message;
-  ASSERT_TRUE(card->build(kTwice));
-  std::vector<float> content(256), nothing(256);
-  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<float>(i);
-  for (MemoryKind host : {MemoryKind::kHost, MemoryKind::kPinned})
-    for (MemoryKind worked_on : {MemoryKind::kDevice, MemoryKind::kUnified}) {
-      auto in = card->add(content, host), work = card->add(nothing, worked_on), out = card->add(nothing, host);
-      ASSERT_TRUE(in && work && out) << (work ? "" : work.error().message);
-      std::vector<Step> steps;
-      for (size_t half : {0, 1}) {
-        steps.push_back({Copy{*in, *work, 128 * half, 128}, half});
-        if (worked_on == MemoryKind::kUnified) steps.push_back({Prefetch{*work, true}, half});
-        steps.push_back({Launch{"twice", {2}, {64}, {*work, static_cast<int32_t>(128 * half)}}, half});
-        steps.push_back({Copy{*work, *out, 128 * half, 128}, half});
+  on_cards("healthy", [] {
+    auto card = steps_on_first_card();
+    ASSERT_TRUE(card) << card.error().message;
+    ASSERT_TRUE(card->build(kTwice));
+    std::vector<float> content(256), nothing(256);
+    for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<float>(i);
+    for (MemoryKind host : {MemoryKind::kHost, MemoryKind::kPinned})
+      for (MemoryKind worked_on : {MemoryKind::kDevice, MemoryKind::kUnified}) {
+        auto in = card->add(content, host), work = card->add(nothing, worked_on), out = card->add(nothing, host);
+        ASSERT_TRUE(in && work && out) << (work ? "" : work.error().message);
+        std::vector<Step> steps;
+        for (size_t half : {0, 1}) {
+          steps.push_back({Copy{*in, *work, 128 * half, 128}, half});
+          if (worked_on == MemoryKind::kUnified) steps.push_back({Prefetch{*work, true}, half});
+          steps.push_back({Launch{"twice", {2}, {64}, {*work, static_cast<int32_t>(128 * half)}}, half});
+          steps.push_back({Copy{*work, *out, 128 * half, 128}, half});
+        }
+        auto time = card->run(steps, 2);
+        ASSERT_TRUE(time) << time.error().message;
+        std::vector<float> got(256);
+        ASSERT_TRUE(card->read(*out, got));
+        for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 2 * content[i]) << i;
       }
-      auto time = card->run(steps, 2);
-      ASSERT_TRUE(time) << time.error().message;
-      std::vector<float> got(256);
-      ASSERT_TRUE(card->read(*out, got));
-      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 2 * content[i]) << i;
-    }
+  });
 }
 
 TEST(CudaSteps, TakeMemoryFromTheDriverAndFromThePoolInTurn) {
-  auto card = steps_on_first_card();
-  ASSERT_TRUE(card) << card.error().message;
-  ASSERT_TRUE(card->build("__kernel void put(__global float* x, float value) { x[get_global_id(0)] = value; }"));
-  auto buffer = card->add(std::vector<float>(64));
-  ASSERT_TRUE(buffer);
-  for (bool pooled : {true, false, true}) {
-    std::vector<Step> steps;
-    for (int round = 0; round < 3; ++round) {
-      steps.push_back({Renew{*buffer, pooled}});
-      steps.push_back({Launch{"put", {1}, {64}, {*buffer, static_cast<float>(round)}}});
+  on_cards("healthy", [] {
+    auto card = steps_on_first_card();
+    ASSERT_TRUE(card) << card.error().message;
+    ASSERT_TRUE(card->build("__kernel void put(__global float* x, float value) { x[get_global_id(0)] = value; }"));
+    auto buffer = card->add(std::vector<float>(64));
+    ASSERT_TRUE(buffer);
+    for (bool pooled : {true, false, true}) {
+      std::vector<Step> steps;
+      for (int round = 0; round < 3; ++round) {
+        steps.push_back({Renew{*buffer, pooled}});
+        steps.push_back({Launch{"put", {1}, {64}, {*buffer, static_cast<float>(round)}}});
+      }
+      auto time = card->run(steps, 2);
+      ASSERT_TRUE(time) << time.error().message;
+      std::vector<float> got(64);
+      ASSERT_TRUE(card->read(*buffer, got));
+      EXPECT_EQ(got[63], 2);
     }
-    auto time = card->run(steps, 2);
-    ASSERT_TRUE(time) << time.error().message;
-    std::vector<float> got(64);
-    ASSERT_TRUE(card->read(*buffer, got));
-    EXPECT_EQ(got[63], 2);
-  }
+  });
 }
 
 TEST(CudaSteps, RecordedLaunchesRunAsOftenAsTheyAreStarted) {
-  auto card = steps_on_first_card();
-  ASSERT_TRUE(card) << card.error().message;
-  ASSERT_TRUE(card->build(kTwice));
-  auto buffer = card->add(std::vector<float>(64, 1));
-  ASSERT_TRUE(buffer);
-  std::vector<Launch> launches(2, Launch{"twice", {1}, {64}, {*buffer, 0}});
-  auto time = card->run_recorded(launches, 3);
-  ASSERT_TRUE(time) << time.error().message;
-  std::vector<float> got(64);
-  ASSERT_TRUE(card->read(*buffer, got));
-  EXPECT_EQ(got[63], 64) << "twice in each of three starts, and not while it was recorded";
+  on_cards("healthy", [] {
+    auto card = steps_on_first_card();
+    ASSERT_TRUE(card) << card.error().message;
+    ASSERT_TRUE(card->build(kTwice));
+    auto buffer = card->add(std::vector<float>(64, 1));
+    ASSERT_TRUE(buffer);
+    std::vector<Launch> launches(2, Launch{"twice", {1}, {64}, {*buffer, 0}});
+    auto time = card->run_recorded(launches, 3);
+    ASSERT_TRUE(time) << time.error().message;
+    std::vector<float> got(64);
+    ASSERT_TRUE(card->read(*buffer, got));
+    EXPECT_EQ(got[63], 64) << "twice in each of three starts, and not while it was recorded";
+  });
 }
 
 }  // namespace
