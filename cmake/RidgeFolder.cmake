@@ -1,8 +1,8 @@
-# ridge_folder(NAME LINK target... [EXCEPT subfolder...] [APART])
+# ridge_folder(NAME LINK target... [EXCEPT subfolder...])
 #   src/NAME/**.cc               -> static library ridge_NAME (src/cli/main.cc stays out: it is the program)
 #   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
 #   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
-# Subfolders after EXCEPT are something else's sources. APART compiles every source by itself.
+# Subfolders after EXCEPT are something else's sources.
 # Does nothing for a folder without sources. The libraries made so far are in RIDGE_FOLDERS.
 include(GoogleTest)
 
@@ -26,7 +26,7 @@ function(ridge_several_at_a_time target)
 endfunction()
 
 function(ridge_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "" "LINK;EXCEPT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;EXCEPT")
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
@@ -57,9 +57,7 @@ function(ridge_folder name)
 
   if(sources)
     add_library(ridge_${name} STATIC ${sources})
-    if(NOT arg_APART)
-      ridge_several_at_a_time(ridge_${name})
-    endif()
+    ridge_several_at_a_time(ridge_${name})
     target_link_libraries(ridge_${name} PRIVATE ${libraries})
   elseif(headers)
     add_library(ridge_${name} INTERFACE)
@@ -83,9 +81,7 @@ function(ridge_folder name)
 
   if(tests AND NOT RIDGE_FUZZ)
     add_executable(${name}_test ${tests})
-    if(NOT arg_APART)
-      ridge_several_at_a_time(${name}_test)
-    endif()
+    ridge_several_at_a_time(${name}_test)
     target_link_libraries(${name}_test PRIVATE ridge_${name} ${libraries} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE RIDGE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # What a test checks is in the library; of its own code only the time to compile it counts (-40 %).
