@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <string>
 
@@ -42,9 +43,17 @@ inline Settings& settings_of_process() {
   static Settings settings;
   return settings;
 }
+// The library is asked from several threads at once.
+inline std::mutex& settings_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 inline CardSettings settings_of(size_t card) {
-  if (settings_file() == nullptr) return settings_of_process()[card];
+  if (settings_file() == nullptr) {
+    std::lock_guard guard(settings_mutex());
+    return settings_of_process()[card];
+  }
   int lock = open((std::string(settings_file()) + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   flock(lock, LOCK_SH);
   std::ifstream lines(settings_file());
@@ -56,7 +65,10 @@ inline CardSettings settings_of(size_t card) {
 // Calls change(settings of the card) and keeps what it makes of them; no other process comes between.
 template <typename Change>
 void change_settings(size_t card, Change&& change) {
-  if (settings_file() == nullptr) return change(settings_of_process()[card]);
+  if (settings_file() == nullptr) {
+    std::lock_guard guard(settings_mutex());
+    return change(settings_of_process()[card]);
+  }
   int lock = open((std::string(settings_file()) + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   flock(lock, LOCK_EX);
   Settings settings;
