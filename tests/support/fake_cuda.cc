@@ -81,6 +81,7 @@ extern "C" {
 
 // For tests: objects that are alive.
 EXPORT size_t fakeCudaObjects() {
+  LOCK;
   size_t count = 0;
   for (const Card& card : cards()) count += card.objects() + static_cast<size_t>(card.users);
   return count;
