@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cli/bench_device.h"
+#include "cli/device_energy.h"
 #include "cli/interruption.h"
 #include "cli/model_options.h"
 #include "cli/terminal.h"
@@ -83,9 +84,14 @@ Result<Request> request_of(const BenchOptions& options) {
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
   if (options.layers && plan::is_nvidia(request.device))
-    return Error{Code::kInvalid,
-                 "--layers has no meaning on " + plan::device_name(request.device) +
-                     ": ONNX Runtime's profile times how long a kernel takes to start there, not to run"};
+    return Error{
+        Code::kInvalid,
+        "--layers has no meaning on " + plan::device_name(request.device) +
+            ": ONNX Runtime's profile says how long a kernel took to be queued there, not to run (its builds leave out "
+            "the profiling of kernels, --enable_cuda_profiling). `ridge plan MODEL -d cuda:" +
+            std::to_string(request.device.index) +
+            "` shows every layer's least time on the card, --device cpu --layers where the time goes on the "
+            "processor, and `nsys profile ridge bench ...` what the card's kernels took"};
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   return request;
 }
@@ -159,6 +165,7 @@ Result<measure::Measurement> measure_model(const BenchOptions& options, const Re
                                            const model::Graph& graph) {
   Progress progress("bench");
   const bool here = request.device.kind == plan::DeviceKind::kCpu;
+  Result<hw::EnergyMeter> meter = energy_meter_of(request.device);
   RIDGE_ASSIGN(hw::Machine machine, here ? know_processor(options, progress) : hw::probe());
   plan::Wishes wishes{options.model,   input_shapes(graph), rows_of(graph),
                       options.threads, request.precision,   request.device};
@@ -169,7 +176,9 @@ Result<measure::Measurement> measure_model(const BenchOptions& options, const Re
   plan.engine_library = options.engine_library;
   plan.instances = options.instances;
   plan.options = request.engine_options;
-  const measure::BenchOptions how = bench_options(options, progress);
+  measure::BenchOptions how = bench_options(options, progress);
+  how.energy = meter ? &*meter : nullptr;
+  if (!meter) how.energy_reason = meter.error().message;
   return here ? measure::bench(plan, &graph, &machine, how) : measure_on_device(plan, request, graph, how);
 }
 
@@ -184,6 +193,21 @@ std::string spread_text(const measure::Measurement& m) {
       std::isfinite(m.ci95_percent) ? fmt::format("± {} at 95 %", format_percent(m.ci95_percent)) : "one run only";
   std::string ended = m.interrupted ? ", interrupted" : m.converged ? "" : ", time was up before it was narrow enough";
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
+}
+
+// Of the card's limits those that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
+std::string limits_text(const measure::Measurement& m) {
+  std::string text;
+  for (const cost::DeviceLimits::Basis& basis : m.limits) {
+    const bool memory = basis.what == "DRAM";
+    if (!memory && basis.what != precision_name(m.precision)) continue;
+    text +=
+        fmt::format("{}{} {} {}", text.empty() ? "" : ", ", basis.what,
+                    memory ? format_bandwidth(basis.per_s) : format_flops_rate(basis.per_s), origin_name(basis.origin));
+    if (basis.origin == Origin::kMeasured)
+      text += fmt::format(" ± {} ({})", format_percent(basis.spread_percent), basis.by);
+  }
+  return text;
 }
 
 std::string summary(const measure::Measurement& m) {
@@ -210,6 +234,11 @@ std::string summary(const measure::Measurement& m) {
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
     rows.push_back({"share of the limit", share_text(m.percent_of_limit), "measured rate / rate at the bound"});
   }
+  if (!m.limits.empty()) rows.push_back({"limits", "", limits_text(m)});
+  if (m.energy.per_row_j)
+    rows.push_back(
+        {"energy", fmt::format("{:.3g} J", *m.energy.per_row_j),
+         fmt::format("measured, per item: {:.0f} W by {}, idling included", *m.energy.power_w, m.energy.counters)});
   if (!m.executed.empty()) rows.push_back({"executed", "", m.executed + " (read back from the engine)"});
   rows.push_back({"memory", format_bytes(static_cast<double>(m.rss_delta_bytes)), "measured: growth of this process"});
   return table({}, rows, "lrl");
@@ -245,6 +274,8 @@ void render(const measure::Measurement& m) {
                     precision_name(m.precision), m.batch, counted(m.instances, "instance"),
                     counted(m.threads, "thread") + " each", counted(m.concurrency, "caller")));
   print("\n" + summary(m));
+  if (!m.limits.empty())
+    for (const std::string& note : m.limit_notes) print("note: " + note);
   for (const std::string& op : m.without_rule) print("no rule for " + op + ": its bytes count, its FLOPs do not");
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +

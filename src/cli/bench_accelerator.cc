@@ -29,7 +29,10 @@ std::string facts_text(const Measured& measured) {
   rows.push_back({"datasheet", measured.datasheet});
   if (!measured.processor_limits.empty()) rows.push_back({"processor's limits", measured.processor_limits});
   rows.push_back({"watched by", measured.observer});
-  rows.push_back({"measured", fmt::format("{}, in {:.0f} s", measured.measured_at, measured.seconds)});
+  rows.push_back({"measured", fmt::format("{}, in {:.0f} s{}", measured.measured_at, measured.seconds,
+                                          measured.recalled ? " by an earlier run; --fresh measures again" : "")});
+  rows.push_back({"for", describe(measured.setting)});
+  rows.push_back({"limits", measured.kept});
   return table({}, rows, "ll");
 }
 

@@ -11,7 +11,7 @@
 #include "cli/help.h"
 #include "cli/interruption.h"
 #include "cli/terminal.h"
-#include "hw/accelerator/measure.h"
+#include "hw/accelerator/store.h"
 #include "hw/probe.h"
 #include "hw/topology.h"
 
@@ -127,7 +127,7 @@ std::string bandwidth_table(const hw::Machine& machine) {
                "lrrrrrlrl");
 }
 
-// open → measure → show
+// open → recall or measure → show
 int bench_accelerator(const DeviceOptions& options) {
   auto device = hw::accelerator::open_accelerator(options.device);
   if (!device) {
@@ -141,7 +141,7 @@ int bench_accelerator(const DeviceOptions& options) {
   how.machine_cache = options.limits.cache_file;
   how.interrupted = interrupted;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  Result<hw::accelerator::Measured> measured = hw::accelerator::measure(**device, how);
+  Result<hw::accelerator::Measured> measured = hw::accelerator::know(**device, how, options.limits.fresh);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
   if (options.json)

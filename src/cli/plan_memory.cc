@@ -27,6 +27,7 @@ Result<Limit> limit_of(const Study& study) {
     RIDGE_ASSIGN(int64_t bytes, parse_bytes(given));
     return Limit{static_cast<double>(bytes), "--memory-limit"};
   }
+  if (study.device.here) return Limit{study.device.memory_bytes, "of the device, as its driver tells it"};
   if (study.device.card) return Limit{study.device.memory_bytes, "of the device (datasheet)"};
   bool group = study.device.machine && study.device.machine->memory.limit_bytes;
   return Limit{study.device.memory_bytes, group ? "of the control group" : "of the machine"};

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "hw/nvidia_card.h"
 #include "plan/device.h"
 
 namespace ridge::cli {
@@ -28,16 +27,30 @@ Status check_form(const PlanOptions& options) {
                "dimensions there are --json, --csv, --batch and --cost"};
 }
 
+// What the catalogue has of a card in this machine, which may be its name alone, with the memory that the driver tells.
+hw::CatalogueDevice described(const hw::NvidiaCard& card) {
+  hw::CatalogueDevice device = card.datasheet.value_or(hw::CatalogueDevice{});
+  if (device.name.empty()) {
+    device.vendor = "NVIDIA";
+    device.name = card.facts.name;
+  }
+  if (card.facts.memory_bytes > 0) device.memory_bytes = static_cast<double>(card.facts.memory_bytes);
+  return device;
+}
+
 // "cuda:1": the card of this machine; anything else: a name of the catalogue.
-Result<hw::CatalogueDevice> named_device(const std::string& name) {
+Status name_device(const std::string& name, PlanRequest& request) {
   const Result<plan::Device> here = plan::device_from_name(name);
   if (!here || !plan::is_nvidia(*here)) {
     RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
-    return hw::find_device(devices, name);
+    RIDGE_ASSIGN(request.device, hw::find_device(devices, name));
+    return {};
   }
-  Result<hw::CatalogueDevice> card = hw::nvidia_card(here->index);
-  if (card) return card;
-  return Error{Code::kUnavailable, "device " + plan::device_name(*here) + ": " + card.error().message};
+  Result<hw::NvidiaCard> card = hw::nvidia_card(here->index);
+  if (!card) return Error{Code::kUnavailable, "device " + plan::device_name(*here) + ": " + card.error().message};
+  request.card = std::move(*card);
+  request.device = described(*request.card);
+  return {};
 }
 
 }  // namespace
@@ -81,9 +94,7 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   std::string precision = is_llm(options) ? "fp16" : "fp32";
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));
   RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
-  if (!options.device.empty()) {
-    RIDGE_ASSIGN(request.device, named_device(options.device));
-  }
+  if (!options.device.empty()) RIDGE_TRY(name_device(options.device, request));
   return request;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/plan_memory.h"
 #include "cli/plan_training.h"
 #include "hw/catalogue.h"
+#include "hw/nvidia_card.h"
 #include "model/reader.h"
 #include "plan/batch_curve.h"
 #include "report/plan_page.h"
@@ -53,7 +54,8 @@ struct PlanRequest {
   model::Binding binding;  // with the first batch
   plan::BatchRange batch;
   Precision precision = Precision::kFp32;
-  std::optional<hw::CatalogueDevice> device;  // absent: this machine
+  std::optional<hw::CatalogueDevice> device;  // absent: this machine's processor
+  std::optional<hw::NvidiaCard> card;         // `device` is this one, which is in this machine
   report::Language language = report::Language::kEnglish;
 };
 Result<PlanRequest> request_of(const PlanOptions& options);

@@ -6,6 +6,7 @@
 #include "cost/data_sizes.h"
 #include "cost/live_activations.h"
 #include "hw/probe.h"
+#include "plan/device_limits.h"
 #include "plan/first_plan.h"
 
 namespace ridge::cli {
@@ -51,8 +52,10 @@ Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const mode
 std::optional<plan::DeviceEstimate> carried_of(const Study& study, const model::Graph& graph,
                                                const cost::Costs& costs) {
   if (!study.device.card) return std::nullopt;
+  const Result<cost::DeviceLimits> limits = limits_of(study.device, 0, cost::Accumulate::kFp32);
+  if (!limits) return std::nullopt;
   Result<plan::DeviceEstimate> carried =
-      plan::estimate_on(*study.device.card, costs, study.request.precision, rows_of(graph));
+      plan::estimate_on(*study.device.card, *limits, costs, study.request.precision, rows_of(graph));
   return carried ? std::optional(std::move(carried).value()) : std::nullopt;
 }
 
@@ -87,6 +90,7 @@ Result<PlanDevice> know_device(const PlanRequest& request) {
   PlanDevice device;
   if (request.device) {
     device.card = request.device;
+    device.here = request.card;
     device.memory_bytes = request.device->memory_bytes.value_or(0);
     return device;
   }
@@ -96,8 +100,9 @@ Result<PlanDevice> know_device(const PlanRequest& request) {
   return device;
 }
 
-Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads) {
-  if (device.card) return cost::limits_of(*device.card);
+Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads, cost::Accumulate accumulate) {
+  if (device.here) return plan::limits_of(*device.here, {}, accumulate);
+  if (device.card) return cost::limits_of(*device.card, accumulate);
   return cost::limits_of(*device.machine, threads);
 }
 

@@ -15,16 +15,18 @@
 
 namespace ridge::cli {
 
-// The device that is planned for: this machine, or one of the catalogue.
+// The device that is planned for: this machine's processor, or a card: one of the catalogue, or in this machine.
 struct PlanDevice {
   std::optional<hw::Machine> machine;
   std::optional<hw::CatalogueDevice> card;
-  double memory_bytes = 0;  // what a model may take; 0: not known
+  std::optional<hw::NvidiaCard> here;  // the card is this one
+  double memory_bytes = 0;             // what a model may take; 0: not known
 };
 // Reads the machine, and measures its limits if they are not known; nothing of that for a device of the catalogue.
 Result<PlanDevice> know_device(const PlanRequest& request);
-// `threads` counts for this machine only.
-Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads);
+// `threads` counts for the processor only, `accumulate` for cards.
+Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads,
+                                     cost::Accumulate accumulate = cost::Accumulate::kAny);
 
 struct Study {
   PlanRequest request;

@@ -52,11 +52,11 @@ Result<plan::TrainingDevice> device_of(const Study& study, plan::TrainingPrecisi
   device.memory_bytes = study.device.memory_bytes;
   cost::DeviceLimits limits = study.limits;
   if (study.device.card) {
-    RIDGE_ASSIGN(limits, cost::limits_of(*study.device.card, cost::Accumulate::kFp32));
+    RIDGE_ASSIGN(limits, limits_of(study.device, 0, cost::Accumulate::kFp32));
     device.reserved_bytes = plan::kAssumedReservedBytes;
   }
   device.name = limits.device;
-  device.origin = limits.origin;
+  device.origin = cost::origin_at(limits, arithmetic_of(precision));
   device.flops_per_s = cost::rate_of(limits, arithmetic_of(precision)).flops_per_s;
   return device;
 }

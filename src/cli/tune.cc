@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "cli/device_energy.h"
 #include "cli/interruption.h"
 #include "cli/terminal.h"
 #include "cli/tune_model.h"
@@ -33,14 +34,11 @@ struct Energy {
   std::string text;
 };
 Result<Energy> open_energy(const TuneRequest& request) {
-  if (request.device.kind != plan::DeviceKind::kCpu) {
-    const std::string why = "the machine's counters do not see " + plan::device_name(request.device);
-    if (request.goal.objective == tune::Objective::kEnergy)
-      return Error{Code::kUnsupported, "--objective energy: " + why};
-    return Energy{std::nullopt, "not measured: " + why};
-  }
-  Result<hw::EnergyMeter> meter = hw::EnergyMeter::open();
-  if (!meter && request.goal.objective == tune::Objective::kEnergy) return meter.error();
+  const bool wanted = request.goal.objective == tune::Objective::kEnergy;
+  if (!wanted && plan::is_nvidia(request.device))  // its counter moves so seldom that every slice would have to be long
+    return Energy{std::nullopt, "not measured: a card's counter wants long slices, which --objective energy takes"};
+  Result<hw::EnergyMeter> meter = energy_meter_of(request.device);
+  if (!meter && wanted) return wrap(meter.error(), "--objective energy");
   if (!meter) return Energy{std::nullopt, "not measured: " + meter.error().message};
   Energy energy{std::move(*meter), ""};
   energy.text = energy.meter->source();

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cli/terminal.h"
+#include "plan/device.h"
 
 namespace ridge::cli {
 namespace {
@@ -96,9 +97,12 @@ std::string tuning_text(const tune::Tuning& tuning) {
   text +=
       fmt::format("drift from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
                   tuning.drift.max_abs, tuning.drift.relative_l2, format_percent(100 * tuning.drift.top1_agreement));
+  const auto device = plan::device_from_name(tuning.baseline.device);
   if (tuning.best_joules_per_row > 0)
-    text += fmt::format("energy per row, whole package, measured ({}): {:.3g} J untuned, {:.3g} J tuned\n",
-                        tuning.energy, tuning.baseline_joules_per_row, tuning.best_joules_per_row);
+    text += fmt::format("energy per row, whole {}, measured ({}): {:.3g} J untuned, {:.3g} J tuned\n",
+                        device && plan::is_nvidia(*device) ? "card" : "package", tuning.energy,
+                        tuning.baseline_joules_per_row, tuning.best_joules_per_row);
+  for (const std::string& note : tuning.baseline.limit_notes) text += "limits: " + note + "\n";
   if (tuning.replay)
     text += fmt::format("the quick search on these {} points: {} of the best by measuring {} ({})\n",
                         tuning.replay->points, format_percent(100 * tuning.replay->quality), tuning.replay->measured,

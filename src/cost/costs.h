@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,11 +68,27 @@ struct DeviceLimits {
   std::vector<Level> levels;  // nearest first
   Origin origin = Origin::kMeasured;
   struct Remark {
-    Precision precision;  // to be said when arithmetic at this precision is bounded
+    std::optional<Precision> precision;  // to be said when arithmetic at this precision is bounded; absent: always
     std::string text;
   };
   std::vector<Remark> remarks;
+  // Where each limit of a card comes from; empty for others: the processor's are all measured (hw::Machine has their spread), those
+  // of a device of the catalogue its datasheet's.
+  struct Basis {
+    std::string what;  // "fp16", "DRAM"
+    double per_s = 0;  // [FLOP/s] or [bytes/s]
+    Origin origin = Origin::kDatasheet;
+    double spread_percent = 0;             // of what was measured
+    std::string by = {};                   // how: "cuBLASLt", "read"
+    std::optional<double> datasheet = {};  // beside what was measured
+  };
+  std::vector<Basis> bases;
+  std::vector<Precision> unknown;  // the device has units for them whose rate is not known: no other rate stands for it
 };
+// Of what bounds arithmetic at `precision` on data in memory: measured where both limits are.
+Origin origin_at(const DeviceLimits& limits, Precision precision);
+Json to_json(const DeviceLimits::Basis& basis);
+Result<DeviceLimits::Basis> basis_from_json(const Json& json);
 // The measured limits for `threads` threads; an error if the machine was not measured.
 Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads);
 
@@ -111,5 +129,7 @@ Bound bound(const NodeCost& node, const DeviceLimits& limits);
 Bound bound(const Costs& costs, const DeviceLimits& limits);
 // Sentences on what the bound had to assume: rates taken from another precision, operators without a rule.
 std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits);
+// Those on the limits alone, for arithmetic at these precisions.
+std::vector<std::string> notes(const DeviceLimits& limits, const std::set<Precision>& used);
 
 }  // namespace ridge::cost

@@ -110,6 +110,9 @@ Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads) {
 
 Rate rate_of(const DeviceLimits& limits, Precision precision) {
   if (double rate = measured_rate(limits, precision); rate > 0) return {rate, ""};
+  if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
+    return {0, fmt::format("{} has units for {} whose peak is not known: arithmetic in it is not bounded",
+                           limits.device, precision_name(precision))};
   double fp32 = measured_rate(limits, Precision::kFp32);
   if (fp32 <= 0) return {0, fmt::format("no arithmetic peak is known for {}", precision_name(precision))};
   std::string missing =
@@ -118,7 +121,7 @@ Rate rate_of(const DeviceLimits& limits, Precision precision) {
   switch (precision) {
     case Precision::kInt8: {  // four times as many lanes; without a dot-product instruction nothing reaches this
       double fp16 = measured_rate(limits, Precision::kFp16);
-      if (limits.origin != Origin::kMeasured && 2 * fp16 > 4 * fp32)  // matrix units multiply FP16 twice as wide
+      if (2 * fp16 > 4 * fp32)  // matrix units multiply FP16 twice as wide
         return {2 * fp16, missing + "; twice the FP16 peak is used as its ceiling"};
       return {4 * fp32, missing + "; four times the FP32 peak is used as its ceiling"};
     }
@@ -144,15 +147,20 @@ Bound bound(const Costs& costs, const DeviceLimits& limits) {
   return combine(compute_s, memory_seconds(std::max(costs.compulsory_read, costs.compulsory_written), limits));
 }
 
-std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits) {
-  std::set<Precision> used;
-  for (const NodeCost& node : costs.nodes)
-    if (node.needed_flops > 0) used.insert(node.precision);
+std::vector<std::string> notes(const DeviceLimits& limits, const std::set<Precision>& used) {
   std::vector<std::string> sentences;
   for (Precision precision : used)
     if (std::string note = rate_of(limits, precision).note; !note.empty()) sentences.push_back(note);
   for (const DeviceLimits::Remark& remark : limits.remarks)
-    if (used.contains(remark.precision)) sentences.push_back(remark.text);
+    if (!remark.precision || used.contains(*remark.precision)) sentences.push_back(remark.text);
+  return sentences;
+}
+
+std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits) {
+  std::set<Precision> used;
+  for (const NodeCost& node : costs.nodes)
+    if (node.needed_flops > 0) used.insert(node.precision);
+  std::vector<std::string> sentences = notes(limits, used);
   for (const std::string& op : costs.without_rule)
     sentences.push_back(fmt::format("no rule for {}: counted by its bytes, its FLOPs are not known", op));
   if (!costs.unknown_shapes.empty())

@@ -302,6 +302,14 @@ Card Nvml::card(int index) const { return nvml::read_card(*library_, index, nvml
 
 Card Nvml::vitals(int index) const { return nvml::read_card(*library_, index, nvml::Detail::kVitals); }
 
+Reading<int64_t> Nvml::energy_mj(int index) const {
+  nvml::Device device = nullptr;
+  if (int code = library_->nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(index), &device); code != nvml::kSuccess)
+    return library_->error("nvmlDeviceGetHandleByIndex_v2", code);
+  nvml::Reader reader(*library_, device);
+  return reader.number<unsigned long long>(library_->nvmlDeviceGetTotalEnergyConsumption);
+}
+
 CardSystem Nvml::system() const {
   CardSystem system;
   system.library = library_->file.path();

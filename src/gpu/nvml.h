@@ -37,6 +37,8 @@ class Nvml {
   // What changes from second to second (use, memory, power, heat, clocks, slowdown) and who it is; the rest is not asked. For
   // looking often: everything about a card takes a hundred questions and more with its links.
   Card vitals(int index) const;
+  // All that the card has taken since the driver was loaded: Card::energy_mj, asked alone.
+  Reading<int64_t> energy_mj(int index) const;
   // The whole system: versions and all cards.
   CardSystem system() const;
 

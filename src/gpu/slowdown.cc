@@ -91,6 +91,8 @@ uint64_t translated(uint64_t foreign, const Translation (&table)[count]) {
 
 }  // namespace
 
+bool clocks_are_set(uint64_t bits) { return (bits & nvml::kApplicationClocks) != 0; }
+
 std::vector<Slowdown> decode_slowdown(uint64_t bits) {
   std::vector<Slowdown> result;
   for (const Row& row : kRows) {

@@ -38,6 +38,9 @@ struct Slowdown {
 // One entry per bit that is set, in the order of the bits; unknown bits give one entry.
 std::vector<Slowdown> decode_slowdown(uint64_t bits);
 
+// Whether somebody fixed the clocks, and that limits them now.
+bool clocks_are_set(uint64_t bits);
+
 // From amdgpu's indep_throttle_status (the same for every AMD card), and from the throttle reasons of a Level Zero
 // frequency domain. A bit that is newer than this program becomes one that decode_slowdown() calls "other".
 uint64_t slowdown_of_amd(uint64_t independent_status);

@@ -1,7 +1,11 @@
 // Copies between host and device, in the terms that CUDA and OpenCL share. Plain values.
 #pragma once
 
+#include <array>
 #include <string_view>
+#include <utility>
+
+#include "base/name_table.h"
 
 namespace ridge::gpu {
 
@@ -9,11 +13,16 @@ enum class Way { kToDevice, kToHost, kBoth };  // kBoth: at the same time, as ma
 // Of the host's side: any memory of a program, or memory that stays where it is, which the device reads by itself.
 enum class HostMemory { kPageable, kPinned };
 
-inline std::string_view way_name(Way way) {
-  return way == Way::kToDevice ? "host to device" : way == Way::kToHost ? "device to host" : "both at once";
-}
-inline std::string_view host_memory_name(HostMemory memory) {
-  return memory == HostMemory::kPinned ? "pinned" : "pageable";
+constexpr std::array<std::pair<Way, std::string_view>, 3> kWays = {
+    {{Way::kToDevice, "host to device"}, {Way::kToHost, "device to host"}, {Way::kBoth, "both at once"}}};
+constexpr std::array<std::pair<HostMemory, std::string_view>, 2> kHostMemories = {
+    {{HostMemory::kPageable, "pageable"}, {HostMemory::kPinned, "pinned"}}};
+
+inline std::string_view way_name(Way way) { return name_of(kWays, way); }
+inline std::string_view host_memory_name(HostMemory memory) { return name_of(kHostMemories, memory); }
+inline Result<Way> way_from_name(std::string_view name) { return from_name<Way>(kWays, name, "way"); }
+inline Result<HostMemory> host_memory_from_name(std::string_view name) {
+  return from_name<HostMemory>(kHostMemories, name, "host memory");
 }
 
 }  // namespace ridge::gpu

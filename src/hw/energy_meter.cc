@@ -13,6 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3B, "RAPL Interfaces": updated about every millisecond.
+constexpr double kRaplStepSeconds = 1e-3;
+
 std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" \n")); }
 
 Result<int64_t> read_number(const std::string& file) {
@@ -42,42 +45,54 @@ bool adds_up(const std::string& name) { return name.starts_with("package") || na
 
 Result<EnergyMeter> EnergyMeter::open(const std::string& root) {
   const fs::path folder = root + "/sys/class/powercap";
-  EnergyMeter meter;
+  std::vector<EnergyCounter> counters;
   for (const fs::path& zone : zones(folder)) {
     Result<std::string> name = read_file(zone / "name");
     if (!name || !adds_up(first_word(*name))) continue;
-    Counter counter{first_word(*name), zone / "energy_uj", 0, 0};
-    RIDGE_ASSIGN(counter.range_uj, read_number(zone / "max_energy_range_uj"));
-    Result<int64_t> now = read_number(counter.file);
-    if (!now)
-      return Error{
-          Code::kUnavailable,
-          fmt::format("{}; energy counters are readable by root alone since Linux 5.10: run as root, or let an "
-                      "administrator grant read permission",
-                      now.error().message)};
-    counter.last_uj = *now;
-    meter.counters_.push_back(std::move(counter));
+    RIDGE_ASSIGN(const int64_t range_uj, read_number(zone / "max_energy_range_uj"));
+    const std::string file = (zone / "energy_uj").string();
+    const char* maker = counters.empty() ? "RAPL " : "";
+    counters.push_back({maker + first_word(*name), [file] { return read_number(file); }, range_uj});
   }
-  if (meter.counters_.empty())
+  if (counters.empty())
     return Error{Code::kNotFound,
                  fmt::format("{} has no RAPL zone: this machine shows no energy counter (usual in virtual "
                              "machines and containers)",
                              folder.string())};
+  Result<EnergyMeter> meter = of(std::move(counters), kRaplStepSeconds);
+  if (meter) return meter;
+  return Error{Code::kUnavailable,
+               fmt::format("{}; energy counters are readable by root alone since Linux 5.10: run as root, or let an "
+                           "administrator grant read permission",
+                           meter.error().message)};
+}
+
+Result<EnergyMeter> EnergyMeter::of(std::vector<EnergyCounter> counters, double step_seconds) {
+  EnergyMeter meter;
+  meter.step_seconds_ = step_seconds;
+  for (EnergyCounter& counter : counters) {
+    RIDGE_ASSIGN(const int64_t now, counter.read_uj());
+    meter.counters_.push_back({std::move(counter), now});
+  }
   return meter;
 }
 
 Result<double> EnergyMeter::joules() {
-  for (Counter& counter : counters_) {
-    RIDGE_ASSIGN(const int64_t now, read_number(counter.file));
-    joules_ += static_cast<double>(energy_between(counter.last_uj, now, counter.range_uj)) / 1e6;
-    counter.last_uj = now;
+  for (Standing& standing : counters_) {
+    const EnergyCounter& counter = standing.counter;
+    RIDGE_ASSIGN(const int64_t now, counter.read_uj());
+    if (counter.range_uj == 0 && now < standing.last_uj)
+      return Error{Code::kFailed, fmt::format("{} went back from {} to {} µJ: its driver was loaded anew", counter.name,
+                                              standing.last_uj, now)};
+    joules_ += static_cast<double>(energy_between(standing.last_uj, now, counter.range_uj)) / 1e6;
+    standing.last_uj = now;
   }
   return joules_;
 }
 
 std::string EnergyMeter::source() const {
   std::string names;
-  for (const Counter& counter : counters_) names += (names.empty() ? "RAPL " : ", ") + counter.name;
+  for (const Standing& standing : counters_) names += (names.empty() ? "" : ", ") + standing.counter.name;
   return names;
 }
 

@@ -66,5 +66,18 @@ TEST_F(EnergyMeterTest, AnUnreadableCounterNamesTheRemedy) {
   EXPECT_NE(meter.error().message.find("root"), std::string::npos);
 }
 
+TEST(EnergyCounters, ThatNeverBeginAnewSayWhenTheyWentBack) {
+  int64_t now_uj = 5'000'000;
+  Result<EnergyMeter> meter = EnergyMeter::of({{"card", [&] { return Result<int64_t>(now_uj); }, 0}}, 0.1);
+  ASSERT_TRUE(meter.ok());
+  EXPECT_DOUBLE_EQ(meter->step_seconds(), 0.1);
+  now_uj = 7'500'000;
+  EXPECT_DOUBLE_EQ(*meter->joules(), 2.5);
+  now_uj = 100;
+  Result<double> back = meter->joules();
+  ASSERT_FALSE(back.ok());
+  EXPECT_NE(back.error().message.find("its driver was loaded anew"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ridge::hw

@@ -1,6 +1,5 @@
-// Where measured limits are kept between runs: one JSON file with an entry per machine id, so that a home folder shared
-// by several machines (or one machine under several quotas) works.
-//   {"version": 1, "machines": {"<id>": <machine as in machine.h>}}
+// The limits of processors that are kept between runs (limits_file.h): an entry per machine id, as machine.h has it, so that one
+// machine under several quotas works.
 #pragma once
 
 #include <functional>
@@ -8,13 +7,11 @@
 
 #include "base/result.h"
 #include "hw/limits.h"
+#include "hw/limits_file.h"
 #include "hw/machine.h"
 #include "hw/probe.h"
 
 namespace ridge::hw {
-
-// $XDG_CACHE_HOME/ridge/machine.json, ~/.cache/ridge/machine.json, or "" where neither is set.
-std::string default_cache_file();
 
 using Measure = std::function<Result<Limits>(const Machine&)>;
 

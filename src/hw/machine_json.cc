@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "hw/json_reading.h"
 #include "hw/machine.h"
 
 namespace ridge::hw {
@@ -62,17 +63,6 @@ Status read_int(const Json& json, const char* key, int& into) {
   return {};
 }
 
-// Calls `read_element` for each element of the array `key`.
-template <typename Read>
-Status read_array(const Json& json, const char* key, const Read& read_element) {
-  auto found = json.find(key);
-  if (found == json.end() || !found->is_array())
-    return Error{Code::kInvalid, std::string("member '") + key + "' should be an array"};
-  for (const Json& element : *found)
-    if (Status status = read_element(element); !status) return wrap(std::move(status).error(), key);
-  return {};
-}
-
 Status read_numbers(const Json& json, const char* key, std::vector<int>& into) {
   return read_array(json, key, [&](const Json& element) -> Status {
     if (!element.is_number_integer()) return Error{Code::kInvalid, "expected integers"};
@@ -107,14 +97,8 @@ Result<Cpu> cpu_from_json(const Json& json) {
   RIDGE_TRY(read_int(json, "allowed_cores", cpu.allowed_cores));
   RIDGE_TRY(read_numbers(json, "processors", cpu.processors));
   RIDGE_TRY(read_numbers(json, "core_processors", cpu.core_processors));
-  if (auto quota = json.find("quota"); quota != json.end() && !quota->is_null()) {
-    RIDGE_ASSIGN(cpu.quota, json_member<double>(json, "quota"));
-  }
-  RIDGE_TRY(read_array(json, "isa", [&](const Json& element) -> Status {
-    if (!element.is_string()) return Error{Code::kInvalid, "expected strings"};
-    cpu.isa.push_back(element.get<std::string>());
-    return {};
-  }));
+  RIDGE_TRY(read_optional(json, "quota", cpu.quota));
+  RIDGE_TRY(read_strings(json, "isa", cpu.isa));
   RIDGE_TRY(read_array(json, "caches", [&](const Json& element) -> Status {
     RIDGE_ASSIGN(Cache cache, cache_from_json(element));
     cpu.caches.push_back(cache);
@@ -132,9 +116,7 @@ Result<Memory> memory_from_json(const Json& json) {
   Memory memory;
   RIDGE_ASSIGN(memory.total_bytes, json_member<int64_t>(json, "total_bytes"));
   RIDGE_ASSIGN(memory.available_bytes, json_member<int64_t>(json, "available_bytes"));
-  if (auto limit = json.find("limit_bytes"); limit != json.end() && !limit->is_null()) {
-    RIDGE_ASSIGN(memory.limit_bytes, json_member<int64_t>(json, "limit_bytes"));
-  }
+  RIDGE_TRY(read_optional(json, "limit_bytes", memory.limit_bytes));
   return memory;
 }
 

@@ -65,8 +65,8 @@ void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::Devi
   if (m.percent_of_limit > 100)
     log::warning(
         "{:.1f} % of the limit is impossible: the limits in the cache are too low for what this machine does now; "
-        "measure them again with --fresh",
-        m.percent_of_limit);
+        "measure them again with {}",
+        m.percent_of_limit, one.bases.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the card");
 }
 
 }  // namespace
@@ -79,9 +79,14 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
   Measurement m;
   {
     RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed));
-    RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), load_options(options, callers)));
+    EnergyOfLoad energy(options.energy, options.energy_reason);
+    LoadOptions how = load_options(options, callers);
+    how.counting_begins = [&energy] { energy.begin(Clock::now()); };
+    RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), how));
+    const TimePoint end = Clock::now();
     if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
     m = describe(plan, runner, load);
+    m.energy = energy.end(end, m.throughput_per_s);
     m.concurrency = callers;
     m.rss_delta_bytes = resident_bytes() - resident_before;
   }  // the sessions' memory is free again before the profiled one opens
@@ -89,7 +94,10 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
   std::optional<cost::DeviceLimits> limits = options.device;
   const double runs_per_s = m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1));
   if (graph != nullptr && limits) {
-    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, *limits, 1, runs_per_s);
+    const cost::Costs costs = cost::count(*graph, plan.precision);
+    set_beside_limit(m, costs, *limits, *limits, 1, runs_per_s);
+    m.limits = limits->bases;
+    m.limit_notes = cost::notes(costs, *limits);
   } else if (graph != nullptr && machine != nullptr) {
     const int usable = hw::usable_threads(*machine);
     RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cost/costs.h"
+#include "hw/energy_meter.h"
 #include "hw/machine.h"
 #include "measure/arrival.h"
 #include "measure/measurement.h"
@@ -25,6 +26,8 @@ struct BenchOptions {
   bool layers = false;
   uint64_t seed = 1;
   std::optional<cost::DeviceLimits> device;  // of the device that all instances share, instead of the machine's
+  hw::EnergyMeter* energy = nullptr;         // of the device; null: energy is not measured
+  std::string energy_reason;                 // then: why
   std::function<bool()> interrupted;         // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };

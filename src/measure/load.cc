@@ -77,6 +77,7 @@ class Load {
 
   Result<LoadResult> run() {
     begin_ = counting_from_ = last_end_ = Clock::now();
+    if (warm_ && options_.counting_begins) options_.counting_begins();
     {
       std::vector<std::jthread> threads;
       for (size_t i = 0; i < callers_.size(); ++i) threads.emplace_back([this, i] { call(i, callers_[i]); });
@@ -202,6 +203,7 @@ class Load {
   void start_counting() {
     warm_ = true;
     counting_from_ = last_end_;
+    if (options_.counting_begins) options_.counting_begins();
   }
 
   LoadResult result() const {

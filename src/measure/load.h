@@ -31,6 +31,7 @@ struct LoadOptions {
   StopOptions stop;                                 // its times begin when the target is warm
   std::function<bool()> interrupted;                // polled; may be empty
   std::function<void(double share_done)> progress;  // of the time limit; may be empty
+  std::function<void()> counting_begins;            // called once, when the target is warm; may be empty
 };
 
 // Of one caller of a closed loop.

@@ -110,6 +110,30 @@ Status read_layers(const Json& json, std::vector<Layer>& layers) {
   return {};
 }
 
+Status read_limits(const Json& json, std::vector<cost::DeviceLimits::Basis>& limits) {
+  if (!json.is_array()) return Error{Code::kInvalid, "expected an array"};
+  for (const Json& item : json) {
+    RIDGE_ASSIGN(cost::DeviceLimits::Basis basis, cost::basis_from_json(item));
+    limits.push_back(std::move(basis));
+  }
+  return {};
+}
+
+Status read_energy(const Json& json, Energy& energy) {
+  RIDGE_ASSIGN(energy.counters, json_member_or<std::string>(json, "counters", ""));
+  const auto number = [&](const char* key, std::optional<double>& into) {
+    if (auto found = json.find(key); found != json.end() && found->is_number()) into = found->get<double>();
+  };
+  number("power_w", energy.power_w);
+  number("joules_per_row", energy.per_row_j);
+  return {};
+}
+
+void read_texts(const Json& json, std::vector<std::string>& into) {
+  for (const Json& text : json)
+    if (text.is_string()) into.push_back(text.get<std::string>());
+}
+
 const Json& member_or_null(const Json& json, const char* key) {
   static const Json kNull;
   auto found = json.find(key);
@@ -118,11 +142,20 @@ const Json& member_or_null(const Json& json, const char* key) {
 
 }  // namespace
 
+Json to_json(const Energy& energy) {
+  return {{"counters", energy.counters},
+          {"power_w", energy.power_w ? Json(*energy.power_w) : Json()},
+          {"joules_per_row", energy.per_row_j ? Json(*energy.per_row_j) : Json()},
+          {"origin", energy.per_row_j ? Json(origin_name(Origin::kMeasured)) : Json()}};
+}
+
 Json to_json(const Measurement& m) {
   const Latency& l = m.latency_ms;
   const Stages& s = m.stages_ms;
   Json layers = Json::array();
   for (const Layer& layer : m.layers) layers.push_back(layer_to_json(layer));
+  Json limits = Json::array();
+  for (const cost::DeviceLimits::Basis& basis : m.limits) limits.push_back(cost::to_json(basis));
   return {{"model", m.model},
           {"engine", m.engine},
           {"engine_version", m.engine_version},
@@ -155,6 +188,9 @@ Json to_json(const Measurement& m) {
           {"bound_ms", m.bound_ms},
           {"percent_of_limit", m.percent_of_limit},
           {"limiter", std::string(cost::limiter_name(m.limiter))},
+          {"limits", limits},
+          {"limit_notes", m.limit_notes},
+          {"energy", to_json(m.energy)},
           {"flops", m.flops},
           {"memory_bytes", {{"rss_delta", m.rss_delta_bytes}}},
           {"layers", std::move(layers)},
@@ -196,8 +232,10 @@ Result<Measurement> measurement_from_json(const Json& json) {
     RIDGE_ASSIGN(m.rss_delta_bytes, json_member_or<int64_t>(json["memory_bytes"], "rss_delta", 0));
   }
   if (json.contains("layers")) RIDGE_TRY(read_layers(json["layers"], m.layers));
-  for (const Json& name : member_or_null(json, "without_rule"))
-    if (name.is_string()) m.without_rule.push_back(name.get<std::string>());
+  if (json.contains("limits")) RIDGE_TRY(read_limits(json["limits"], m.limits));
+  if (json.contains("energy")) RIDGE_TRY(read_energy(json["energy"], m.energy));
+  read_texts(member_or_null(json, "limit_notes"), m.limit_notes);
+  read_texts(member_or_null(json, "without_rule"), m.without_rule);
   return m;
 }
 

@@ -11,12 +11,19 @@ Result<DeviceEstimate> estimate_on(const hw::CatalogueDevice& device, const cost
                                    int64_t rows) {
   Result<cost::DeviceLimits> limits = cost::limits_of(device, cost::Accumulate::kFp32);
   if (!limits) return limits.error();
-  if (cost::rate_of(*limits, precision).flops_per_s <= 0)
+  return estimate_on(device, *limits, costs, precision, rows);
+}
+
+Result<DeviceEstimate> estimate_on(const hw::CatalogueDevice& device, const cost::DeviceLimits& limits,
+                                   const cost::Costs& costs, Precision precision, int64_t rows) {
+  if (cost::rate_of(limits, precision).flops_per_s <= 0)
     return Error{Code::kInvalid, fmt::format("no {} rate of {} has a source", precision_name(precision), device.name)};
   const CarriedOver efficiency = carried_over(device, precision);
-  const std::vector<cost::Bound> layers = layer_bounds(costs, *limits);
+  const std::vector<cost::Bound> layers = layer_bounds(costs, limits);
   DeviceEstimate estimate{
       .ms = predicted_ms(layers, efficiency), .held = held_by(layers, efficiency), .evidence = efficiency.evidence};
+  if (!limits.bases.empty() && cost::origin_at(limits, precision) == Origin::kMeasured)
+    estimate.evidence.push_back("those are shares of datasheets; here they are taken of what was measured on the card");
   if (estimate.ms.likely > 0) {
     estimate.throughput_per_s = 1e3 * static_cast<double>(rows) / estimate.ms.likely;
     estimate.error_percent =

@@ -27,6 +27,9 @@ struct DeviceEstimate {
 // a rate at that precision.
 Result<DeviceEstimate> estimate_on(const hw::CatalogueDevice& device, const cost::Costs& costs, Precision precision,
                                    int64_t rows);
+// The same of a card in this machine with these limits, of which some may be measured; FP32 accumulators.
+Result<DeviceEstimate> estimate_on(const hw::CatalogueDevice& device, const cost::DeviceLimits& limits,
+                                   const cost::Costs& costs, Precision precision, int64_t rows);
 
 // {"estimate_ms", "estimate_per_s", "estimate_error_percent", "estimate": {basis, range_ms, held_percent, notes, kernels: []}}
 Json to_json(const DeviceEstimate& estimate);

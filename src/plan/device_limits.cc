@@ -4,15 +4,38 @@
 
 #include <algorithm>
 
-#include "hw/nvidia_card.h"
-
 namespace ridge::plan {
+
+namespace {
+
+constexpr const char* kUseTf32 = "which the engine may use unless --engine-option cuda.use_tf32=0 is given";
+
+// FP32 has the limit of TF32, with its basis.
+void take_tf32(cost::DeviceLimits& limits) {
+  for (const cost::DeviceLimits::Basis& basis : limits.bases) {
+    if (basis.what != precision_name(Precision::kTf32)) continue;
+    cost::DeviceLimits::Basis taken = basis;
+    taken.what = precision_name(Precision::kFp32);
+    taken.by = basis.by.empty() ? "as TF32" : "as TF32, " + basis.by;
+    std::erase_if(limits.bases, [&](const auto& one) { return one.what == taken.what; });
+    limits.bases.insert(limits.bases.begin(), std::move(taken));
+    return;
+  }
+}
+
+}  // namespace
 
 Result<cost::DeviceLimits> limits_of(const Device& device, const std::map<std::string, std::string>& engine_options) {
   if (!is_nvidia(device))
     return Error{Code::kUnsupported, "the limits of device " + device_name(device) + " are not known"};
-  RIDGE_ASSIGN(const hw::CatalogueDevice card, hw::nvidia_card(device.index));
-  RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(card));
+  RIDGE_ASSIGN(const hw::NvidiaCard card, hw::nvidia_card(device.index));
+  return limits_of(card, engine_options);
+}
+
+Result<cost::DeviceLimits> limits_of(const hw::NvidiaCard& card,
+                                     const std::map<std::string, std::string>& engine_options,
+                                     cost::Accumulate accumulate) {
+  RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(card, accumulate));
   const auto tf32 = engine_options.find("cuda.use_tf32");
   if (tf32 == engine_options.end() || (tf32->second != "0" && tf32->second != "false" && tf32->second != "False"))
     allow_tf32(limits);
@@ -25,12 +48,21 @@ void allow_tf32(cost::DeviceLimits& limits) {
                         [&](const auto& peak) { return peak.first == precision; });
   };
   const auto fp32 = rate_at(Precision::kFp32), tf32 = rate_at(Precision::kTf32);
+  if (std::ranges::find(limits.unknown, Precision::kTf32) != limits.unknown.end()) {
+    limits.remarks.push_back({Precision::kFp32, fmt::format("{} has units for TF32 of unknown rate, {}: so FP32 is not "
+                                                            "bounded",
+                                                            limits.device, kUseTf32)});
+    if (fp32 != limits.flops_per_s.end()) limits.flops_per_s.erase(fp32);
+    limits.unknown.push_back(Precision::kFp32);
+    return;
+  }
   if (fp32 == limits.flops_per_s.end() || tf32 == limits.flops_per_s.end() || tf32->second <= fp32->second) return;
   limits.remarks.push_back(
-      {Precision::kFp32, fmt::format("{} multiplies FP32 at {}, and at {} as TF32, which the engine may use unless "
-                                     "--engine-option cuda.use_tf32=0 is given; the bound takes the second",
-                                     limits.device, format_flops_rate(fp32->second), format_flops_rate(tf32->second))});
+      {Precision::kFp32,
+       fmt::format("{} multiplies FP32 at {}, and at {} as TF32, {}; the bound takes the second", limits.device,
+                   format_flops_rate(fp32->second), format_flops_rate(tf32->second), kUseTf32)});
   fp32->second = tf32->second;
+  take_tf32(limits);
 }
 
 }  // namespace ridge::plan

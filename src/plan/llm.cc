@@ -104,7 +104,7 @@ void bound_prefill(const LlmModel& model, const cost::DeviceLimits& limits, LlmF
 void add_notes(const LlmModel& model, const cost::DeviceLimits& limits, LlmForecast& f) {
   f.notes = model.notes;
   if (!f.wishes.weights.note.empty()) f.notes.emplace_back(f.wishes.weights.note);
-  if (std::string note = cost::rate_of(limits, f.wishes.precision).note; !note.empty()) f.notes.push_back(note);
+  for (std::string& note : cost::notes(limits, {f.wishes.precision})) f.notes.push_back(std::move(note));
   if (model.parameters.experts > 0)
     f.notes.push_back(
         "experts: every token chooses evenly and on its own (assumed), so a step reads E·(1 − (1 − k/E)^n)");
@@ -191,7 +191,7 @@ LlmForecast forecast(const LlmModel& model, const LlmWishes& wishes, const cost:
   LlmForecast f;
   f.model = model.name;
   f.device = limits.device;
-  f.origin = limits.origin;
+  f.origin = cost::origin_at(limits, wishes.precision);
   f.parameters = model.parameters;
   f.wishes = wishes;
   size_memory(model, f);

@@ -21,6 +21,9 @@ namespace {
 // Rows run together must equal rows run alone to this relative L2; kernels differ with the batch in the last bits only.
 constexpr double kSameRows = 1e-3;
 
+// Counters that move in such steps are read without a wait: a slice is 60 of them.
+constexpr double kBriefStepMs = 1;
+
 // What one side did in one slice.
 struct Slice {
   measure::LoadResult load;
@@ -56,12 +59,16 @@ struct Player {
   int callers = 1;
   double slice_ms = 0;
   hw::EnergyMeter* energy = nullptr;
+  double settle_ms = 0;  // uncounted, before a slice: until the counters have counted what was before
   std::vector<double> latencies_ms;
   std::vector<double> rates;
   std::vector<double> energies;  // [J/row] per slice
   measure::Stages times_ms;      // sums over the runs
 
   Result<Slice> play(const std::function<bool()>& interrupted) {
+    if (settle_ms > 0) {
+      RIDGE_ASSIGN([[maybe_unused]] const Slice settled, run_slice(runner, callers, settle_ms, interrupted));
+    }
     const double joules_before = joules_of(energy);
     RIDGE_ASSIGN(Slice slice, run_slice(runner, callers, slice_ms, interrupted));
     const measure::LoadResult& load = slice.load;
@@ -243,10 +250,12 @@ Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
   };
   Result<measure::Runner> runner = state.open(candidate);
   if (!runner) return finished(runner.error().message);
-  const double least_ms = to_ms(state.options.slice);
   hw::EnergyMeter* const energy = state.options.energy;
-  Player own{*runner, candidate.instances, least_ms / 2, energy, {}, {}, {}, {}};
-  Player other{state.baseline, 1, least_ms, energy, {}, {}, {}, {}};
+  const double step_ms = energy == nullptr ? 0 : 1e3 * energy->step_seconds();
+  const double least_ms = std::max(to_ms(state.options.slice), hw::kLeastEnergySteps * step_ms);
+  const double settle_ms = step_ms > kBriefStepMs ? step_ms : 0;
+  Player own{*runner, candidate.instances, least_ms / 2, energy, settle_ms, {}, {}, {}, {}};
+  Player other{state.baseline, 1, least_ms, energy, settle_ms, {}, {}, {}, {}};
 
   double run_ms = runner->first_run_ms();
   if (run_ms < kSlowRunMs) {

@@ -25,7 +25,8 @@ struct ContestOptions {
   Nanoseconds slice = std::chrono::milliseconds(60);  // at least; longer where one run is longer
   double seconds = 60;                                // of the whole search: a trial takes a share of it at most
   uint64_t seed = 1;                                  // of the inputs
-  hw::EnergyMeter* energy = nullptr;                  // read around every slice; null = not measured
+  // Read around every slice, which then is no shorter than kLeastEnergySteps of its steps; null = not measured.
+  hw::EnergyMeter* energy = nullptr;
 };
 
 // Whether rows may be merged into one run.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 
 #include "base/temporary_folder.h"
@@ -56,6 +57,27 @@ class TunerTest : public ::testing::Test {
   TuneOptions options_;
   std::atomic<bool> stop_ = false;
 };
+
+// 100 W, counted every 20 ms as a card's counter does. A run of one row takes 4.2 ms: 0.42 J; one of four 4.8 ms: 0.12 J per row.
+TEST_F(TunerTest, MeasuresEnergyOverSlicesThatTheCounterCanSee) {
+  constexpr double kStep = 0.02;
+  auto counted = [] {
+    const double steps = std::floor(to_seconds(Clock::now().time_since_epoch()) / kStep);
+    return Result<int64_t>(static_cast<int64_t>(100 * steps * kStep * 1e6));
+  };
+  hw::EnergyMeter meter = *hw::EnergyMeter::of({{"card", counted, 0}}, kStep);
+  ContestOptions how;
+  how.slice = std::chrono::milliseconds(15);
+  how.seconds = 1;
+  how.energy = &meter;
+  auto opened = Contest::open(scripted(), nullptr, how);
+  ASSERT_TRUE(opened) << opened.error().message;
+  Result<Trial> trial = (*opened)->measure(laid_out(1, 1, 4), Effort::kShort);
+  ASSERT_TRUE(trial) << trial.error().message;
+  EXPECT_NEAR(trial->baseline.joules_per_row, 0.42, 0.08);
+  EXPECT_NEAR(trial->candidate.joules_per_row, 0.12, 0.04);
+  EXPECT_EQ(trial->energy_log_ratios.size(), trial->rate_log_ratios.size());
+}
 
 TEST_F(TunerTest, FindsTheLayoutThatTheScriptFavours) {
   auto contest = this->contest(scripted());

@@ -106,3 +106,55 @@ def test_serve_loads_what_it_has_cards_for_and_says_why_not_the_rest(cards, tmp_
             assert answer.json()["outputs"][0]["data"] == [2.0, 4.0, 6.0, 8.0]
         reasons = {entry["name"]: entry.get("reason", "") for entry in server.post("/v2/repository/index").json()}
     assert "there is no card 7; the driver has 2" in reasons["seventh"]
+
+
+# This card always draws 97 % of its limit of 700 W.
+@pytest.fixture
+def counting_card(cards, monkeypatch):
+    monkeypatch.setenv("RIDGE_FAKE_CUDA", str(SCRIPTS / "cuda" / "bench.txt"))
+    monkeypatch.setenv("RIDGE_FAKE_NVML", str(SCRIPTS / "nvml" / "at-limit.txt"))
+
+
+def test_bench_says_what_a_row_takes_by_the_cards_counter(counting_card, model):
+    done = ridge("bench", model, "--device", "cuda:0", "--engine-library", LIBRARY, "--seconds", "2", "--ci", "0.001", "--json")
+    measured = json.loads(done.stdout)
+    energy = measured["energy"]
+    assert (energy["counters"], energy["origin"]) == ("NVML card 0", "measured")
+    assert energy["power_w"] == pytest.approx(679, rel=0.01)
+    assert energy["joules_per_row"] == pytest.approx(679 / measured["throughput_per_s"], rel=0.01)
+
+
+def test_bench_of_a_card_says_why_it_knows_no_energy(cards, model):
+    done = ridge("bench", model, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1", "--json")
+    assert "none of the 1 card(s) that it knows is cuda:1" in json.loads(done.stdout)["energy"]["counters"]
+
+
+def test_tune_by_energy_is_refused_where_the_card_counts_none(cards, model):
+    done = ridge("tune", model, "--device", CARD, "--engine-library", LIBRARY, "--objective", "energy", status=3)
+    assert "--objective energy: none of the 1 card(s)" in done.stderr
+
+
+def test_what_was_measured_on_a_card_is_what_bench_and_plan_set_beside(cards, model, tmp_path):
+    """Figures that were made up, as this card would have them: no stand-in is as fast as an RTX 4090."""
+    def figure(unit, value):
+        return {unit: value, "spread_percent": 0.5, "bursts": 40, "burst_seconds": 0.005, "kernel": "made up", "shares": []}
+    name, uuid = "NVIDIA GeForce RTX 4090", "GPU-5c0d9f6e-1a2b-4c3d-8e4f-60718293a4b5"
+    setting = {"card": uuid, "name": name, "driver": "CUDA driver 13.0", "compute_units": 128, "power_limit_mw": None, "ecc": None, "method": 1}
+    kept = {"measured_at": "2026-11-22T05:00:00Z", "seconds": 20, "datasheet": "", "processor_limits": "", "observer": "", "setting": setting,
+            "peaks": [{"precision": "fp32", "way": "multiply-adds", **figure("flops_per_s", 80e12)},
+                      {"precision": "tf32", "way": "cuBLASLt", **figure("flops_per_s", 75e12)}],
+            "bandwidth": [{"level": "DRAM", "access": "read", "working_set_bytes": 1 << 29, **figure("bytes_per_s", 4e11)}], "links": [], "starts": []}
+    file = tmp_path / "cache" / "ridge" / "machine.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"version": 1, "machines": {}, "cards": {f"cuda {uuid} {name}": [{"most_seconds": 20, "measured": kept}]}}))
+
+    plan = json.loads(ridge("plan", model, "-d", CARD, "--json").stdout)
+    assert plan["device"]["origin"] == "measured"
+    limits = {limit["what"]: limit for limit in plan["device"]["limits"]}
+    assert (limits["fp32"]["per_s"], limits["fp32"]["by"], limits["fp32"]["origin"]) == (80e12, "multiply-adds", "measured")
+    assert limits["fp16"]["origin"] == "datasheet"
+    assert any("DRAM reached 400 GB/s here, 39.7 % of the datasheet's 1.01 TB/s" in note for note in plan["notes"]), plan["notes"]
+    assert json.loads(ridge("plan", model, "-d", "RTX 4090", "--json").stdout)["device"]["origin"] == "datasheet"
+
+    done = ridge("bench", model, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1")
+    assert "fp32 80.0 TFLOP/s measured ± 0.5 % (multiply-adds), DRAM 400 GB/s measured" in done.stdout

@@ -63,9 +63,7 @@ class CudaAccelerator : public Accelerator {
   Facts facts_;
 };
 
-}  // namespace
-
-Facts facts_of(const gpu::CudaDevice& device, size_t index) {
+Facts facts_of_cuda(const gpu::CudaDevice& device, size_t index) {
   Facts facts;
   facts.device = fmt::format("cuda:{}", index);
   facts.name = device.name;
@@ -86,6 +84,17 @@ Facts facts_of(const gpu::CudaDevice& device, size_t index) {
   return facts;
 }
 
+}  // namespace
+
+std::vector<Facts> facts_of(const gpu::Cuda& cuda) {
+  std::vector<Facts> all;
+  for (const gpu::CudaDevice& card : cuda.devices()) {
+    all.push_back(facts_of_cuda(card, all.size()));
+    all.back().software = "CUDA driver " + cuda.driver_version_text();
+  }
+  return all;
+}
+
 Result<std::unique_ptr<Accelerator>> open_cuda_accelerator(size_t index) {
   RIDGE_ASSIGN(gpu::Cuda cuda, gpu::Cuda::open());
   const size_t count = cuda.devices().size();
@@ -95,8 +104,7 @@ Result<std::unique_ptr<Accelerator>> open_cuda_accelerator(size_t index) {
   const gpu::CudaDevice& device = cuda.devices()[index];
   if (!device.problem.empty())
     return Error{Code::kUnavailable, fmt::format("cuda:{} ({}): {}", index, device.name, device.problem)};
-  Facts facts = facts_of(device, index);
-  facts.software = "CUDA driver " + cuda.driver_version_text();
+  Facts facts = facts_of(cuda)[index];
   RIDGE_ASSIGN(gpu::CudaContext context, cuda.context(index));
   // Other programs may hold most of it.
   RIDGE_ASSIGN(size_t free_bytes, context.free_bytes());

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "gpu/transfer.h"
 #include "hw/accelerator/accelerator.h"
+#include "hw/accelerator/setting.h"
 
 namespace ridge::hw::accelerator {
 
@@ -25,6 +26,7 @@ struct Share {
 struct Observed {
   std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;  // means, of the temperature the highest
   std::vector<std::string> slowdowns;                                       // why the card was slower than it can be
+  bool clocks_set = false;  // somebody fixed the clocks, and that showed
   int samples = 0;
 };
 
@@ -65,6 +67,7 @@ struct StartRow {
 
 struct Measured {
   Facts facts;
+  Setting setting;  // for which the figures hold
   std::vector<PeakRow> peaks;
   std::vector<BandwidthRow> bandwidths;
   std::vector<LinkRow> links;
@@ -74,8 +77,12 @@ struct Measured {
   std::string observer;          // the library that watched the card, or why none did
   std::string measured_at;       // UTC
   double seconds = 0;            // that measuring took, making ready included
+  bool recalled = false;         // measured by an earlier run, and kept since then
+  std::string kept;              // where, or why not
 };
 
 Json to_json(const Measured& measured);
+// The figures, and what stands beside them, of what to_json wrote; the device's facts, and where they are kept, are not read.
+Result<Measured> measured_from_json(const Json& json);
 
 }  // namespace ridge::hw::accelerator

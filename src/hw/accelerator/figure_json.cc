@@ -18,9 +18,13 @@ Json shares_json(const std::vector<Share>& shares) {
 }
 
 Json observed_json(const Observed& observed) {
-  return {{"clock_hz", or_null(observed.clock_hz)}, {"memory_clock_hz", or_null(observed.memory_clock_hz)},
-          {"power_w", or_null(observed.power_w)},   {"temperature_c", or_null(observed.temperature_c)},
-          {"slowdowns", observed.slowdowns},        {"samples", observed.samples}};
+  return {{"clock_hz", or_null(observed.clock_hz)},
+          {"memory_clock_hz", or_null(observed.memory_clock_hz)},
+          {"power_w", or_null(observed.power_w)},
+          {"temperature_c", or_null(observed.temperature_c)},
+          {"slowdowns", observed.slowdowns},
+          {"clocks_set", observed.clocks_set},
+          {"samples", observed.samples}};
 }
 
 // `unit`: the name of the figure's member, "flops_per_s".
@@ -48,6 +52,7 @@ Json peaks_json(const std::vector<PeakRow>& rows) {
     const std::optional<double> counted =
         row.figure.clock_hz > 0 ? std::optional(row.figure.clock_hz) : row.figure.observed.clock_hz;
     one["clock_hz"] = or_null(counted);
+    one["clock_counted_hz"] = row.figure.clock_hz > 0 ? Json(row.figure.clock_hz) : Json(nullptr);
     json.push_back(std::move(one));
   }
   return json;
@@ -92,8 +97,11 @@ Json to_json(const Measured& measured) {
   return {{"device", measured.facts.name},
           {"kind", measured.facts.kind},
           {"facts", to_json(measured.facts)},
+          {"setting", to_json(measured.setting)},
           {"measured_at", measured.measured_at},
           {"seconds", measured.seconds},
+          {"recalled", measured.recalled},
+          {"kept", measured.kept},
           {"datasheet", measured.datasheet},
           {"processor_limits", measured.processor_limits},
           {"observer", measured.observer},

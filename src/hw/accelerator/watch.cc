@@ -32,9 +32,12 @@ bool within(TimePoint at, std::span<const Window> windows) {
                      [&](const Window& window) { return window.begin <= at && at <= window.end; });
 }
 
-void add_slowdowns(const gpu::Card& card, std::vector<std::string>& names) {
+void add_slowdowns(const gpu::Card& card, Observed& observed) {
   if (!card.slowdown_bits) return;
-  for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*card.slowdown_bits)))
+  const auto bits = static_cast<uint64_t>(*card.slowdown_bits);
+  observed.clocks_set |= gpu::clocks_are_set(bits);
+  std::vector<std::string>& names = observed.slowdowns;
+  for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(bits))
     if (slowdown.kind != gpu::SlowdownKind::kHarmless &&
         std::find(names.begin(), names.end(), slowdown.name) == names.end())
       names.emplace_back(slowdown.name);
@@ -54,7 +57,7 @@ Observed observed_in(std::span<const CardSample> samples, std::span<const Window
     if (sample.card.temperature_c)
       observed.temperature_c =
           std::max(observed.temperature_c.value_or(-273), static_cast<double>(*sample.card.temperature_c));
-    add_slowdowns(sample.card, observed.slowdowns);
+    add_slowdowns(sample.card, observed);
   }
   observed.clock_hz = clock.value();
   observed.memory_clock_hz = memory_clock.value();

@@ -11,7 +11,7 @@ const kChinese = {
   'batch': '批量', 'threads': '线程', 'FLOPs': '浮点运算', 'multiply-adds': '乘加', 'parameters': '参数', 'weights': '权重',
   'bytes': '字节', 'peak activations': '激活峰值', 'memory': '内存', 'intensity': '计算强度', 'ridge point': '脊点',
   'bound': '下界', 'estimate': '估计', 'carried over': '由公开测得的设备推算', 'at most': '至多', 'limited by': '受限于', 'compute': '计算', 'unknown': '未知',
-  'device memory': '设备内存', 'measured': '实测', 'datasheet': '数据手册', 'derived': '推导', 'assumed': '假定',
+  'Limits of the device': '设备的上限', 'device memory': '设备内存', 'measured': '实测', 'datasheet': '数据手册', 'derived': '推导', 'assumed': '假定',
   'layer': '层', 'operator': '算子', 'limiter': '受限于', 'rows/s': '行/秒', 'latency': '延迟', 'throughput': '吞吐量',
   'origin': '来源', 'figure': '项目', 'value': '数值', 'source': '出处', 'live activations': '存活的激活',
   'node, in the order of the file': '节点,按文件中的次序', 'arithmetic intensity [FLOP/byte]': '计算强度 [FLOP/byte]',
@@ -79,6 +79,15 @@ function summary() {
     [say(name), number('td', value, show, member, {class: 'number'}), originCell(origin)]);
   body.push([say('at most'), make('td', rowsPerSecond(throughput), {class: 'number'}), originCell('derived')]);
   return section('summary', 'Summary', table(['figure', '#value', 'origin'], body));
+}
+
+// Of a card in this machine: where each of its limits comes from.
+function limits() {
+  const known = plan.device.limits || [];
+  if (known.length === 0) return null;
+  return properties('limits', 'Limits of the device', known.map((limit, index) =>
+    [limit.what, limit.per_s, ['DRAM', 'L2'].includes(limit.what) ? bandwidth : rate, `device.limits.${index}.per_s`, limit.origin,
+     limit.by ? `${limit.by}, ${plusMinus(limit.spread_percent)}` : '']));
 }
 
 const running = plan.layers.filter(layer => layer.runs !== false);
@@ -321,7 +330,7 @@ function notes() {
 }
 
 ridge.show([
-  ...header(), figures(), roofline(), memory(), curve(), summary(), estimate(), predictions(), inferenceMemory(), training(),
+  ...header(), figures(), roofline(), memory(), curve(), summary(), limits(), estimate(), predictions(), inferenceMemory(), training(),
   load(), cost(), layers(), notes(),
 ]);
 })();

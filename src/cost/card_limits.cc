@@ -1,0 +1,257 @@
+#include "cost/card_limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "hw/capability.h"
+
+namespace ridge::cost {
+namespace {
+
+using hw::accelerator::BandwidthRow;
+using hw::accelerator::Figure;
+using hw::accelerator::PeakRow;
+
+// From here on down something holds the card back. What libraries reach of tensor cores is 80 to 95 % of a datasheet, of memory 90
+// to 95 % (H100: 0.93, shares_test.cc).
+constexpr double kWellBelow = 0.75;
+constexpr Precision kPrecisions[] = {Precision::kFp64, Precision::kFp32, Precision::kTf32, Precision::kFp16,
+                                     Precision::kBf16, Precision::kFp8,  Precision::kInt8};
+constexpr const char* kMemory = "DRAM";
+
+std::string measuring_command(const hw::NvidiaCard& card) {
+  return fmt::format("`ridge bench device -d cuda:{}`", card.index);
+}
+
+// Precisions that the tensor cores multiply.
+std::vector<Precision> tensor_precisions(const hw::NvidiaCard& card) {
+  std::vector<Precision> result;
+  const Result<std::vector<hw::Capability>> all = hw::capabilities();
+  if (!all) return result;
+  const Result<hw::Capability> found = hw::find_capability(*all, card.facts.capability);
+  if (!found) return result;
+  for (const std::string& name : found->tensor_precisions)
+    if (Result<Precision> precision = precision_from_name(name)) result.push_back(*precision);
+  return result;
+}
+
+bool contains(const std::vector<Precision>& all, Precision precision) {
+  return std::find(all.begin(), all.end(), precision) != all.end();
+}
+
+// Whether tensor cores can be filled in this way.
+bool fills_tensor_cores(const std::string& way, const std::string& capability) {
+  const std::string generation = capability.substr(0, capability.find('.'));
+  const bool by_mma = generation != "9" && generation != "10" && generation != "11";
+  return way == "cuBLASLt" || (way == "mma" && by_mma);
+}
+
+double listed_rate(const DeviceLimits& limits, Precision precision) {
+  for (const auto& [known, rate] : limits.flops_per_s)
+    if (known == precision) return rate;
+  return 0;
+}
+
+double listed_memory_rate(const DeviceLimits& limits) {
+  return limits.levels.empty() ? 0 : limits.levels.back().bytes_per_s;
+}
+
+template <typename Row, typename Fits>
+const Row* best_row(const std::vector<Row>& rows, const Fits& fits) {
+  const Row* best = nullptr;
+  for (const Row& row : rows)
+    if (row.figure.best && fits(row) && (!best || *row.figure.best > *best->figure.best)) best = &row;
+  return best;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// What the card was seen to be slowed by meanwhile: " (slowed by power limit, 1.20 GHz)"
+std::string seen_text(const Figure& figure) {
+  std::string text;
+  if (!figure.observed.slowdowns.empty())
+    text = fmt::format("slowed by {}", fmt::join(figure.observed.slowdowns, ", "));
+  if (figure.observed.clock_hz) text += (text.empty() ? "at " : ", ") + format_hertz(*figure.observed.clock_hz);
+  return text.empty() ? "" : " (" + text + ")";
+}
+
+// Puts what was measured in the place of the datasheet's figures.
+class CardRoofline {
+ public:
+  CardRoofline(const hw::NvidiaCard& card, DeviceLimits datasheet) : card_(card), limits_(std::move(datasheet)) {}
+
+  void add_peaks(Accumulate accumulate) {
+    const std::vector<Precision> tensor = tensor_precisions(card_);
+    for (Precision precision : kPrecisions) {
+      const bool by_tensor_cores = contains(tensor, precision);
+      const PeakRow* row = best_row(card_.measured->peaks, [&](const PeakRow& one) {
+        return one.precision == precision && (!by_tensor_cores || fills_tensor_cores(one.way, card_.facts.capability));
+      });
+      const bool slower = precision == Precision::kFp16 && row && *row->figure.best < measured_fp32();
+      if (row && !slower && !(accumulate == Accumulate::kAny && adds_faster_in_fp16(precision)))
+        set_peak(*row);
+      else if (by_tensor_cores && listed_rate(limits_, precision) <= 0)
+        limits_.unknown.push_back(precision);
+      if (!row && by_tensor_cores) say_incomplete(precision);
+    }
+  }
+
+  void add_memory() {
+    const std::vector<BandwidthRow>& rows = card_.measured->bandwidths;
+    auto reads_or_writes = [](const BandwidthRow& row) { return row.access != "copy"; };
+    const BandwidthRow* cache =
+        best_row(rows, [&](const BandwidthRow& row) { return row.level == "last cache" && reads_or_writes(row); });
+    const BandwidthRow* memory =
+        best_row(rows, [&](const BandwidthRow& row) { return row.level == kMemory && reads_or_writes(row); });
+    set_cache(cache);
+    if (!memory) return;
+    const double listed = listed_memory_rate(limits_);
+    if (limits_.levels.empty() || limits_.levels.back().name != kMemory)
+      limits_.levels.push_back({kMemory, 0, std::numeric_limits<double>::infinity()});
+    limits_.levels.back().bytes_per_s = *memory->figure.best;
+    add_basis(kMemory, memory->figure, memory->access, listed);
+    judge(std::nullopt, kMemory, memory->figure, listed, format_bandwidth);
+  }
+
+  DeviceLimits take() && { return std::move(limits_); }
+
+ private:
+  // Of fp16 below fp32 engines make no use (catalogue_limits.cc).
+  double measured_fp32() const {
+    const PeakRow* row =
+        best_row(card_.measured->peaks, [](const PeakRow& one) { return one.precision == Precision::kFp32; });
+    return row ? *row->figure.best : 0;
+  }
+
+  bool adds_faster_in_fp16(Precision precision) const {
+    if (!card_.datasheet) return false;
+    const Result<DeviceLimits> any = limits_of(*card_.datasheet, Accumulate::kAny);
+    const Result<DeviceLimits> fp32 = limits_of(*card_.datasheet, Accumulate::kFp32);
+    return any && fp32 && listed_rate(*any, precision) > listed_rate(*fp32, precision);
+  }
+
+  void set_peak(const PeakRow& row) {
+    const double listed = listed_rate(limits_, row.precision);
+    std::erase_if(limits_.flops_per_s, [&](const auto& peak) { return peak.first == row.precision; });
+    std::erase_if(limits_.remarks, [&](const auto& remark) { return remark.precision == row.precision; });
+    limits_.flops_per_s.emplace_back(row.precision, *row.figure.best);
+    const std::string name(precision_name(row.precision));
+    add_basis(name, row.figure, row.way, listed);
+    judge(row.precision, name, row.figure, listed, format_flops_rate);
+  }
+
+  void set_cache(const BandwidthRow* row) {
+    const bool listed = !limits_.levels.empty() && limits_.levels.front().name == "L2";
+    const auto bytes = static_cast<double>(card_.facts.last_cache_bytes);
+    if (!listed && bytes > 0) limits_.levels.insert(limits_.levels.begin(), {"L2", 0, bytes});
+    if (!row || limits_.levels.empty() || limits_.levels.front().name != "L2") return;
+    limits_.levels.front().bytes_per_s = *row->figure.best;
+    add_basis("L2", row->figure, row->access, 0);
+  }
+
+  void add_basis(const std::string& what, const Figure& figure, const std::string& by, double listed) {
+    limits_.bases.push_back({what, *figure.best, Origin::kMeasured, figure.spread_percent, by,
+                             listed > 0 ? std::optional(listed) : std::nullopt});
+  }
+
+  using Format = std::string (*)(double);
+  void judge(std::optional<Precision> precision, const std::string& what, const Figure& figure, double listed,
+             Format format) {
+    const double reached = *figure.best;
+    if (listed > 0 && reached < kWellBelow * listed)
+      limits_.remarks.push_back(
+          {precision,
+           fmt::format("{} reached {} here, {} of the datasheet's {}{}; the bound takes what was reached", what,
+                       format(reached), format_percent(100 * reached / listed), format(listed), seen_text(figure))});
+    const std::vector<std::string>& slowdowns = figure.observed.slowdowns;
+    if (std::any_of(slowdowns.begin(), slowdowns.end(), [](const auto& name) { return name != "power limit"; }))
+      limits_.remarks.push_back(
+          {precision, fmt::format("{} was measured while the card was slowed by {}: it may do more; {} --fresh "
+                                  "measures again when that is over",
+                                  what, fmt::join(slowdowns, ", "), measuring_command(card_))});
+  }
+
+  // Where the tensor cores were measured, but not in a way that fills them.
+  void say_incomplete(Precision precision) {
+    for (const PeakRow& row : card_.measured->peaks)
+      if (row.precision == precision && row.way == "cuBLASLt")
+        limits_.remarks.push_back(
+            {precision, fmt::format("no {} peak was measured that fills the tensor cores; cuBLASLt: {}",
+                                    precision_name(precision), first_line(row.figure.reason))});
+  }
+
+  const hw::NvidiaCard& card_;
+  DeviceLimits limits_;
+};
+
+// Those of the datasheet that nothing measured has replaced.
+void add_datasheet_bases(DeviceLimits& limits) {
+  auto known = [&](std::string_view what) {
+    return std::any_of(limits.bases.begin(), limits.bases.end(), [&](const auto& one) { return one.what == what; });
+  };
+  for (const auto& [precision, rate] : limits.flops_per_s)
+    if (!known(precision_name(precision))) limits.bases.push_back({std::string(precision_name(precision)), rate});
+  if (const double rate = listed_memory_rate(limits); rate > 0 && !known(kMemory))
+    limits.bases.push_back({kMemory, rate});
+}
+
+bool clocks_were_set(const hw::accelerator::Measured& measured) {
+  return std::any_of(measured.peaks.begin(), measured.peaks.end(),
+                     [](const PeakRow& row) { return row.figure.observed.clocks_set; });
+}
+
+void say_origin(const hw::NvidiaCard& card, DeviceLimits& limits) {
+  if (!card.measured) {
+    limits.remarks.push_back(
+        {std::nullopt, fmt::format("the limits of cuda:{} are its datasheet's: {}; {} measures them", card.index,
+                                   card.measured_reason, measuring_command(card))});
+    return;
+  }
+  std::string listed;
+  for (const DeviceLimits::Basis& basis : limits.bases)
+    if (basis.origin == Origin::kDatasheet) listed += (listed.empty() ? "" : ", ") + basis.what;
+  limits.remarks.push_back({std::nullopt, fmt::format("limits measured on cuda:{} {} ({}){}", card.index,
+                                                      card.measured->measured_at, describe(card.measured->setting),
+                                                      listed.empty() ? "" : "; of its datasheet: " + listed)});
+  if (clocks_were_set(*card.measured))
+    limits.remarks.push_back(
+        {std::nullopt, fmt::format("somebody had fixed the card's clocks when it was measured, and no library tells "
+                                   "whether they still are; {} --fresh measures again",
+                                   measuring_command(card))});
+}
+
+Error no_limits(const hw::NvidiaCard& card, const std::string& reason) {
+  return Error{
+      Code::kUnavailable,
+      fmt::format("the limits of card {} ({}) are not known: {}; {}; {} measures them", card.index, card.facts.name,
+                  reason, card.measured ? "what was measured does not bound it" : card.measured_reason,
+                  measuring_command(card))};
+}
+
+}  // namespace
+
+Result<DeviceLimits> limits_of(const hw::NvidiaCard& card, Accumulate accumulate) {
+  DeviceLimits limits;
+  std::string reason = card.datasheet_reason;
+  if (card.datasheet) {
+    Result<DeviceLimits> listed = limits_of(*card.datasheet, accumulate);
+    if (listed) limits = std::move(*listed);
+    if (!listed) reason = listed.error().message;
+  }
+  limits.device = card.datasheet ? card.datasheet->name : card.facts.name;
+  limits.origin = card.measured ? Origin::kMeasured : Origin::kDatasheet;
+  if (card.measured) {
+    CardRoofline roofline(card, std::move(limits));
+    roofline.add_peaks(accumulate);
+    roofline.add_memory();
+    limits = std::move(roofline).take();
+  }
+  if (limits.flops_per_s.empty() || listed_memory_rate(limits) <= 0) return no_limits(card, reason);
+  add_datasheet_bases(limits);
+  say_origin(card, limits);
+  return limits;
+}
+
+}  // namespace ridge::cost

@@ -1,0 +1,168 @@
+#include "cost/card_limits.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace ridge::cost {
+namespace {
+
+using hw::accelerator::Figure;
+using hw::accelerator::Measured;
+
+Figure reached(double value) {
+  Figure figure;
+  figure.best = value;
+  figure.spread_percent = 0.5;
+  return figure;
+}
+
+Figure missing(const char* reason) {
+  Figure figure;
+  figure.reason = reason;
+  return figure;
+}
+
+hw::NvidiaCard card_of(const char* name, const char* capability) {
+  hw::NvidiaCard card;
+  card.index = 1;
+  card.facts.name = name;
+  card.facts.capability = capability;
+  card.facts.last_cache_bytes = 50 << 20;
+  if (Result<hw::CatalogueDevice> found = hw::find_device(*hw::catalogue(), name)) card.datasheet = *found;
+  if (!card.datasheet) card.datasheet_reason = "the catalogue does not know it";
+  card.measured_reason = "nothing was measured on it yet";
+  return card;
+}
+
+// An H100 PCIe: 756 TFLOP/s in FP16, 51.2 in FP32, 2.04 TB/s (datasheet).
+hw::NvidiaCard h100() { return card_of("H100 PCIe 80GB", "9.0"); }
+
+Measured measured_on(const hw::NvidiaCard& card) {
+  Measured measured;
+  measured.facts = card.facts;
+  measured.measured_at = "2026-11-22T05:00:00Z";
+  measured.setting.driver = "580.95.05";
+  measured.peaks = {{Precision::kFp32, "multiply-adds", reached(48e12)},
+                    {Precision::kFp32, "cuBLASLt", reached(46e12)},
+                    {Precision::kFp16, "multiply-adds", reached(90e12)},
+                    {Precision::kFp16, "mma", reached(400e12)},
+                    {Precision::kFp16, "cuBLASLt", reached(610e12)}};
+  measured.bandwidths = {{"DRAM", "read", 0, reached(1.9e12)},
+                         {"DRAM", "copy", 0, reached(1.95e12)},
+                         {"last cache", "read", 0, reached(5e12)}};
+  return measured;
+}
+
+std::string all_remarks(const DeviceLimits& limits) {
+  std::string text;
+  for (const DeviceLimits::Remark& remark : limits.remarks) text += remark.text + "\n";
+  return text;
+}
+
+double rate_at(const DeviceLimits& limits, Precision precision) { return rate_of(limits, precision).flops_per_s; }
+
+TEST(CardLimits, AreTheDatasheetsUntilSomethingIsMeasuredAndSaySo) {
+  auto limits = limits_of(h100());
+  ASSERT_TRUE(limits);
+  EXPECT_EQ(origin_at(*limits, Precision::kFp16), Origin::kDatasheet);
+  EXPECT_NEAR(rate_at(*limits, Precision::kFp16), 756e12, 1e12);
+  EXPECT_NE(all_remarks(*limits).find("nothing was measured on it yet; `ridge bench device -d cuda:1` measures them"),
+            std::string::npos)
+      << all_remarks(*limits);
+}
+
+TEST(CardLimits, TakeTheBestWayThatWasMeasuredAndTheDatasheetForTheRest) {
+  hw::NvidiaCard card = h100();
+  card.measured = measured_on(card);
+  auto limits = limits_of(card);
+  ASSERT_TRUE(limits);
+  EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kFp32), 48e12);
+  EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kFp16), 610e12);
+  EXPECT_EQ(origin_at(*limits, Precision::kFp16), Origin::kMeasured);
+  EXPECT_GT(rate_at(*limits, Precision::kInt8), 1000e12) << "of the datasheet";
+  EXPECT_EQ(origin_at(*limits, Precision::kInt8), Origin::kDatasheet);
+  ASSERT_EQ(limits->levels.size(), 2u);
+  EXPECT_DOUBLE_EQ(limits->levels.back().bytes_per_s, 1.9e12) << "a copy reads only half of its bytes";
+  EXPECT_DOUBLE_EQ(limits->levels.front().bytes_per_s, 5e12);
+  EXPECT_NE(all_remarks(*limits).find("limits measured on cuda:1 2026-11-22T05:00:00Z (driver 580.95.05); of its "
+                                      "datasheet: "),
+            std::string::npos)
+      << all_remarks(*limits);
+}
+
+TEST(CardLimits, OfHopperAreNotWhatMmaReachesWithoutTheMakersLibrary) {
+  hw::NvidiaCard card = h100();
+  card.measured = measured_on(card);
+  card.measured->peaks.back().figure = missing("open library libcublasLt.so: no such file\nlooked in …");
+  auto limits = limits_of(card);
+  ASSERT_TRUE(limits);
+  EXPECT_NEAR(rate_at(*limits, Precision::kFp16), 756e12, 1e12);
+  EXPECT_NE(all_remarks(*limits).find("no fp16 peak was measured that fills the tensor cores; cuBLASLt: open library "
+                                      "libcublasLt.so: no such file\n"),
+            std::string::npos)
+      << all_remarks(*limits);
+  hw::NvidiaCard ampere = card_of("A100 SXM4 80GB", "8.0");
+  ampere.measured = measured_on(ampere);
+  ampere.measured->peaks.back().figure = missing("no library");
+  ampere.measured->peaks[3].figure = reached(280e12);
+  EXPECT_DOUBLE_EQ(rate_at(*limits_of(ampere), Precision::kFp16), 280e12) << "there mma fills them";
+}
+
+TEST(CardLimits, WellBelowTheDatasheetSayWhatSlowedTheCard) {
+  hw::NvidiaCard card = h100();
+  card.measured = measured_on(card);
+  Figure& fp16 = card.measured->peaks.back().figure;
+  fp16 = reached(300e12);
+  fp16.observed.slowdowns = {"power limit", "heat"};
+  fp16.observed.clock_hz = 1.2e9;
+  auto limits = limits_of(card);
+  ASSERT_TRUE(limits);
+  const std::string said = all_remarks(*limits);
+  EXPECT_NE(said.find("(slowed by power limit, heat, 1.20 GHz); the bound takes what was reached"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("fp16 was measured while the card was slowed by power limit, heat: it may do more"),
+            std::string::npos)
+      << said;
+}
+
+TEST(CardLimits, KeepTheRateOfFp16AccumulatorsWhereOnlyFp32sWasMeasured) {
+  hw::NvidiaCard card = card_of("GeForce RTX 4090", "8.9");
+  card.measured = measured_on(card);
+  card.measured->peaks.back().figure = reached(160e12);
+  card.measured->peaks[3].figure = reached(158e12);
+  EXPECT_NEAR(rate_at(*limits_of(card), Precision::kFp16), 330.3e12, 1e11) << "TensorRT may add in FP16";
+  EXPECT_DOUBLE_EQ(rate_at(*limits_of(card, Accumulate::kFp32), Precision::kFp16), 160e12);
+}
+
+TEST(CardLimits, OfACardThatTheCatalogueDoesNotKnowAreOnlyMeasured) {
+  hw::NvidiaCard slice = card_of("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "9.0");
+  auto nothing = limits_of(slice);
+  ASSERT_FALSE(nothing);
+  EXPECT_NE(nothing.error().message.find("`ridge bench device -d cuda:1` measures them"), std::string::npos)
+      << nothing.error().message;
+  slice.measured = measured_on(slice);
+  auto limits = limits_of(slice);
+  ASSERT_TRUE(limits) << limits.error().message;
+  EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kFp16), 610e12);
+  EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kInt8), 0) << "its tensor cores have a rate that nobody knows";
+  EXPECT_EQ(origin_at(*limits, Precision::kInt8), Origin::kMeasured) << "of memory, which alone bounds it";
+  EXPECT_GT(bound(1e12, 1e9, Precision::kInt8, *limits).memory_ms, 0);
+}
+
+TEST(LimitBasis, IsReadBackAsItWasWritten) {
+  hw::NvidiaCard card = h100();
+  card.measured = measured_on(card);
+  const Result<DeviceLimits> limits = limits_of(card);
+  ASSERT_TRUE(limits);
+  for (const DeviceLimits::Basis& basis : limits->bases) {
+    const Json json = to_json(basis);
+    Result<DeviceLimits::Basis> back = basis_from_json(json);
+    ASSERT_TRUE(back.ok()) << dump_json(json);
+    EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
+  }
+  EXPECT_EQ(to_json(limits->bases.front())["origin"], "measured");
+}
+
+}  // namespace
+}  // namespace ridge::cost

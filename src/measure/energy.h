@@ -1,0 +1,35 @@
+// What a device's counters say that the counted runs of a load took. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "hw/energy_meter.h"
+
+namespace ridge::measure {
+
+// Idling and other work on the device is included: the counters know no processes.
+struct Energy {
+  std::string counters;             // "RAPL package-0, dram"; or why nothing was measured
+  std::optional<double> power_w;    // mean
+  std::optional<double> per_row_j;  // that, over rows per second
+};
+
+class EnergyOfLoad {
+ public:
+  // `meter` may be null, for which `reason` says why.
+  EnergyOfLoad(hw::EnergyMeter* meter, std::string reason) : meter_(meter), reason_(std::move(reason)) {}
+  // When the runs that count begin. What the counters fail to tell is the reason.
+  void begin(TimePoint now);
+  // When they have ended. 300 W at 1000 rows/s are 0.3 J per row.
+  Energy end(TimePoint now, double rows_per_s);
+
+ private:
+  hw::EnergyMeter* meter_;
+  std::string reason_;
+  std::optional<double> before_j_;
+  TimePoint begin_;
+};
+
+}  // namespace ridge::measure
