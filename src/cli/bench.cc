@@ -139,7 +139,9 @@ Result<measure::Measurement> measure_script(const BenchOptions& options, const R
   plan.options = request.engine_options;
   for (const auto& [name, shape] : request.binding.shapes) plan.shapes[name] = shape;
   Progress progress("bench");
-  return measure::bench(plan, nullptr, nullptr, bench_options(options, progress));
+  measure::BenchOptions how = bench_options(options, progress);
+  how.energy_reason = "a script computes nothing";
+  return measure::bench(plan, nullptr, nullptr, how);
 }
 
 // The machine with its limits, measured if they are not known.
