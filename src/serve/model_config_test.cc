@@ -196,6 +196,7 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
                            "model_transaction_policy { decoupled: true }",
                            "response_cache { enable: true }",
                            "instance_group { kind: KIND_CPU gpus: 0 }",
+                           "instance_group { kind: KIND_MODEL gpus: 0 }",
                            "instance_group { kind: KIND_GPU gpus: -1 }",
                            "backend: \"openvino\" instance_group { kind: KIND_GPU }",
                            "instance_group { count: -1 }",
