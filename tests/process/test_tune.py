@@ -5,6 +5,7 @@ Runs on the scripted engine (known answer, little processor time) and once on th
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -292,6 +293,16 @@ def test_real_engine_with_external_data(environment, tmp_path):
     assert result["baseline"]["memory_bytes"]["rss_delta"] > 0  # the engine was opened for it
     assert (tmp_path / "repo" / "net" / "1" / "weights.bin").exists()
     assert onnx.load(str(tmp_path / "repo" / "net" / "1" / "model.onnx")).graph.initializer
+
+
+def test_options_given_for_openvino_are_in_the_repository(environment, tmp_path):
+    if not list(pathlib.Path(RIDGE).parent.glob("libridge_openvino.so.*")):
+        pytest.skip("ridge was built without OpenVINO's plugin")
+    models.scaled(tmp_path / "net.onnx", 2.0)
+    tuned(environment, tmp_path / "net.onnx", "--seconds", "1", "--trials", "1", "--max-batch", "1", "--precision", "fp32", "-o",
+          tmp_path / "repo", "--engine", "openvino", "--engine-option", "EXECUTION_MODE_HINT=ACCURACY")
+    config = (tmp_path / "repo" / "net" / "config.pbtxt").read_text()
+    assert 'key: "ridge_option_EXECUTION_MODE_HINT"' in config
 
 
 def test_written_repository_is_served_with_its_parameters(environment, tmp_path):
