@@ -166,15 +166,17 @@ struct Admitting {
     return {};
   }
 
-  // The variant's file; null if it was not made, or lost too much.
-  Result<const Variant*> made(const Wish& wish) {
+  // The variant's file, judged as `implementation` will run it; null if it was not made, or lost too much.
+  Result<const Variant*> made(const Wish& wish, const Implementation& implementation) {
     for (const Variant& variant : admission.variants)
       if (variant.name == wish.variant) return &variant;
     if (auto failed = not_made.find(wish.variant); failed != not_made.end()) {
       refuse(wish, failed->second);
       return nullptr;
     }
-    const VariantBasis own{basis.plan, basis.signature.inputs, basis.samples, reference};
+    plan::Plan plan = basis.plan;
+    for (const auto& [key, value] : implementation.options) plan.options[key] = value;
+    const VariantBasis own{plan, basis.signature.inputs, basis.samples, reference};
     Result<Variant> variant = make_variant(own, wish.variant, options);
     if (!variant) {
       RIDGE_TRY(refused(wish, variant.error()));
@@ -193,7 +195,7 @@ struct Admitting {
     const Ability* how = ability(wish.engine, wish.variant, device.kind);
     if (how != nullptr && !how->option.empty()) implementation.options[std::string(how->option)] = "1";
     if (how == nullptr || how->source == Source::kGiven) return judge_and_admit(wish, std::move(implementation));
-    RIDGE_ASSIGN(const Variant* variant, made(wish));
+    RIDGE_ASSIGN(const Variant* variant, made(wish, implementation));
     if (variant == nullptr) return {};
     if (!variant->holds) {
       refuse(wish, variant->evaluation ? variant->evaluation->sentence : variant->verdict.sentence);

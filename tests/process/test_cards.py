@@ -41,6 +41,13 @@ def model(tmp_path):
     return tmp_path / "scaled.onnx"
 
 
+@pytest.fixture
+def product(tmp_path):
+    models.save(tmp_path / "product.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", "FP32", ["batch", 64])],
+                [("y", "FP32", ["batch", 64])], [helper.make_tensor("w", TensorProto.FLOAT, [64, 64], [0.01] * 4096)])
+    return tmp_path / "product.onnx"
+
+
 def ridge(verb, *arguments, status=0):
     done = subprocess.run([RIDGE, verb, *map(str, arguments)], capture_output=True, text=True, timeout=120)
     assert done.returncode == status, done.stderr
@@ -54,11 +61,8 @@ def await_model(server, name, seconds=60):
         time.sleep(0.05)
 
 
-def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards, tmp_path):
-    model = tmp_path / "product.onnx"
-    models.save(model, [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", "FP32", ["batch", 64])], [("y", "FP32", ["batch", 64])],
-                [helper.make_tensor("w", TensorProto.FLOAT, [64, 64], [0.01] * 4096)])
-    done = ridge("bench", model, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1", "--batch", "8", "--concurrency",
+def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards, product):
+    done = ridge("bench", product, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1", "--batch", "8", "--concurrency",
                  "2", "--engine-option", "cuda.use_tf32=0", "--json")
     measured = json.loads(done.stdout)
     assert measured["device"] == CARD
@@ -84,6 +88,13 @@ def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
         assert answer.json()["outputs"][0]["data"] == [3.0, 6.0, -3.0, 1.5]
         assert server.get("/v2/models/scaled/config").json()["instance_group"][0]["gpus"] == [1]
     assert "run in: card out: card" in cards.read_text()
+
+
+def test_int8_on_tensorrt_is_judged_with_the_option_that_it_runs_with(cards, product, tmp_path):
+    done = ridge("tune", product, "--device", "tensorrt:1", "--engine-library", LIBRARY, "--precision", "int8", "--max-batch", "1",
+                 "--seconds", "2", "--trials", "2", "--calibration-samples", "4", "--held-out", "4", "--store", tmp_path / "store", "--json")
+    accuracy = json.loads(done.stdout)["accuracy"]
+    assert [one["variant"] for one in accuracy["implementations"]] == ["fp32", "int8"], accuracy["refused"]
 
 
 def test_serve_puts_a_model_without_a_configuration_on_the_cards_that_are_in_order(cards, tmp_path):

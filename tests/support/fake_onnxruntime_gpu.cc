@@ -6,6 +6,7 @@
 //   while the file RIDGE_FAKE_HOLD exists, no run on a card comes to its end (for ten seconds at most)
 //   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the processor; "tensorrt":
 //   TensorRT takes none, and the CUDA provider all
+//   TensorRT refuses a model that holds QuantizeLinear unless trt_int8_enable is 1
 // The card's memory is the stand-in driver's (fake_cuda.cc, found by RIDGE_CUDA), which a processor can read.
 // What was asked of it is written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real
 // library is the file RIDGE_REAL_ONNXRUNTIME.
@@ -21,6 +22,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -44,6 +46,7 @@ namespace {
 struct CardSession {
   void* stream = nullptr;
   bool tensorrt = false;
+  bool int8 = false;  // that TensorRT may compute in
 };
 
 std::mutex mutex;  // guards what follows; runs do not hold it
@@ -129,7 +132,9 @@ OrtStatus* append(OrtSessionOptions* session, const Options* options) noexcept {
   note(line + (options->stream != nullptr ? " on a given stream" : ""));
   std::lock_guard lock(mutex);
   CardSession& card = asked[session];
-  card = {options->stream, tensorrt || card.tensorrt};
+  const auto int8 = options->values.find("trt_int8_enable");
+  card = {options->stream, tensorrt || card.tensorrt,
+          card.int8 || (int8 != options->values.end() && int8->second == "1")};
   return nullptr;
 }
 
@@ -168,6 +173,12 @@ OrtStatus* create_env(OrtLoggingFunction function, void* parameter, OrtLoggingLe
 
 // --- sessions
 
+bool holds(const char* path, const std::string& word) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return bytes.find(word) != std::string::npos;
+}
+
 OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
                           OrtSession** session) noexcept {
   CardSession card;
@@ -178,6 +189,8 @@ OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionO
       provider = card.tensorrt ? kTensorRtProvider : kCudaProvider;
     }
   }
+  if (card.tensorrt && !card.int8 && holds(path, "QuantizeLinear"))
+    return provider = nullptr, error("Networks with Q/DQ layers require int8, which is not configured in the builder");
   OrtStatus* made = real.CreateSession(env, path, options, session);
   const bool ours = std::exchange(provider, nullptr) != nullptr;
   std::lock_guard lock(mutex);
