@@ -220,6 +220,16 @@ Json list_json(const Values& values) {
   return list;
 }
 
+// A wish by name that no engine here can fulfil on that device is no secret.
+void add_impossible(const Wishes& wishes, std::span<const std::string> engines, const Target& target, Choices& result) {
+  for (const std::string& variant : wishes.variants.value_or(std::vector<std::string>()))
+    if (std::none_of(engines.begin(), engines.end(), [&](const std::string& engine) {
+          return variant == "fp32" || ability(engine, variant, target.device.kind) != nullptr;
+        }))
+      result.refusals.push_back({{engines.front(), variant},
+                                 "no engine that may be used here computes it on " + plan::device_name(target.device)});
+}
+
 }  // namespace
 
 Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
@@ -241,6 +251,7 @@ Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, st
       else
         result.refusals.push_back({wish, reason});
     }
+  add_impossible(wishes, engines, target, result);
   return result;
 }
 
