@@ -48,6 +48,19 @@ Result<tune::Recorded> read_recorded(const std::string& given) {
   return recorded ? recorded : wrap(recorded.error(), "the stored result " + path);
 }
 
+// What was recorded of another device, or beside another engine's defaults, cannot be measured again by this run.
+Status check_recorded(const TuneRequest& request) {
+  const tune::Recorded& recorded = *request.recorded;
+  const std::string device = plan::device_name(request.device);
+  auto other = [](const std::string& was, const std::string& is, const std::string& option) {
+    return invalid("the stored result is of " + was + ", this run of " + is + ": give " + option + " " + was);
+  };
+  if (recorded.device != device) return other(recorded.device, device, "--device");
+  if (!recorded.base_engine.empty() && recorded.base_engine != request.engine)
+    return other(recorded.base_engine, request.engine, "--engine");
+  return {};
+}
+
 // "auto", or names of variants separated by commas.
 Result<std::optional<std::vector<std::string>>> variants_of(const std::string& text) {
   std::optional<std::vector<std::string>> variants;
@@ -148,6 +161,7 @@ Result<TuneRequest> request_of(const TuneOptions& options) {
   if (!options.compare.empty()) {
     RIDGE_ASSIGN(request.recorded, read_recorded(options.compare));
     request.goal.objective = request.recorded->objective;
+    RIDGE_TRY(check_recorded(request));
   }
   return request;
 }

@@ -164,6 +164,10 @@ def test_compare_measures_the_stored_result_again(environment, identity, tmp_pat
     assert done.returncode == 1, done.stderr
     assert done.stdout.strip().splitlines()[-1].startswith("Regressed: gain over the untuned model"), done.stdout
     assert tune(environment, identity, *FAKE, "--compare", tmp_path / "absent.json").returncode == 3
+    other = tune(environment, identity, "--compare", tmp_path / "repo" / "identity")
+    assert (other.returncode, "of fake, this run of onnxruntime: give --engine fake" in other.stderr) == (2, True), other.stderr
+    other = tune(environment, identity, *FAKE, "--device", "cuda:0", "--compare", tmp_path / "repo" / "identity")
+    assert (other.returncode, "of cpu, this run of cuda:0: give --device cpu" in other.stderr) == (2, True), other.stderr
 
 
 def test_a_full_search_measures_every_candidate_and_judges_the_quick_one(environment, identity):
