@@ -20,16 +20,13 @@ CARD = "cuda:1"  # of this script the second card is the one that works
 
 
 @pytest.fixture
-def cards(tmp_path, monkeypatch):
+def cards(tmp_path, monkeypatch, real_onnxruntime):
     """The environment of a machine with two cards, and the file that tells what was asked of the engine."""
-    real = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
-    if not real:
-        pytest.skip("no ONNX Runtime in RIDGE_DEPS")
     log = tmp_path / "asked"
     for name, value in {
         "RIDGE_CUDA": SUPPORT / "libcuda.so.1", "RIDGE_FAKE_CUDA": SCRIPTS / "cuda" / "two.txt",
         "RIDGE_NVML": SUPPORT / "libnvidia-ml.so.1", "RIDGE_FAKE_NVML": SCRIPTS / "nvml" / "healthy.txt",
-        "RIDGE_REAL_ONNXRUNTIME": real[-1], "RIDGE_FAKE_ONNXRUNTIME_LOG": log, "XDG_CACHE_HOME": tmp_path / "cache",
+        "RIDGE_REAL_ONNXRUNTIME": real_onnxruntime, "RIDGE_FAKE_ONNXRUNTIME_LOG": log, "XDG_CACHE_HOME": tmp_path / "cache",
     }.items():
         monkeypatch.setenv(name, str(value))
     return log
