@@ -9,6 +9,7 @@
 // after any report(). The same reports give the same choices. One thread.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +34,7 @@ struct Outcome {
 struct Gain {
   double ratio = 1;
   double low = 0;
-  double high = 0;  // infinite with fewer than two pairs
+  double high = std::numeric_limits<double>::infinity();  // with fewer than two pairs: nothing is known
 };
 Gain gain_of(std::span<const double> log_ratios);
 inline constexpr Gain kNoGain{1, 1, 1};  // of the baseline: over itself
@@ -56,7 +57,7 @@ struct Probe {
   int ordinal = 0;  // how often this candidate was measured before
 };
 
-// kFull measures every entry of the space, once and in order: what kQuick is judged by.
+// kFull measures every entry of the space in order, and then those that may be the best more often than kQuick does: what kQuick is judged by.
 enum class Strategy { kQuick, kFull };
 
 class Search {
