@@ -55,7 +55,7 @@ double listed_rate(const DeviceLimits& limits, Precision precision) {
 }
 
 double listed_memory_rate(const DeviceLimits& limits) {
-  return limits.levels.empty() ? 0 : limits.levels.back().bytes_per_s;
+  return limits.levels.empty() || limits.levels.back().name != kMemory ? 0 : limits.levels.back().bytes_per_s;
 }
 
 template <typename Row, typename Fits>

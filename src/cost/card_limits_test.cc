@@ -145,6 +145,7 @@ TEST(CardLimits, OfACardThatTheCatalogueDoesNotKnowAreOnlyMeasured) {
   auto limits = limits_of(slice);
   ASSERT_TRUE(limits) << limits.error().message;
   EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kFp16), 610e12);
+  EXPECT_EQ(all_remarks(*limits).find("datasheet's"), std::string::npos) << "there is none to lie below";
   EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kInt8), 0) << "its tensor cores have a rate that nobody knows";
   EXPECT_EQ(origin_at(*limits, Precision::kInt8), Origin::kMeasured) << "of memory, which alone bounds it";
   EXPECT_GT(bound(1e12, 1e9, Precision::kInt8, *limits).memory_ms, 0);

@@ -24,12 +24,18 @@ struct Entry {
   Measured measured;
 };
 
+// Whether there is anything to hold against: without a compiler for its kernels a device tells its links alone.
+bool bounds_something(const Measured& measured) {
+  auto reached = [](const auto& row) { return row.figure.best.has_value(); };
+  return std::any_of(measured.peaks.begin(), measured.peaks.end(), reached) &&
+         std::any_of(measured.bandwidths.begin(), measured.bandwidths.end(), reached);
+}
+
 Result<Entry> entry_from_json(const Json& json) {
   Entry entry;
   RIDGE_ASSIGN(entry.most_seconds, json_member<double>(json, "most_seconds"));
   RIDGE_ASSIGN(entry.measured, measured_from_json(json.contains("measured") ? json["measured"] : Json::object()));
-  if (entry.measured.peaks.empty() || entry.measured.bandwidths.empty())
-    return Error{Code::kInvalid, "it holds no figures"};
+  if (!bounds_something(entry.measured)) return Error{Code::kInvalid, "it holds no figures"};
   return entry;
 }
 
@@ -70,6 +76,7 @@ void put(Json& store, const std::string& key, const Measured& measured, double m
 // Says where it is kept, or why not.
 std::string keep(const Measured& measured, const std::string& key, const std::string& file, const Options& options) {
   if (options.interrupted && options.interrupted()) return "not kept: interrupted";
+  if (!bounds_something(measured)) return "not kept: no peak, or no bandwidth, could be measured";
   if (file.empty()) return "not kept: neither XDG_CACHE_HOME nor HOME is set; name a file by --cache";
   FileLock lock(lock_of(file));
   const Status written =

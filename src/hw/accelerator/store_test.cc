@@ -127,6 +127,18 @@ TEST_F(CardStore, WhatWasInterruptedIsNotKept) {
   EXPECT_EQ(ask(600e12, some_setting()), 600e12);
 }
 
+TEST_F(CardStore, WithoutFiguresThereIsNothingToKeep) {
+  auto without_compiler = []() -> Result<Measured> {
+    Measured measured = some_figures(0);
+    measured.peaks[0].figure = Figure{};
+    return measured;
+  };
+  const Result<Measured> measured = recall_or_measure(some_card(), some_setting(), options_, false, without_compiler);
+  ASSERT_TRUE(measured.ok());
+  EXPECT_EQ(measured->kept, "not kept: no peak, or no bandwidth, could be measured");
+  EXPECT_EQ(ask(600e12, some_setting()), 600e12);
+}
+
 TEST_F(CardStore, DamagedFileIsSaidMeasuredAgainAndRepaired) {
   for (const char* damage : {"", "not json", R"({"version": 1, "machines": {}, "cards": []})",
                              R"({"version": 1, "machines": {}, "cards": {"cuda GPU-a NVIDIA H100 PCIe": [{}]}})",
