@@ -2,6 +2,13 @@
 
 #include <prometheus/metric_family.h>
 
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/log.h"
 #include "gpu/nvml.h"
 #include "gpu/slowdown.h"
 
@@ -53,10 +60,6 @@ ClientMetric& add_series(MetricFamily& family, const std::string& uuid, double v
 
 }  // namespace
 
-struct CardSampler::Source {
-  gpu::Nvml library;
-};
-
 CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_mj) {
   CardSample sample;
   sample.uuid = card.uuid ? *card.uuid : std::to_string(card.index);
@@ -96,46 +99,90 @@ std::vector<MetricFamily> card_families(const std::vector<CardSample>& cards) {
   return families;
 }
 
-std::unique_ptr<CardSampler> CardSampler::start(std::chrono::milliseconds period) {
+CardSample unanswered(const CardSample& sample) {
+  CardSample silent;
+  silent.uuid = sample.uuid;
+  silent.answers = false;
+  return silent;
+}
+
+struct CardSampler::State {
+  const std::chrono::milliseconds period;
+  // Of the thread alone.
+  std::map<int, std::string> uuids;                // by index: a card that is lost no longer tells its own
+  std::map<std::string, int64_t> first_energy_mj;  // by UUID
+
+  std::mutex mutex;
+  std::condition_variable_any wake, ended_now;
+  std::vector<CardSample> last;  // guarded by mutex, as the following
+  TimePoint heard{};             // when the last look ended
+  bool ended = false;
+
+  explicit State(std::chrono::milliseconds every) : period(every) {}
+  void run(const std::stop_token& stop);
+  void watch(const std::stop_token& stop);
+  void look(const gpu::Nvml& library);
+  CardSample sample(gpu::Card card);
+};
+
+void CardSampler::State::run(const std::stop_token& stop) {
+  watch(stop);  // the library is closed in it: that may hang too
+  std::lock_guard lock(mutex);
+  ended = true;
+  ended_now.notify_all();
+}
+
+void CardSampler::State::watch(const std::stop_token& stop) {
   Result<gpu::Nvml> library = gpu::Nvml::open();
-  if (!library) return nullptr;
-  Result<int> count = library->count();
-  if (!count || *count == 0) return nullptr;
-  return std::unique_ptr<CardSampler>(
-      new CardSampler(std::make_unique<Source>(Source{std::move(*library)}), period));  // NOLINT: private constructor
-}
-
-CardSampler::CardSampler(std::unique_ptr<Source> source, std::chrono::milliseconds period)
-    : source_(std::move(source)), thread_([this, period](std::stop_token stop) { run(period, stop); }) {}
-
-CardSampler::~CardSampler() = default;
-
-std::vector<CardSample> CardSampler::last() const {
-  std::lock_guard lock(mutex_);
-  return last_;
-}
-
-void CardSampler::run(std::chrono::milliseconds period, std::stop_token stop) {
-  while (!stop.stop_requested()) {
-    look();
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, stop, period, [] { return false; });
+  Result<int> count = library ? library->count() : Result<int>(library.error());
+  while (count && *count > 0 && !stop.stop_requested()) {
+    look(*library);
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, stop, period, [] { return false; });
   }
 }
 
 // The library is asked without the lock.
-void CardSampler::look() {
+void CardSampler::State::look(const gpu::Nvml& library) {
   std::vector<CardSample> samples;
-  Result<int> count = source_->library.count();
-  for (int i = 0; count && i < *count; ++i) {
-    gpu::Card card = source_->library.vitals(i);
-    if (card.uuid && card.energy_mj) first_energy_mj_.try_emplace(*card.uuid, *card.energy_mj);
-    std::optional<int64_t> first;
-    if (card.uuid && first_energy_mj_.contains(*card.uuid)) first = first_energy_mj_[*card.uuid];
-    samples.push_back(sample_of(card, first));
-  }
-  std::lock_guard lock(mutex_);
-  last_ = std::move(samples);
+  Result<int> count = library.count();
+  for (int i = 0; count && i < *count; ++i) samples.push_back(sample(library.vitals(i)));
+  std::lock_guard lock(mutex);
+  heard = Clock::now();
+  if (!count)
+    for (const CardSample& known : last) samples.push_back(unanswered(known));
+  last = std::move(samples);
+}
+
+CardSample CardSampler::State::sample(gpu::Card card) {
+  if (card.uuid)
+    uuids[card.index] = *card.uuid;
+  else if (auto known = uuids.find(card.index); known != uuids.end())
+    card.uuid = known->second;
+  if (!card.uuid || !card.energy_mj) return sample_of(card, std::nullopt);
+  int64_t& first = first_energy_mj.try_emplace(*card.uuid, *card.energy_mj).first->second;
+  first = std::min(first, *card.energy_mj);  // the card was reset, and its counter begins anew
+  return sample_of(card, first);
+}
+
+CardSampler::CardSampler(std::chrono::milliseconds period)
+    : state_(std::make_shared<State>(period)),
+      thread_([state = state_](const std::stop_token& stop) { state->run(stop); }) {}
+
+CardSampler::~CardSampler() {
+  thread_.request_stop();
+  std::unique_lock lock(state_->mutex);
+  if (state_->ended_now.wait_for(lock, std::chrono::seconds(1), [this] { return state_->ended; })) return;
+  log::warning("the NVIDIA driver does not answer; nobody waits for it");
+  thread_.detach();
+}
+
+std::vector<CardSample> CardSampler::last() const {
+  std::lock_guard lock(state_->mutex);
+  if (Clock::now() - state_->heard <= 3 * state_->period) return state_->last;
+  std::vector<CardSample> silent;
+  for (const CardSample& card : state_->last) silent.push_back(unanswered(card));
+  return silent;
 }
 
 }  // namespace ridge::telemetry

@@ -4,10 +4,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -39,26 +36,26 @@ CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_
 // Families without a series where there is no card.
 std::vector<prometheus::MetricFamily> card_families(const std::vector<CardSample>& cards);
 
+// What is left of a sample when nobody answers any more: whose it was.
+CardSample unanswered(const CardSample& sample);
+
 // Thread-safe.
 class CardSampler {
  public:
-  // Null: there is no card whose library answers.
-  static std::unique_ptr<CardSampler> start(std::chrono::milliseconds period = std::chrono::seconds(2));
+  // Its thread opens the library and ends where there is none, or none with cards.
+  explicit CardSampler(std::chrono::milliseconds period = std::chrono::seconds(2));
+  // Waits a second for a driver that is being asked. One that hangs longer keeps the thread, which then ends with the process.
   ~CardSampler();
-  std::vector<CardSample> last() const;  // empty until the first look is done
+  CardSampler(const CardSampler&) = delete;
+  CardSampler& operator=(const CardSampler&) = delete;
+
+  // Empty until the first look is done. Cards of which nothing has been heard for three periods are unanswered.
+  std::vector<CardSample> last() const;
 
  private:
-  struct Source;
-  CardSampler(std::unique_ptr<Source> source, std::chrono::milliseconds period);
-  void run(std::chrono::milliseconds period, std::stop_token stop);
-  void look();
-
-  std::unique_ptr<Source> source_;                  // used by the thread alone
-  std::map<std::string, int64_t> first_energy_mj_;  // likewise; by UUID
-  mutable std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::vector<CardSample> last_;  // guarded by mutex_
-  std::jthread thread_;           // last: starts when the rest is there
+  struct State;
+  std::shared_ptr<State> state_;  // shared with the thread, which may outlive this
+  std::jthread thread_;
 };
 
 }  // namespace ridge::telemetry

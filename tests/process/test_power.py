@@ -10,7 +10,7 @@ import time
 
 import models
 import pytest
-from server import RIDGE, Server
+from server import RIDGE
 
 SUPPORT = os.environ["RIDGE_TEST_SUPPORT"]
 SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests/support/nvml"
@@ -112,19 +112,6 @@ def test_a_signal_is_passed_on_to_the_command(tmp_path):
     card.process.communicate(timeout=20)
     assert card.process.returncode == 5
     assert card.limit_mw() == 700000
-
-
-@pytest.mark.parametrize("script, cards, up", [("healthy", 1, 1), ("lost", 2, 1), ("four", 4, 4), ("thermal", 1, 1)])
-def test_metrics_of_a_server_show_the_cards(repository, script, cards, up):
-    environment = {"RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1", "RIDGE_FAKE_NVML": str(SCRIPTS / f"{script}.txt")}
-    with Server(repository, environment=environment) as server:
-        end = time.monotonic() + 20
-        while "ridge_gpu_up{" not in (text := server.get("/metrics").body.decode()) and time.monotonic() < end:
-            time.sleep(0.05)
-        values = [line.split() for line in text.splitlines() if line.startswith("ridge_gpu_up{")]
-        assert len(values) == cards and sum(int(value) for *_, value in values) == up
-        assert text.count("nv_gpu_power_usage{") == up
-        assert ('reason="heat"' in text) == (script == "thermal")
 
 
 def test_a_sweep_runs_a_model_on_the_card_that_it_limits(tmp_path):
