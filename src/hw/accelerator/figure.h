@@ -76,6 +76,8 @@ struct Measured {
   double seconds = 0;            // that measuring took, making ready included
 };
 
+// Adds the members that every figure has; `unit`: the name of its own one, "flops_per_s".
+void add_figure(Json& json, const Figure& figure, const std::string& unit);
 Json to_json(const Measured& measured);
 
 }  // namespace ridge::hw::accelerator
