@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 
@@ -13,17 +13,26 @@
 
 namespace ridge::gpu {
 
-// Runs a test's body in a child: stand-ins read their script once per process. Its failures are printed there.
-inline void in_child(const std::string& about, const std::function<void()>& body) {
-  pid_t child = fork();
+// Runs the test's body in a child, for stand-ins read their script once per process; its failures are printed there. The child is this
+// program begun anew with this test alone: one that goes on from here would lack the threads of OpenCL, which other tests started.
+// `name` tells the bodies of one test apart.
+inline void in_child(const std::string& name, const std::function<void()>& body) {
+  constexpr const char* kName = "RIDGE_TEST_CHILD";
+  if (const char* meant = getenv(kName)) {
+    if (meant == name) body();
+    return;
+  }
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  const std::string filter = std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name();
+  const pid_t child = fork();
   if (child == 0) {
-    body();
-    fflush(nullptr);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
+    setenv(kName, name.c_str(), 1);
+    execl("/proc/self/exe", "child", filter.c_str(), nullptr);
+    _exit(127);
   }
   int status = 0;
   waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child on " << about << " failed";
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child on " << name << " failed";
 }
 
 // The same on the cards of a script.

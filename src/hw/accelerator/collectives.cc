@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "base/utc.h"
 #include "gpu/cuda.h"
+#include "gpu/device_name.h"
 #include "gpu/nccl_group.h"
 #include "gpu/nvml.h"
 #include "hw/accelerator/cuda_accelerator.h"
@@ -38,8 +39,7 @@ Result<std::vector<size_t>> usable_cards(const gpu::Cuda& cuda, std::vector<size
   if (wanted.empty())
     for (size_t i = 0; i < count; ++i) wanted.push_back(i);
   for (size_t index : wanted) {
-    if (index >= count)
-      return Error{Code::kNotFound, fmt::format("there is no cuda:{}; the driver has {} card(s)", index, count)};
+    RIDGE_TRY(gpu::check_device_index(index, count, "CUDA"));
     const gpu::CudaDevice& device = cuda.devices()[index];
     if (!device.problem.empty())
       return Error{Code::kUnavailable, fmt::format("cuda:{} ({}): {}", index, device.name, device.problem)};
