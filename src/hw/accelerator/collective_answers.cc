@@ -1,10 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "hw/accelerator/collectives.h"
 
 namespace ridge::hw::accelerator {
 namespace {
+
+// Smaller operations wait more than they send; at 512 MB the rate still grows (nccl-tests#149).
+constexpr int64_t kJudgedFrom = int64_t{16} << 20;
 
 // What is usual, and where to look when it is less.
 std::string judged(const CollectiveAnswer& answer, const GroupLinks& links) {
@@ -28,16 +33,20 @@ std::string sentence_for(const CollectiveAnswer& answer, const std::optional<Gro
   if (!answer.limit_bytes_per_s) return rate + "; what the links between the cards carry is not known.";
   return fmt::format("{}, {} of the {} that {} allows.{}", rate,
                      format_percent(100 * *answer.bus_bytes_per_s / *answer.limit_bytes_per_s),
-                     format_bandwidth(*answer.limit_bytes_per_s), links->text, judged(answer, *links));
+                     format_bandwidth(*answer.limit_bytes_per_s), links->text,
+                     answer.normality ? judged(answer, *links)
+                                      : fmt::format(" Links are judged by operations of {} and more.",
+                                                    format_bytes(static_cast<double>(kJudgedFrom))));
 }
 
 CollectiveAnswer answer_for(gpu::Collective collective, std::span<const CollectiveRow> rows,
                             const std::optional<GroupLinks>& links, size_t cards) {
   CollectiveAnswer answer;
   answer.collective = collective;
-  int64_t smallest = INT64_MAX;
+  int64_t smallest = INT64_MAX, largest = 0;
   for (const CollectiveRow& row : rows) {
     if (row.collective != collective || !row.figure.typical) continue;
+    largest = std::max(largest, row.bytes);
     const double bus = bus_factor(collective, cards) * *row.figure.typical;
     if (bus > answer.bus_bytes_per_s.value_or(0)) {
       answer.bus_bytes_per_s = bus;
@@ -51,7 +60,8 @@ CollectiveAnswer answer_for(gpu::Collective collective, std::span<const Collecti
   if (limit) {
     answer.limit_bytes_per_s = *limit;
     answer.usual = usual_bus_bandwidth(*links, collective);
-    if (answer.bus_bytes_per_s) answer.normality = normality_of(*answer.bus_bytes_per_s, answer.usual.bytes_per_s);
+    if (answer.bus_bytes_per_s && largest >= kJudgedFrom)
+      answer.normality = normality_of(*answer.bus_bytes_per_s, answer.usual.bytes_per_s);
   }
   answer.sentence = sentence_for(answer, links);
   return answer;

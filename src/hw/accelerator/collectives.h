@@ -43,7 +43,7 @@ struct CollectiveAnswer {
   int64_t bytes = 0;                        // that size
   std::optional<double> latency_s;          // of the smallest size: its median burst
   UsualShare usual;
-  std::optional<Normality> normality;
+  std::optional<Normality> normality;  // absent: the links are not known, or no operation was large enough to tell
   std::string sentence;
 };
 

@@ -87,6 +87,14 @@ TEST(CollectiveAnswer, SaysWhetherTheFigureIsNormal) {
   EXPECT_THAT(unknown.sentence, AllOf(HasSubstr("is not known"), Not(HasSubstr("low"))));
 }
 
+TEST(CollectiveAnswer, JudgesNoLinksBySmallOperations) {
+  const CollectiveAnswer small =
+      answers_of(std::vector{row_of(Collective::kAllReduce, 2 << 20, 1e9)}, four_a100(), 4).front();
+  EXPECT_FALSE(small.normality);
+  EXPECT_THAT(small.sentence,
+              AllOf(HasSubstr("Links are judged by operations of 16.0 MiB and more."), Not(HasSubstr("low"))));
+}
+
 TEST(WireCheck, KnowsWhatArrives) {
   EXPECT_EQ(arrived_value(Collective::kAllReduce, 2, 1, 5, 8), sent_value(0, 5) + sent_value(1, 5));
   EXPECT_EQ(arrived_value(Collective::kAllGather, 2, 0, 5, 8), sent_value(1, 1));
