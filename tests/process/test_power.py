@@ -127,6 +127,28 @@ def test_metrics_of_a_server_show_the_cards(repository, script, cards, up):
         assert ('reason="heat"' in text) == (script == "thermal")
 
 
+def test_a_driver_that_hangs_keeps_a_server_neither_from_starting_nor_from_ending(repository):
+    environment = {"RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1", "RIDGE_FAKE_NVML": str(SCRIPTS / "hang.txt")}
+    with Server(repository, environment=environment) as server:
+        assert "ridge_gpu_up{" not in server.get("/metrics").body.decode()
+
+
+def test_a_card_that_is_lost_meanwhile_is_down_under_the_name_that_it_had(repository, tmp_path):
+    environment = {
+        "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
+        "RIDGE_FAKE_NVML": str(SCRIPTS / "lost-later.txt"),
+        "RIDGE_FAKE_NVML_STATE": str(tmp_path / "state"),
+    }
+    with Server(repository, environment=environment) as server:
+        for up in (1, 0):
+            wanted = f'ridge_gpu_up{{gpu_uuid="GPU-3f6c1d4e-0000-0000-0000-000000000001"}} {up}'
+            end = time.monotonic() + 20
+            while wanted not in server.get("/metrics").body.decode() and time.monotonic() < end:
+                time.sleep(0.1)
+            assert wanted in server.get("/metrics").body.decode()
+            (tmp_path / "state").write_text("0 writes 1\n")  # after so many it is lost
+
+
 def test_a_sweep_runs_a_model_on_the_card_that_it_limits(tmp_path):
     real = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
     if not real:
