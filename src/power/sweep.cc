@@ -77,8 +77,8 @@ Result<Visit> visit_limit(Knob& knob, const Workload& workload, int64_t limit_mw
   Result<double> rate = workload.rate(slice);
   std::vector<State> states = watcher.finish();
   if (!rate) return rate.error();
-  const double seconds = to_seconds(Clock::now() - begin);
   RIDGE_ASSIGN(State after, knob.state());
+  const double seconds = to_seconds(Clock::now() - begin);  // from look to look, as the counter went
   states.push_back(after);
   Visit visit;
   visit.rate = *rate;
