@@ -84,7 +84,7 @@ class PackagesKnob : public Knob {
     return total_uw / 1000;
   }
 
-  std::string id_ = "cpu", name_;
+  std::string id_ = kProcessorId, name_;
   std::vector<fs::path> zones_;
   std::mutex mutex_;  // the meter
   std::optional<hw::EnergyMeter> meter_;

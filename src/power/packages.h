@@ -10,6 +10,8 @@
 
 namespace ridge::power {
 
+constexpr const char* kProcessorId = "cpu";
+
 // What stands before /sys: RIDGE_POWER_ROOT, for tests; usually nothing.
 std::string system_root();
 
