@@ -19,7 +19,8 @@ SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests/support/nvml"
 class Card:
     """A scripted card whose settings lie in a file, and a process that holds its limit at 400 W."""
 
-    def __init__(self, folder, *command, script="healthy"):
+    def __init__(self, folder, *command, script="healthy", ignores=None):
+        self.ignores = ignores
         self.state = folder / "state"
         self.environment = os.environ | {
             "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
@@ -32,7 +33,8 @@ class Card:
 
     def start(self, *arguments):
         return subprocess.Popen(
-            [RIDGE, "power", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [RIDGE, "power", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: self.ignores and signal.signal(self.ignores, signal.SIG_IGN),
         )
 
     def limit_mw(self):
@@ -61,6 +63,22 @@ def test_a_signal_ends_it_and_the_limit_is_restored(tmp_path, number):
     _, errors = card.process.communicate(timeout=20)
     assert card.process.returncode == 0 and "restored" in errors
     assert card.limit_mw() == 700000
+
+
+def test_what_it_was_started_to_ignore_does_not_end_it(tmp_path):
+    card = Card(tmp_path, ignores=signal.SIGHUP)  # as nohup does
+    card.process.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert card.process.poll() is None and card.limit_mw() == 400000
+    card.process.terminate()
+    card.process.communicate(timeout=20)
+    assert card.limit_mw() == 700000
+
+
+def test_the_end_of_the_command_is_seen_where_the_parent_ignores_its_children(tmp_path):
+    card = Card(tmp_path, "sh", "-c", "sleep 1; exit 6", ignores=signal.SIGCHLD)
+    card.process.communicate(timeout=20)
+    assert card.process.returncode == 6 and card.limit_mw() == 700000
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
