@@ -103,8 +103,9 @@ std::string processor_line(const power::Overview& overview) {
 
 std::string power_text(const power::Overview& overview) {
   std::vector<std::vector<std::string>> rows;
-  std::string notes, missing;
+  std::string notes, missing, libraries;
   for (const power::MakersCards& maker : overview.makers) {
+    if (!maker.cards.empty()) libraries += (libraries.empty() ? "" : ", ") + maker.library;
     for (const Card& card : maker.cards) {
       rows.push_back(card_row(maker, card));
       notes += card_notes(maker, card, card.uuid ? power::record_of(overview, *card.uuid) : nullptr);
@@ -114,7 +115,8 @@ std::string power_text(const power::Overview& overview) {
   std::string text;
   if (!rows.empty())
     text = table({"card", "draw", "limit", "default", "range", "clock", "memory clock", "heat", "energy", "slowed by"},
-                 rows, "lrrrrrrrrl");
+                 rows, "lrrrrrrrrl") +
+           "told by " + libraries + ": draw, clocks, heat and energy measured by the card, limits as they are set\n";
   if (!notes.empty()) text += "\n" + notes;
   if (rows.empty()) text += missing;
   text += (text.empty() ? "" : "\n") + processor_line(overview);

@@ -39,7 +39,7 @@ Json record_json(const Record* record) {
 }
 
 Json card_json(const MakersCards& maker, const gpu::Card& card, const Record* record) {
-  Json all = gpu::to_json(card), json = {{"maker", maker.maker}, {"index", card.index}};
+  Json all = gpu::to_json(card), json = {{"maker", maker.maker}, {"library", maker.library}, {"index", card.index}};
   if (!card.failure.empty()) json["failure"] = card.failure;
   gpu::visit_readings(card, [&](const char* name, const auto&) {
     if (speaks_of_power(name)) json[name] = all[name];
