@@ -133,11 +133,13 @@ Status choose(Overview& overview, const std::vector<std::string>& names) {
     if (!found && name != "cpu")
       return invalid("--device " + name + ": there is no such card; there are: " + (known.empty() ? "none" : known));
   }
-  for (MakersCards& maker : overview.makers)
-    if (!names.empty())
-      std::erase_if(maker.cards, [&](const gpu::Card& card) {
-        return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return is_named(card, name); });
-      });
+  if (names.empty()) return {};
+  for (MakersCards& maker : overview.makers) {
+    std::erase_if(maker.cards, [&](const gpu::Card& card) {
+      return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return is_named(card, name); });
+    });
+    if (maker.cards.empty() && maker.reason.empty()) maker.reason = "not asked for";
+  }
   return {};
 }
 
