@@ -136,7 +136,11 @@ int persist(const PowerSetOptions& options, const power::Settings& settings) {
                                             "ridge holds the " + power::settings_text(settings));
   if (Status done = power::install_unit(text, {options.unit_folder, !options.no_start}); !done)
     return power_failed(kPowerSetVerb, done.error());
-  print(fmt::format("{}/{}:\n\n{}", options.unit_folder, power::kUnitName, text));
+  const std::string path = options.unit_folder + "/" + power::kUnitName;
+  if (options.json)
+    print_json({{"unit", path}, {"text", text}, {"started", !options.no_start}});
+  else
+    print(path + ":\n\n" + text);
   say(options.no_start
           ? "not started (--no-start); `systemctl enable --now ridge-power` does it"
           : "started now and at every boot; `ridge power unpersist` stops it and restores what was before");
