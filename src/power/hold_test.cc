@@ -177,6 +177,15 @@ TEST_F(PackagesTest, TheLimitIsSharedAmongThePackages) {
   EXPECT_EQ((*packages)->lock_clocks({1, 2}).error().code, Code::kUnsupported);
 }
 
+TEST_F(PackagesTest, EnergyIsThatOfWhatTheLimitIsOf) {
+  zone("intel-rapl:0", "package-0", 150000000);
+  zone("intel-rapl:0:0", "dram", 0);
+  std::unique_ptr<Knob> packages = open_packages(folder_.path()).value();
+  put("intel-rapl:0", "energy_uj", "10001000");
+  put("intel-rapl:0:0", "energy_uj", "5001000");
+  EXPECT_EQ(*packages->state()->energy_mj, 10000) << "memory's 5 J are not under the package's limit";
+}
+
 TEST_F(PackagesTest, PackagesThatDifferGetBackWhatEachHad) {
   zone("intel-rapl:0", "package-0", 150000000);
   zone("intel-rapl:1", "package-1", 100000000);

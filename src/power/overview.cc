@@ -70,7 +70,7 @@ Json processor_json(const gpu::Reading<State>& processor, const Record* record) 
 
 // A counter alone: no limit can be set, still its power is told.
 gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit) {
-  Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root);
+  Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root, hw::EnergyMeter::Of::kPackages);
   if (!meter) return meter.error();
   const TimePoint begin = Clock::now();
   std::this_thread::sleep_for(kPowerWindow);

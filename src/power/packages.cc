@@ -51,7 +51,8 @@ Status write_number(const fs::path& path, int64_t value) {
 class PackagesKnob : public Knob {
  public:
   PackagesKnob(std::vector<fs::path> zones, const std::string& root) : zones_(std::move(zones)) {
-    Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root);
+    // What the limit is of: memory is not limited with its package.
+    Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root, hw::EnergyMeter::Of::kPackages);
     if (meter)
       meter_.emplace(std::move(*meter));
     else
