@@ -4,12 +4,13 @@ in-process by `ridge bench` (same file, engine, precision, threads, instances, b
 
   served  ÷  in-process [rows/s], requests of one row each, enough connections to keep every instance's next batch waiting   goal ≥ 0.95
   the same with requests that carry a whole batch each, two per instance                                                    (reported)
+  with --shared-memory also: requests of one row whose tensors lie in system shared memory, in and out                      goal ≥ 0.95
   latency at 4 connections: p99 ÷ p50                                                                                       (reported)
 
 Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range, ratios are taken round
 by round. Load comes from wrk on the same processors; what it and the server take of them is shown too.
 
-  benchmarks/served_vs_tuned.py REPOSITORY [--model NAME] [--rounds 7] [--seconds 6] [--out FILE]
+  benchmarks/served_vs_tuned.py REPOSITORY [--model NAME] [--rounds 7] [--seconds 6] [--shared-memory] [--out FILE]
 """
 
 import argparse
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing import shared_memory
 
 import numpy
 
@@ -38,7 +40,22 @@ wrk.headers["Content-Type"] = "application/octet-stream"
 wrk.headers["Inference-Header-Content-Length"] = "%d"
 wrk.body = file:read("*a")
 """
+# Requests take turns, so that a connection's next one names other memory than its last.
+SHARED_LUA = """
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+local bodies, requests, turn = {%s}, {}, 0
+function init()
+  for index, body in ipairs(bodies) do requests[index] = wrk.format(nil, nil, nil, body) end
+end
+function request()
+  turn = turn %% #requests + 1
+  return requests[turn]
+end
+"""
 GOAL = 0.95
+SHARED_BYTES = 32 << 20  # at most: a container often has 64 MiB of shared memory
+REGION = "served_vs_tuned"
 
 
 class Tuned:
@@ -75,13 +92,19 @@ class Tuned:
                 command += ["--engine-option", f"{key}={value}"]
         return [str(part) for part in command]
 
-    def request(self, port, rows):
-        """(JSON header, tensor bytes) of a request with so many rows of the tuned shapes."""
+    def metadata(self, port):
+        """Of one row of the tuned shapes."""
         metadata = client_check.Client(port, self.name).metadata()
         for tensor in metadata["inputs"]:
             tensor["shape"] = self.shapes[tensor["name"]]
-        inputs = client_check.random_inputs(metadata, numpy.random.default_rng(7))
-        return client_check.binary_request({name: numpy.repeat(values, rows, 0) for name, values in inputs.items()})
+        return metadata
+
+    def row(self, port):
+        return client_check.random_inputs(self.metadata(port), numpy.random.default_rng(7))
+
+    def request(self, port, rows):
+        """(JSON header, tensor bytes) of a request with so many rows."""
+        return client_check.binary_request({name: numpy.repeat(values, rows, 0) for name, values in self.row(port).items()})
 
     def describe(self):
         best = self.best
@@ -96,6 +119,59 @@ def script(folder, name, request):
     body.write_bytes(header + tensors)
     path.write_text(LUA % (body, len(header)))
     return path
+
+
+def row_bytes(tensor):
+    """Of one row of an output; None where its shape is not known beforehand."""
+    sizes = [1 if axis == 0 and size < 0 else size for axis, size in enumerate(tensor["shape"])]
+    known = tensor["datatype"] in client_check.NUMPY_OF and min(sizes, default=1) >= 0
+    return int(numpy.prod(sizes)) * numpy.dtype(client_check.NUMPY_OF[tensor["datatype"]]).itemsize if known else None
+
+
+class SharedRows:
+    """Requests of one row whose tensors lie in a region of shared memory that the server knows. Use as a context manager."""
+
+    def __init__(self, tuned, port, most):
+        self.client, self.inputs = client_check.Client(port, tuned.name), tuned.row(port)
+        self.sizes = {name: values.nbytes for name, values in self.inputs.items()}
+        self.sizes |= {tensor["name"]: size for tensor in tuned.metadata(port)["outputs"] if (size := row_bytes(tensor))}
+        self.stride = sum(-(-size // 64) * 64 for size in self.sizes.values())
+        self.count = max(1, min(most, SHARED_BYTES // self.stride))
+
+    def __enter__(self):
+        self.memory = shared_memory.SharedMemory(create=True, size=self.count * self.stride)
+        self.client.call("POST", f"/v2/systemsharedmemory/region/{REGION}/register",
+                         json.dumps({"key": "/" + self.memory.name.lstrip("/"), "byte_size": self.memory.size}))
+        return self
+
+    def __exit__(self, *_):
+        self.memory.close()
+        self.memory.unlink()
+
+    def parts(self, at):
+        """Tensor → parameters that say where it lies in the row that begins there."""
+        parts = {}
+        for name, size in self.sizes.items():
+            parts[name] = {"shared_memory_region": REGION, "shared_memory_byte_size": size, "shared_memory_offset": at}
+            at += -(-size // 64) * 64
+        return parts
+
+    def body(self, number):
+        """The request for row `number`, whose inputs are laid into memory."""
+        parts = self.parts(number * self.stride)
+        header = json.loads(client_check.binary_request(self.inputs)[0])
+        for tensor in header["inputs"]:
+            values, tensor["parameters"] = self.inputs[tensor["name"]], parts[tensor["name"]]
+            begin = tensor["parameters"]["shared_memory_offset"]
+            self.memory.buf[begin:begin + values.nbytes] = values.tobytes()
+        names = [tensor["name"] for tensor in self.client.metadata()["outputs"]]
+        header["outputs"] = [{"name": name, "parameters": parts[name]} if name in parts else {"name": name} for name in names]
+        return json.dumps(header)
+
+    def script(self, folder):
+        path = folder / "shared.lua"
+        path.write_text(SHARED_LUA % ", ".join(f"[==[{self.body(number)}]==]" for number in range(self.count)))
+        return path
 
 
 def cpu_seconds(pid):
@@ -169,10 +245,13 @@ def parties(tuned, ridge, load, scripts, seconds):
         text = subprocess.run(tuned.bench_command(ridge, seconds), capture_output=True, text=True, check=True).stdout
         return {"rows_per_s": json.loads(text)["throughput_per_s"]}
 
-    return {"in-process": in_process,
-            "served": lambda: load.run(scripts["row"], single, seconds),
-            "served, whole batches": lambda: load.run(scripts["batch"], whole, seconds),
-            "4 connections": lambda: load.run(scripts["row"], 4, seconds)}
+    found = {"in-process": in_process,
+             "served": lambda: load.run(scripts["row"], single, seconds),
+             "served, whole batches": lambda: load.run(scripts["batch"], whole, seconds),
+             "4 connections": lambda: load.run(scripts["row"], 4, seconds)}
+    if "shared" in scripts:
+        found["served, shared memory"] = lambda: load.run(scripts["shared"], single, seconds)
+    return found
 
 
 def report(tuned, results, options):
@@ -183,7 +262,9 @@ def report(tuned, results, options):
     lines = [f"served_vs_tuned: {options.rounds} rounds, {options.seconds} s per party and round, median (min–max)", overhead.machine_line(),
              f"commit: {overhead.commit()}", tuned.describe(), "",
              f"in-process [rows/s]: {overhead.spread(inside)}"]
-    for name, goal in (("served", GOAL), ("served, whole batches", None)):
+    for name, goal in (("served", GOAL), ("served, shared memory", GOAL), ("served, whole batches", None)):
+        if name not in results:
+            continue
         ratios = [above / below for above, below in zip(column(name, "rows_per_s"), inside)]
         verdict = "" if goal is None else f", goal ≥ {goal}: " + ("ok" if statistics.median(ratios) >= goal else "MISSED")
         lines.append(f"{name} [rows/s]: {overhead.spread(column(name, 'rows_per_s'))}; ÷ in-process per round: {overhead.spread(ratios)}{verdict}")
@@ -202,14 +283,18 @@ def main():
     parser.add_argument("--model", help="where the repository has several")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=6, help="per party and round")
+    parser.add_argument("--shared-memory", action="store_true", help="also measure requests whose tensors lie in system shared memory")
     parser.add_argument("--ridge", default=os.environ.get("RIDGE", str(overhead.RELEASE / "ridge")))
     parser.add_argument("--out", type=pathlib.Path, help="also write the report here")
     options = parser.parse_args()
     overhead.require_wrk()
     tuned = Tuned(options.repository, options.model or client_check.only_model(options.repository)[0])
-    with tempfile.TemporaryDirectory() as temporary, serve(options.ridge, options.repository) as (port, pid):
-        folder = pathlib.Path(temporary)
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        port, pid = stack.enter_context(serve(options.ridge, options.repository))
         scripts = {"row": script(folder, "row", tuned.request(port, 1)), "batch": script(folder, "batch", tuned.request(port, tuned.batch))}
+        if options.shared_memory:
+            scripts["shared"] = stack.enter_context(SharedRows(tuned, port, tuned.instances * tuned.batch * 2)).script(folder)
         load = Load(port, tuned.name, pid)
         results = overhead.measure(parties(tuned, options.ridge, load, scripts, options.seconds), options.rounds)
     text = report(tuned, results, options)

@@ -34,7 +34,8 @@ if(NOT RIDGE_FUZZ)
   ridge_fake(fake_cublaslt cublasLt)
   target_link_libraries(fake_cublasLt PRIVATE ridge_base)
   # Compiled once; what an older driver lacks is hidden in its library.
-  add_library(fake_cuda_objects OBJECT tests/support/fake_cuda.cc tests/support/fake_cuda_work.cc)
+  add_library(fake_cuda_objects OBJECT tests/support/fake_cuda.cc tests/support/fake_cuda_work.cc
+                                       tests/support/fake_cuda_ipc.cc)
   target_link_libraries(fake_cuda_objects PRIVATE ridge_gpu)
   set_target_properties(fake_cuda_objects PROPERTIES CXX_VISIBILITY_PRESET hidden)
   foreach(driver cuda cuda-old cuda-ancient)
@@ -51,7 +52,7 @@ if(NOT RIDGE_FUZZ)
 endif()
 
 # The tests that load them.
-foreach(test gpu_test hw_test lab_test power_test telemetry_test)
+foreach(test gpu_test hw_test lab_test power_test telemetry_test serve_test)
   if(TARGET ${test} AND RIDGE_FAKES)
     target_compile_definitions(${test} PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
     add_dependencies(${test} ${RIDGE_FAKES})

@@ -52,6 +52,7 @@ struct ServeOptions {
   double http_timeout_seconds = 30;
   uint64_t max_input_bytes = uint64_t{64} << 20;
   std::string port_file;
+  std::string allow_client_shm = "local";
 
   int log_verbose = 0;
   bool log_info = true, log_warning = true, log_error = true;
@@ -91,6 +92,8 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--metrics-port", options.metrics_port);
   app.add_option("--grpc-port", options.grpc_port);
   app.add_option("--port-file", options.port_file);
+  app.add_option("--allow-client-shm", options.allow_client_shm)
+      ->check(CLI::IsMember({"local", "true", "false", "1", "0"}));
   app.add_option("--log-verbose", options.log_verbose);
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
 }
@@ -170,6 +173,12 @@ int http_threads(const ServeOptions& options, int cores) {
   return options.http_threads > 0 ? options.http_threads : std::clamp(cores / 4, 1, 8);
 }
 
+http::RegionPolicy region_policy(const ServeOptions& options) {
+  if (options.allow_client_shm == "local") return http::RegionPolicy::kThisMachine;
+  const bool all = options.allow_client_shm == "true" || options.allow_client_shm == "1";
+  return all ? http::RegionPolicy::kEverybody : http::RegionPolicy::kNobody;
+}
+
 Result<Front> open_ports(const ServeOptions& options, int threads, serve::Server& server, telemetry::HostSampler& host,
                          const telemetry::CardSampler* cards) {
   auto metrics = [&server, &host, cards] {
@@ -183,7 +192,8 @@ Result<Front> open_ports(const ServeOptions& options, int threads, serve::Server
     http::ApiOptions api{.server_version = RIDGE_VERSION,
                          .max_input_bytes = options.max_input_bytes,
                          .io_threads = static_cast<size_t>(threads),
-                         .conversion_threads = static_cast<size_t>(std::max(2, threads))};
+                         .conversion_threads = static_cast<size_t>(std::max(2, threads)),
+                         .shared_memory = region_policy(options)};
     std::chrono::milliseconds patience(static_cast<int64_t>(options.http_timeout_seconds * 1000));
     http::ServerOptions listen{.address = options.http_address,
                                .port = options.http_port,

@@ -106,9 +106,13 @@ constexpr int kReleaseThreshold = 4;    // CUmemPool_attribute; uint64_t [bytes]
 constexpr Device kProcessor = -1;       // CU_DEVICE_CPU, where memory is prefetched to before CUDA 12.2
 constexpr int kLocationDevice = 1;      // CUmemLocationType
 constexpr int kLocationHost = 2;
+constexpr unsigned kLazyPeerAccess = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
 struct Uuid {
   uint8_t bytes[16];
+};
+struct IpcHandle {  // CUipcMemHandle: of memory, for another process; passed by value
+  char bytes[64];   // CU_IPC_HANDLE_SIZE
 };
 struct MemoryLocation {  // CUmemLocation
   int type;
@@ -179,13 +183,18 @@ struct Library {
   RIDGE_CUDA_MAY_HAVE(cuDevicePrimaryCtxRelease_v2, (Device));
   RIDGE_CUDA_MAY_HAVE(cuDevicePrimaryCtxRelease, (Device));
   RIDGE_CUDA_MAY_HAVE(cuGraphInstantiate_v2, (Handle*, Handle graph, Handle* node, char* log, size_t));
-  RIDGE_CUDA_MAY_HAVE(cuGraphInstantiateWithFlags, (Handle*, Handle graph, unsigned long long));           // 11.4
-  RIDGE_CUDA_MAY_HAVE(cuDeviceGetUuid, (Uuid*, Device));                                                   // 9.2
-  RIDGE_CUDA_MAY_HAVE(cuDeviceGetUuid_v2, (Uuid*, Device));                                                // 11.4
-  RIDGE_CUDA_MAY_HAVE(cuMemAllocAsync, (Address*, size_t, Handle stream));                                 // 11.2
-  RIDGE_CUDA_MAY_HAVE(cuMemFreeAsync, (Address, Handle stream));                                           // 11.2
-  RIDGE_CUDA_MAY_HAVE(cuDeviceGetDefaultMemPool, (Handle*, Device));                                       // 11.2
-  RIDGE_CUDA_MAY_HAVE(cuMemPoolSetAttribute, (Handle, int, void*));                                        // 11.2
+  RIDGE_CUDA_MAY_HAVE(cuGraphInstantiateWithFlags, (Handle*, Handle graph, unsigned long long));  // 11.4
+  RIDGE_CUDA_MAY_HAVE(cuDeviceGetUuid, (Uuid*, Device));                                          // 9.2
+  RIDGE_CUDA_MAY_HAVE(cuDeviceGetUuid_v2, (Uuid*, Device));                                       // 11.4
+  RIDGE_CUDA_MAY_HAVE(cuMemAllocAsync, (Address*, size_t, Handle stream));                        // 11.2
+  RIDGE_CUDA_MAY_HAVE(cuMemFreeAsync, (Address, Handle stream));                                  // 11.2
+  RIDGE_CUDA_MAY_HAVE(cuDeviceGetDefaultMemPool, (Handle*, Device));                              // 11.2
+  RIDGE_CUDA_MAY_HAVE(cuMemPoolSetAttribute, (Handle, int, void*));                               // 11.2
+  RIDGE_CUDA_MAY_HAVE(cuIpcGetMemHandle, (IpcHandle*, Address));                                  // 4.1, as the
+  RIDGE_CUDA_MAY_HAVE(cuIpcOpenMemHandle, (Address*, IpcHandle, unsigned flags));                 // following
+  RIDGE_CUDA_MAY_HAVE(cuIpcOpenMemHandle_v2, (Address*, IpcHandle, unsigned flags));              // 11.0
+  RIDGE_CUDA_MAY_HAVE(cuIpcCloseMemHandle, (Address));
+  RIDGE_CUDA_MAY_HAVE(cuMemGetAddressRange_v2, (Address * base, size_t*, Address));
   RIDGE_CUDA_MAY_HAVE(cuMemPrefetchAsync, (Address, size_t, Device, Handle stream));                       // 8.0
   RIDGE_CUDA_MAY_HAVE(cuMemPrefetchAsync_v2, (Address, size_t, MemoryLocation, unsigned, Handle stream));  // 12.2
 #undef RIDGE_CUDA_NEEDS

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 
 #include "gpu/cuda_abi.h"
@@ -34,6 +35,58 @@ Result<CudaMemory> CudaMemory::allocate(const CudaContext& context, size_t bytes
   }
   memory.on_device_ = CudaOwned<uint64_t>(context, memory.address_, library.cuMemFree_v2);
   return memory;
+}
+
+namespace {
+
+// What the driver says of a handle is of little help, and its codes differ between versions.
+Error not_shared(const cuda::Library& library, int code) {
+  Error error = cuda_error(library, "cuIpcOpenMemHandle", code);
+  if (error.code == Code::kFailed) error.code = Code::kInvalid;
+  error.message +=
+      "; the handle should be of memory that another process has allocated on this card by cudaMalloc and still holds";
+  return error;
+}
+
+Error cannot_share() {
+  return {Code::kUnsupported,
+          "this driver has no functions to share a card's memory between processes (cuIpcOpenMemHandle)"};
+}
+
+}  // namespace
+
+Result<CudaMemory> CudaMemory::open_shared(const CudaContext& context, const CudaShareHandle& handle, size_t bytes) {
+  RIDGE_TRY(context.use());
+  const cuda::Library& library = context.library();
+  int (*open)(cuda::Address*, cuda::IpcHandle, unsigned) = library.cuIpcOpenMemHandle_v2;
+  if (open == nullptr) open = library.cuIpcOpenMemHandle;
+  if (open == nullptr || !library.cuIpcCloseMemHandle || !library.cuMemGetAddressRange_v2) return cannot_share();
+  cuda::IpcHandle given{};
+  std::copy(handle.begin(), handle.end(), given.bytes);
+  CudaMemory memory;
+  memory.size_ = bytes;
+  if (int code = open(&memory.address_, given, cuda::kLazyPeerAccess); code != cuda::kSuccess)
+    return not_shared(library, code);
+  memory.on_device_ = CudaOwned<uint64_t>(context, memory.address_, library.cuIpcCloseMemHandle);
+  cuda::Address base = 0;
+  size_t size = 0;
+  RIDGE_TRY(
+      cuda_status(library, "cuMemGetAddressRange_v2", library.cuMemGetAddressRange_v2(&base, &size, memory.address_)));
+  const size_t there = size - static_cast<size_t>(memory.address_ - base);
+  if (bytes > there)
+    return invalid(fmt::format("the memory that the handle is of has {} bytes, {} were asked for", there, bytes));
+  return memory;
+}
+
+Result<CudaShareHandle> CudaMemory::share() const {
+  RIDGE_TRY(context().use());
+  const cuda::Library& library = context().library();
+  if (!library.cuIpcGetMemHandle) return cannot_share();
+  cuda::IpcHandle made{};
+  RIDGE_TRY(cuda_status(library, "cuIpcGetMemHandle", library.cuIpcGetMemHandle(&made, address_)));
+  CudaShareHandle handle{};
+  std::copy(std::begin(made.bytes), std::end(made.bytes), handle.begin());
+  return handle;
 }
 
 Status CudaMemory::write(std::span<const std::byte> content, size_t at) {

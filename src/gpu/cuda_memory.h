@@ -1,9 +1,10 @@
 // Memory that a card can work on, as raw bytes: on the card, in the processor's memory (pinned), or wherever it is needed
 // (managed).
 //
-// Move-only. One thread at a time.
+// Move-only. One thread at a time, but for write() and read(), which any number may call.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,11 +22,20 @@ enum class CudaMemoryKind {
 
 class CudaStream;
 
+using CudaShareHandle = std::array<char, 64>;  // opaque
+
 class CudaMemory {
  public:
   // Its content is anything. kExhausted: not that much is free.
   static Result<CudaMemory> allocate(const CudaContext& context, size_t bytes,
                                      CudaMemoryKind kind = CudaMemoryKind::kDevice);
+
+  // `bytes` of the memory that another process has given `handle` out for. That process must keep it until this is destroyed;
+  // it may write to it at any time. kInvalid: no such memory, not that much, or one of this process; kUnsupported: the driver or
+  // the card does not share memory between processes.
+  static Result<CudaMemory> open_shared(const CudaContext& context, const CudaShareHandle& handle, size_t bytes);
+  // The handle of memory on the card, for other processes. Whoever has it can read and write the whole of it.
+  Result<CudaShareHandle> share() const;
 
   uint64_t address() const { return address_; }  // as kernels see it
   size_t size() const { return size_; }          // [bytes]

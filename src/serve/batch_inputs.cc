@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "serve/alignment.h"
+#include "serve/region.h"
 #include "serve/reshape.h"
 
 namespace ridge::serve {
@@ -15,10 +16,22 @@ alignas(kAlignment) constexpr std::byte kNothing[kAlignment] = {};
 
 bool usable_in_place(const RequestInput& input) {
   size_t element = std::max<size_t>(1, data_type_size(input.type));
+  if (input.part && (input.data.data() == nullptr || !is_steady(input.type))) return false;
   return reinterpret_cast<uintptr_t>(input.data.data()) % element == 0;
 }
 
+void copy_from_region(Job& job, const RegionPart& part, std::span<std::byte> into) {
+  Status read = part.memory->read(part.offset, into);
+  if (read) return;
+  std::memset(into.data(), 0, into.size());
+  job.failure = read.error();
+}
+
 }  // namespace
+
+bool BatchInputs::in_place(std::span<const JobPtr> jobs, size_t input) {
+  return jobs.size() == 1 && usable_in_place(jobs.front()->request.inputs[input]);
+}
 
 void BatchInputs::set_shape(TensorView& view, const TensorSettings& tensor, const Shape& shape, int64_t rows) const {
   if (!tensor.reshape) {
@@ -34,8 +47,9 @@ void BatchInputs::set_shape(TensorView& view, const TensorSettings& tensor, cons
 void BatchInputs::reserve(std::span<const JobPtr> jobs) {
   size_t needed = 0;
   for (size_t i = 0; i < settings_.inputs.size(); ++i) {
+    if (in_place(jobs, i)) continue;
     size_t bytes = 0;
-    for (const JobPtr& job : jobs) bytes += job->request.inputs[i].data.size();
+    for (const JobPtr& job : jobs) bytes += size_of(job->request.inputs[i]);
     needed += padded(bytes);
   }
   used_ = 0;
@@ -46,10 +60,14 @@ std::span<const std::byte> BatchInputs::gather(std::span<const JobPtr> jobs, siz
   std::byte* start = buffer_.data() + used_;
   std::byte* end = start;
   for (const JobPtr& job : jobs) {
-    std::span<const std::byte> data = job->request.inputs[input].data;
-    if (data.empty()) continue;
-    std::memcpy(end, data.data(), data.size());
-    end += data.size();
+    const RequestInput& from = job->request.inputs[input];
+    const size_t bytes = size_of(from);
+    if (bytes == 0) continue;
+    if (from.part)
+      copy_from_region(*job, *from.part, {end, bytes});
+    else
+      std::memcpy(end, from.data.data(), bytes);
+    end += bytes;
   }
   auto size = static_cast<size_t>(end - start);
   used_ += padded(size);
@@ -58,15 +76,14 @@ std::span<const std::byte> BatchInputs::gather(std::span<const JobPtr> jobs, siz
 
 std::span<const TensorView> BatchInputs::assemble(std::span<const JobPtr> jobs, int64_t rows) {
   const auto& first = jobs.front()->request.inputs;
-  bool in_place = jobs.size() == 1 && std::all_of(first.begin(), first.end(), usable_in_place);
-  if (!in_place) reserve(jobs);
+  reserve(jobs);
   for (size_t i = 0; i < settings_.inputs.size(); ++i) {
     const TensorSettings& tensor = settings_.inputs[i];
     TensorView& view = views_[static_cast<size_t>(tensor.signature_index)];
     view.type = first[i].type;
     if (view.type == DataType::kInvalid) continue;
     set_shape(view, tensor, first[i].shape, rows);
-    view.data = in_place ? first[i].data : gather(jobs, i);
+    view.data = in_place(jobs, i) ? first[i].data : gather(jobs, i);
     if (view.data.empty()) view.data = {kNothing, size_t{0}};
   }
   return views_;

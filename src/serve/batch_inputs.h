@@ -1,7 +1,8 @@
 // BatchInputs makes the engine's input tensors out of the inputs of a batch's requests.
 //
-// A request that runs alone is read in place, unless its memory is not aligned for the element type. Several requests
-// are laid behind one another in one buffer, which is kept for the next batch. One thread.
+// An input of a request that runs alone is read in place, unless its memory is not aligned for the element type, or is shared with
+// a client whose changes could lead the engine astray (region.h), or is a card's. All others are laid behind one another in one
+// buffer, which is kept for the next batch. One thread.
 #pragma once
 
 #include <vector>
@@ -17,11 +18,13 @@ class BatchInputs {
   explicit BatchInputs(const ModelSettings& settings) : settings_(settings), views_(settings.model_inputs) {}
 
   // One view per input of the model's signature; kInvalid for those that are left out. The jobs are mergeable and
-  // together have `rows` rows. Valid until the next call, and while the jobs live. May throw std::bad_alloc.
+  // together have `rows` rows. Valid until the next call, and while the jobs live. A job whose region cannot be read gets zeros,
+  // and the error as its failure. May throw std::bad_alloc.
   std::span<const TensorView> assemble(std::span<const JobPtr> jobs, int64_t rows);
 
  private:
   void set_shape(TensorView& view, const TensorSettings& tensor, const Shape& shape, int64_t rows) const;
+  static bool in_place(std::span<const JobPtr> jobs, size_t input);
   void reserve(std::span<const JobPtr> jobs);
   std::span<const std::byte> gather(std::span<const JobPtr> jobs, size_t input);
 

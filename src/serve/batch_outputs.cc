@@ -7,6 +7,7 @@
 
 #include "serve/alignment.h"
 #include "serve/classification.h"
+#include "serve/region.h"
 #include "serve/reshape.h"
 
 namespace ridge::serve {
@@ -149,6 +150,38 @@ ResponseOutput BatchOutputs::part(int index, int64_t classification, int64_t fir
   return part;
 }
 
+namespace {
+
+Status write_to_region(ResponseOutput& output, const RegionPart& part) {
+  if (output.data.size() > part.byte_size) return too_little_room(output.name, output.data.size(), part);
+  Status written = part.memory->write(part.offset, output.data);
+  if (!written) return wrap(written.error(), fmt::format("output '{}'", output.name));
+  output.in_region = true;
+  output.data = {};
+  output.owner.reset();
+  return {};
+}
+
+}  // namespace
+
+void BatchOutputs::add_outputs(Job& job, int64_t first_row, InferResponse& answer) const {
+  if (job.wanted.empty()) {
+    answer.outputs.reserve(settings_.outputs.size());
+    for (size_t i = 0; i < settings_.outputs.size(); ++i)
+      answer.outputs.push_back(part(static_cast<int>(i), 0, first_row, job.rows));
+    return;
+  }
+  answer.outputs.reserve(job.wanted.size());
+  for (const WantedOutput& output : job.wanted) {
+    answer.outputs.push_back(part(output.index, output.classification, first_row, job.rows));
+    if (!output.part) continue;
+    Status written = write_to_region(answer.outputs.back(), *output.part);
+    if (written) continue;
+    job.failure = written.error();
+    return;
+  }
+}
+
 Result<std::vector<InferResponse>> BatchOutputs::divide(std::span<const JobPtr> jobs, int64_t rows) {
   RIDGE_TRY(check(rows));
   if (settings_.batching()) find_row_offsets(rows);
@@ -160,15 +193,8 @@ Result<std::vector<InferResponse>> BatchOutputs::divide(std::span<const JobPtr> 
     answer.model = settings_.name;
     answer.version = settings_.version;
     answer.id = std::move(job->request.id);
-    if (job->wanted.empty()) {
-      answer.outputs.reserve(settings_.outputs.size());
-      for (size_t i = 0; i < settings_.outputs.size(); ++i)
-        answer.outputs.push_back(part(static_cast<int>(i), 0, row, job->rows));
-    } else {
-      answer.outputs.reserve(job->wanted.size());
-      for (const WantedOutput& output : job->wanted)
-        answer.outputs.push_back(part(output.index, output.classification, row, job->rows));
-    }
+    if (Status intact = inputs_intact(job->request); !intact) job->failure = intact.error();
+    if (!job->failure) add_outputs(*job, row, answer);
     row += job->rows;
   }
   outputs_.clear();

@@ -16,8 +16,8 @@ class BatchRunner {
   BatchRunner(const ModelSettings& settings, engine::Session& session)
       : settings_(settings), session_(session), inputs_(settings), outputs_(settings) {}
 
-  // The answers in the order of the jobs, which must be mergeable, or why the whole batch failed (kFailed). Sets
-  // `times`.
+  // The answers in the order of the jobs, which must be mergeable, or why the whole batch failed (kFailed). The answer of a job
+  // that has a failure of its own afterwards counts for nothing. Sets `times`.
   Result<std::vector<InferResponse>> run(std::span<const JobPtr> jobs, BatchTimes& times);
 
  private:

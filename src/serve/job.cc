@@ -4,6 +4,11 @@
 
 namespace ridge::serve {
 
+void release_regions(Job& job) {
+  for (RequestInput& input : job.request.inputs) input.part.reset();
+  for (WantedOutput& output : job.wanted) output.part.reset();
+}
+
 bool mergeable(const Job& a, const Job& b) {
   const auto& left = a.request.inputs;
   const auto& right = b.request.inputs;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -11,8 +12,9 @@
 namespace ridge::serve {
 
 struct WantedOutput {
-  int index = 0;               // into ModelSettings::outputs
-  int64_t classification = 0;  // k > 0: the top k classes instead of the tensor
+  int index = 0;                        // into ModelSettings::outputs
+  int64_t classification = 0;           // k > 0: the top k classes instead of the tensor
+  std::optional<RegionPart> part = {};  // where to write it
 };
 
 struct Job {
@@ -23,10 +25,14 @@ struct Job {
   std::vector<WantedOutput> wanted;  // empty = all, as tensors
   TimePoint queued{};
   TimePoint deadline = TimePoint::max();  // when it leaves the queue unserved
+  std::optional<Error> failure = {};      // of this job alone in a run that succeeded: its own memory failed it
 };
 
 using JobPtr = std::unique_ptr<Job>;
 using Jobs = std::vector<JobPtr>;
+
+// Lets go of the regions of shared memory that the job uses: before its client has the answer and may free them.
+void release_regions(Job& job);
 
 // Whether both may run in one execution of a batching model: the same inputs are there, with the same shapes beyond the
 // first dimension.

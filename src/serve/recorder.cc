@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/npz.h"
+#include "serve/region.h"
 
 namespace ridge::serve {
 namespace {
@@ -21,8 +22,17 @@ std::string now_ms() {
 
 uint64_t bytes_of(const InferRequest& request) {
   uint64_t bytes = 0;
-  for (const RequestInput& input : request.inputs) bytes += input.data.size();
+  for (const RequestInput& input : request.inputs) bytes += size_of(input);
   return bytes;
+}
+
+// Who shares memory with the server may write to it as soon as the request is answered: what lies there is copied now.
+Result<OwnInputs> own_inputs(const InferRequest& request) {
+  try {
+    return with_own_memory(request);
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kExhausted, "not enough memory"};
+  }
 }
 
 }  // namespace
@@ -67,9 +77,10 @@ Recorder::~Recorder() {
 void Recorder::offer(const std::string& model, const InferRequest& request) {
   if (done_.load(std::memory_order_relaxed)) return;
   const uint64_t bytes = bytes_of(request);
+  Result<OwnInputs> own = own_inputs(request);
   {
     std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || waiting_bytes_ + bytes > options_.most_waiting_bytes) {
+    if (!lock || !own || waiting_bytes_ + bytes > options_.most_waiting_bytes) {
       ++left_out_;
       return;
     }
@@ -78,7 +89,7 @@ void Recorder::offer(const std::string& model, const InferRequest& request) {
       return;
     }
     try {
-      waiting_.push_back({model, request.inputs, request.body, bytes, taken_});
+      waiting_.push_back({model, std::move(own->inputs), std::move(own->owner), bytes, taken_});
     } catch (const std::bad_alloc&) {
       ++left_out_;
       return;

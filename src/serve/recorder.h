@@ -1,8 +1,8 @@
 // Recorder: keeps the inputs of the first requests that a server accepts, as .npz files that `ridge tune --calibration`
 // reads: FOLDER/MODEL/request-STARTED-NUMBER.npz, one array per input.
 //
-// Recording costs a request nothing that it could wait for: offer() takes shares of its memory, never blocks and cannot
-// fail; a thread of the recorder's own writes. What comes while too much waits is left out, what cannot be written (a full
+// Recording costs a request nothing that it could wait for: offer() takes shares of its memory (and copies what lies in regions
+// of shared memory), never blocks and cannot fail; a thread of the recorder's own writes. What comes while too much waits is left out, what cannot be written (a full
 // disk, say) ends the recording; both are logged, neither is noticed by a client. Thread-safe.
 #pragma once
 

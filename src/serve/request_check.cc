@@ -6,6 +6,7 @@
 #include <string>
 
 #include "serve/classification.h"
+#include "serve/region.h"
 
 namespace ridge::serve {
 namespace {
@@ -71,17 +72,18 @@ Status check_size(const RequestInput& input, const std::string& model) {
   if (!count)
     return invalid(fmt::format("shape {} of input '{}' for model '{}' has more elements than 64 bits can count",
                                shape_text(input.shape), input.name, model));
-  if (input.type == DataType::kBytes) {
+  if (input.type == DataType::kBytes && !input.part) {
     Status block = check_bytes_block(input.data, *count);
     if (block) return {};
     return wrap(std::move(block).error(),
                 fmt::format("input '{}' with shape {} for model '{}'", input.name, shape_text(input.shape), model));
   }
   std::optional<size_t> bytes = byte_size(input.type, input.shape);
-  if (bytes && *bytes == input.data.size()) return {};
+  const size_t given = size_of(input);
+  if (bytes && *bytes == given) return {};
   return invalid(fmt::format("unexpected byte size for input '{}' of model '{}': {} {} needs {} bytes, got {}",
                              input.name, model, data_type_name(input.type), shape_text(input.shape),
-                             bytes ? std::to_string(*bytes) : std::string("more than 2^63"), input.data.size()));
+                             bytes ? std::to_string(*bytes) : std::string("more than 2^63"), given));
 }
 
 // One present input: type, shape, batch size (the same as `rows` unless that is 0 = not known yet), bytes.
@@ -119,10 +121,24 @@ Status check_inputs(const ModelSettings& settings, Job& job) {
   return {};
 }
 
+// A region that is too small for an output whose size is known beforehand.
+Status check_room(const ModelSettings& settings, const TensorSettings& tensor, const RequestedOutput& output,
+                  int64_t rows) {
+  if (!output.part) return {};
+  if (output.classification > 0)
+    return invalid(fmt::format("output '{}' can't set both 'shared_memory_region' and 'classification'", output.name));
+  if (!tensor.fixed_shape) return {};
+  Shape shape = *tensor.fixed_shape;
+  if (settings.batching()) shape.insert(shape.begin(), rows);
+  std::optional<size_t> bytes = byte_size(tensor.type, shape);
+  if (!bytes || *bytes <= output.part->byte_size) return {};
+  return too_little_room(tensor.name, *bytes, *output.part);
+}
+
 Status check_outputs(const ModelSettings& settings, Job& job) {
-  const auto& requested = job.request.outputs;
+  auto& requested = job.request.outputs;
   job.wanted.reserve(requested.size());
-  for (const RequestedOutput& output : requested) {
+  for (RequestedOutput& output : requested) {
     int index = find_tensor(settings.outputs, output.name, job.wanted.size());
     if (index < 0)
       return invalid(fmt::format("unexpected inference output '{}' for model '{}', which has {}", output.name,
@@ -136,7 +152,8 @@ Status check_outputs(const ModelSettings& settings, Job& job) {
     if (output.classification > 0 && !can_classify(type))
       return invalid(fmt::format("output '{}' of model '{}' has type {}, which cannot be classified", output.name,
                                  settings.name, data_type_name(type)));
-    job.wanted.push_back({index, output.classification});
+    RIDGE_TRY(check_room(settings, settings.outputs[static_cast<size_t>(index)], output, job.rows));
+    job.wanted.push_back({index, output.classification, std::move(output.part)});
   }
   return {};
 }

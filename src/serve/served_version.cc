@@ -51,6 +51,7 @@ void ServedVersion::infer(InferRequest request, InferDone done) {
   Result<TimePoint> deadline = scheduler_.submit(*job);
   if (!deadline) {
     statistics_.record_failures(FailureReason::kRejected, 1, Clock::now() - (*job)->request.arrived);
+    release_regions(**job);
     return (*job)->done(std::move(deadline).error());
   }
   if (*deadline != TimePoint::max()) timer_.schedule(*deadline, weak_from_this());
@@ -79,10 +80,13 @@ void ServedVersion::work(engine::Session& session) {
 
 void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const {
   for (size_t i = 0; i < jobs.size(); ++i) {
-    if (answers)
-      jobs[i]->done(std::move((*answers)[i]));
-    else
+    release_regions(*jobs[i]);
+    if (!answers)
       jobs[i]->done(answers.error());
+    else if (jobs[i]->failure)
+      jobs[i]->done(std::move(*jobs[i]->failure));
+    else
+      jobs[i]->done(std::move((*answers)[i]));
     jobs[i].reset();  // frees the request's body
   }
 }

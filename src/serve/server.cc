@@ -14,7 +14,9 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "serve/cuda_region.h"
 #include "serve/life_cycle.h"
+#include "serve/region_table.h"
 #include "serve/repository.h"
 #include "serve/repository_watch.h"
 
@@ -41,6 +43,11 @@ class ModelServer final : public Server {
   std::vector<IndexEntry> index(bool only_ready) const override;
   Status load(const std::string& model, const LoadRequest& request) override;
   Status unload(const std::string& model, bool dependents) override;
+  Status register_region(RegionRequest region) override { return regions_.add(std::move(region)); }
+  void unregister_regions(RegionKind kind, const std::string& name) override { regions_.remove(kind, name); }
+  Result<std::vector<RegionRequest>> regions(RegionKind kind, const std::string& name) const override {
+    return regions_.list(kind, name);
+  }
 
  private:
   std::vector<std::string> startup_models();
@@ -50,6 +57,7 @@ class ModelServer final : public Server {
   Status check_control() const;
 
   const ServerOptions options_;
+  RegionTable regions_{open_cuda_region};
   LifeCycle models_;
   std::atomic<bool> loaded_{false};
   std::atomic<bool> draining_{false};
@@ -144,10 +152,22 @@ void ModelServer::drain() {
   models_.close();
 }
 
+Status bind_regions(const RegionTable& regions, InferRequest& request) {
+  try {
+    return regions.bind(request);
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kExhausted, "not enough memory for the request's strings"};
+  }
+}
+
 void ModelServer::infer(InferRequest request, InferDone done) {
   if (draining_) return done(shutting_down());
   Result<VersionPtr> version = models_.table().find(request.model, request.version);
   if (!version) return done(std::move(version).error());
+  if (Status bound = bind_regions(regions_, request); !bound) {
+    request = {};  // lets go of what it has found
+    return done(std::move(bound).error());
+  }
   (*version)->infer(std::move(request), std::move(done));
 }
 

@@ -19,16 +19,28 @@
 
 namespace ridge::serve {
 
+class Region;
+
+// A part of a registered region of shared memory, as a request names it.
+struct RegionPart {
+  std::string region;
+  uint64_t offset = 0;                  // [bytes] from the region's begin
+  uint64_t byte_size = 0;               // of the input, or the room for the output
+  std::shared_ptr<Region> memory = {};  // set by the service: the region lives while the request does
+};
+
 struct RequestInput {
   std::string name;
   DataType type = DataType::kInvalid;
-  Shape shape;                      // as the client gave it, unchecked
-  std::span<const std::byte> data;  // packed (base/tensor.h), unchecked; valid while InferRequest::body lives
+  Shape shape;                          // as the client gave it, unchecked
+  std::span<const std::byte> data;      // packed (base/tensor.h), unchecked; valid while InferRequest::body lives
+  std::optional<RegionPart> part = {};  // given: the tensor lies there, and `data` is the service's to set
 };
 
 struct RequestedOutput {
   std::string name;
-  int64_t classification = 0;  // k > 0: answer the top k classes as BYTES instead of the tensor
+  int64_t classification = 0;           // k > 0: answer the top k classes as BYTES instead of the tensor
+  std::optional<RegionPart> part = {};  // given: the tensor is written there
 };
 
 struct InferRequest {
@@ -49,6 +61,7 @@ struct ResponseOutput {
   Shape shape;
   std::span<const std::byte> data;  // valid while owner lives
   std::shared_ptr<const void> owner;
+  bool in_region = false;  // written where the request wanted it; `data` is then empty
 };
 
 struct InferResponse {
@@ -113,6 +126,24 @@ struct LoadRequest {
   std::vector<std::pair<std::string, std::string>> files;
 };
 
+enum class RegionKind {
+  kSystem,  // POSIX shared memory
+  kCuda,    // of a card, by a handle of the driver for other processes
+};
+
+// Memory that a client shares with the server under a name; the names of both kinds are one set.
+struct RegionRequest {
+  RegionKind kind = RegionKind::kSystem;
+  std::string name;
+  uint64_t byte_size = 0;
+  // kSystem: the object's name as shm_open has it, and where the region begins in it [bytes].
+  std::string key = {};
+  uint64_t offset = 0;
+  // kCuda: the driver's handle, 64 bytes, and the card, as the driver counts.
+  std::string handle = {};
+  uint64_t device = 0;
+};
+
 class Service {
  public:
   virtual ~Service() = default;
@@ -131,6 +162,13 @@ class Service {
   virtual std::vector<IndexEntry> index(bool only_ready) const = 0;
   virtual Status load(const std::string& model, const LoadRequest& request) = 0;
   virtual Status unload(const std::string& model, bool dependents) = 0;
+
+  // kInvalid: no such memory, not as much, or the name is taken.
+  virtual Status register_region(RegionRequest region) = 0;
+  // Empty name: all of that kind. Requests in progress keep what they use. One that is not registered is no error.
+  virtual void unregister_regions(RegionKind kind, const std::string& name) = 0;
+  // By name. Empty name: all of that kind; else that one, or kNotFound.
+  virtual Result<std::vector<RegionRequest>> regions(RegionKind kind, const std::string& name) const = 0;
 };
 
 }  // namespace ridge::serve

@@ -47,12 +47,17 @@ void Statistics::record_execution(std::span<const JobPtr> jobs, const BatchTimes
   uint64_t input_ns = count_ns(times.inputs_ready - times.started);
   uint64_t infer_ns = count_ns(times.computed - times.inputs_ready);
   uint64_t output_ns = count_ns(times.outputs_ready - times.computed);
-  uint64_t requests = jobs.size();
   std::lock_guard lock(mutex_);
-  uint64_t rows = 0;
+  uint64_t rows = 0, requests = 0;
   for (const JobPtr& job : jobs) {
     rows += static_cast<uint64_t>(job->rows);
     Nanoseconds latency = times.outputs_ready - std::min(job->request.arrived, job->queued);
+    if (job->failure) {
+      add(counters_.fail, 1, count_ns(latency));
+      ++counters_.other_failed;
+      continue;
+    }
+    ++requests;
     add(counters_.success, 1, count_ns(latency));
     add(counters_.queue, 1, count_ns(times.started - job->queued));
     record_latency(latency);

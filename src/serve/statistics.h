@@ -30,7 +30,8 @@ struct BatchTimes {
 class Statistics {
  public:
   Statistics();
-  // One execution, all of whose requests succeeded. `jobs` still have rows, queued and request.arrived.
+  // One execution. Its requests succeeded but for those with a failure of their own. `jobs` still have rows, queued and
+  // request.arrived.
   void record_execution(std::span<const JobPtr> jobs, const BatchTimes& times, uint64_t now_ms_since_epoch);
   // `count` requests that failed for that reason after `total` time in the server, summed.
   void record_failures(FailureReason reason, uint64_t count, Nanoseconds total);

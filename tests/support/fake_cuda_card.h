@@ -5,7 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -15,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "fake_cuda_memory.h"
 #include "fake_cuda_processor.h"
 #include "gpu/cuda_abi.h"
 #include "scripted_cards.h"
@@ -69,14 +69,11 @@ struct Function {
   Kernel* kernel = nullptr;
 };
 
-enum class Place { kCard, kPinned, kManaged };
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
+enum class Place { kCard, kPinned, kManaged, kOtherProcess };
 struct Allocation {
   size_t size = 0;
   Place place = Place::kCard;
-  std::unique_ptr<void, Free> content;
+  FakeMemory content;
 };
 
 struct Card {
@@ -99,8 +96,9 @@ struct Card {
     if (bytes == 0) return gpu::cuda::kInvalidValue;
     if (place == Place::kCard && used_bytes + bytes > number_of(*part, "memory_total_bytes"))
       return gpu::cuda::kOutOfMemory;
-    std::unique_ptr<void, Free> content(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-    if (content == nullptr) return gpu::cuda::kOutOfMemory;
+    FakeMemory content =
+        place == Place::kCard && says(*part, "ipc") ? FakeMemory::shared(bytes) : FakeMemory::own(bytes);
+    if (content.get() == nullptr) return gpu::cuda::kOutOfMemory;
     std::memset(content.get(), 0xA5, bytes);  // nothing may count on zeros
     *address = reinterpret_cast<Address>(content.get());
     memory[*address] = {bytes, place, std::move(content)};
@@ -110,6 +108,7 @@ struct Card {
   int release(Address address, bool pinned) {
     auto found = memory.find(address);
     if (found == memory.end() || (found->second.place == Place::kPinned) != pinned) return gpu::cuda::kInvalidValue;
+    if (found->second.place == Place::kOtherProcess) return gpu::cuda::kInvalidValue;
     if (found->second.place == Place::kCard) used_bytes -= found->second.size;
     memory.erase(found);
     return gpu::cuda::kSuccess;

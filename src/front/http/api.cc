@@ -4,6 +4,7 @@
 
 #include "front/http/content_coding.h"
 #include "front/http/describe.h"
+#include "front/http/region_request.h"
 #include "front/http/repository_request.h"
 
 namespace ridge::front::http {
@@ -77,6 +78,33 @@ Response run_unload(serve::Service& service, const std::string& model, std::stri
   return unloaded ? text_response("{}") : error_response(unloaded.error());
 }
 
+Response run_register(serve::Service& service, const Route& route, std::string_view body) {
+  Result<serve::RegionRequest> region = read_region_request(route.region_kind, route.region, body);
+  if (!region) return error_response(region.error());
+  Status registered = service.register_region(std::move(*region));
+  return registered ? text_response("{}") : error_response(registered.error());
+}
+
+Response run_unregister(serve::Service& service, const Route& route) {
+  service.unregister_regions(route.region_kind, route.region);
+  return text_response("{}");
+}
+
+Response run_control(serve::Service& service, const Route& route, std::string_view body) {
+  switch (route.endpoint) {
+    case Endpoint::kIndex: return run_index(service, body);
+    case Endpoint::kLoad: return run_load(service, route.model, body);
+    case Endpoint::kRegionRegister: return run_register(service, route, body);
+    case Endpoint::kRegionUnregister: return run_unregister(service, route);
+    default: return run_unload(service, route.model, body);
+  }
+}
+
+bool is_of_regions(Endpoint endpoint) {
+  return endpoint == Endpoint::kRegionStatus || endpoint == Endpoint::kRegionRegister ||
+         endpoint == Endpoint::kRegionUnregister;
+}
+
 }  // namespace
 
 Api::Api(serve::Service& service, ApiOptions options, std::function<std::string()> metrics)
@@ -86,7 +114,8 @@ Api::Api(serve::Service& service, ApiOptions options, std::function<std::string(
       infer_(service, {.max_input_bytes = options_.max_input_bytes,
                        .io_threads = options_.io_threads,
                        .conversion_threads = options_.conversion_threads,
-                       .conversions_waiting = options_.conversions_waiting}),
+                       .conversions_waiting = options_.conversions_waiting,
+                       .shared_memory = options_.shared_memory}),
       loads_("load", 1, kMostCallsWaiting),
       control_("control", 1, kMostCallsWaiting) {}
 
@@ -97,16 +126,21 @@ uint64_t Api::body_limit(const Request& head) {
 void Api::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);
   if (route.status != 200) return responder.send(refusal(route));
+  if (is_of_regions(route.endpoint))
+    if (Status allowed = check_regions_allowed(options_.shared_memory, request.from_this_machine); !allowed)
+      return responder.send(error_response(allowed.error()));
   switch (route.endpoint) {
     case Endpoint::kInfer: return infer_.handle(request, std::move(route), std::move(responder));
     case Endpoint::kIndex:
     case Endpoint::kLoad:
-    case Endpoint::kUnload: return control(request, route, std::move(responder));
-    default: return responder.send(describe(route));
+    case Endpoint::kUnload:
+    case Endpoint::kRegionRegister:
+    case Endpoint::kRegionUnregister: return control(request, route, std::move(responder));
+    default: return responder.send(describe(route, request.from_this_machine));
   }
 }
 
-Response Api::describe(const Route& route) const {
+Response Api::describe(const Route& route, bool from_this_machine) const {
   switch (route.endpoint) {
     case Endpoint::kLive:
       return service_.live() ? text_response("{\"live\":true}") : error_response(503, "the server is not live");
@@ -120,7 +154,12 @@ Response Api::describe(const Route& route) const {
       return show(service_.statistics(route.model, route.version),
                   [](const std::vector<serve::ModelStatistics>& models) { return model_statistics(models); });
     case Endpoint::kMetrics: return metrics_response(metrics_);
-    default: return json_response(server_metadata(options_.server_version));
+    case Endpoint::kRegionStatus:
+      return show(service_.regions(route.region_kind, route.region),
+                  [](const std::vector<serve::RegionRequest>& regions) { return region_status(regions); });
+    default:
+      return json_response(
+          server_metadata(options_.server_version, may_use_regions(options_.shared_memory, from_this_machine)));
   }
 }
 
@@ -128,19 +167,11 @@ void Api::control(const Request& request, const Route& route, Responder responde
   auto held = std::make_shared<Responder>(std::move(responder));
   std::string coding(request.content_encoding.value_or(""));
   JobThreads& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;
-  bool accepted = thread.run(
-      [this, held, body = request.body, coding = std::move(coding), endpoint = route.endpoint, model = route.model] {
-        Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, options_.max_input_bytes, 0);
-        if (!plain)
-          held->send(refusal_of_body(plain.error()));
-        else if (endpoint == Endpoint::kIndex)
-          held->send(run_index(service_, (*plain)->text()));
-        else if (endpoint == Endpoint::kLoad)
-          held->send(run_load(service_, model, (*plain)->text()));
-        else
-          held->send(run_unload(service_, model, (*plain)->text()));
-      });
-  if (!accepted) held->send(error_response(503, "too many repository calls are waiting; try again later"));
+  bool accepted = thread.run([this, held, body = request.body, coding = std::move(coding), route] {
+    Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, options_.max_input_bytes, 0);
+    held->send(plain ? run_control(service_, route, (*plain)->text()) : refusal_of_body(plain.error()));
+  });
+  if (!accepted) held->send(error_response(503, "too many calls of this kind are waiting; try again later"));
 }
 
 uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }

@@ -11,6 +11,7 @@
 #include "front/http/infer_endpoint.h"
 #include "front/http/job_threads.h"
 #include "front/http/message.h"
+#include "front/http/region_policy.h"
 #include "front/http/route.h"
 #include "serve/service.h"
 
@@ -23,6 +24,7 @@ struct ApiOptions {
   size_t io_threads = 1;                          // of the server that calls it
   size_t conversion_threads = 2;                  // that read large bodies and write large answers
   size_t conversions_waiting = 1024;              // at most; one more large body is refused with 503
+  RegionPolicy shared_memory = RegionPolicy::kThisMachine;
 };
 
 class Api final : public Handler {
@@ -34,7 +36,7 @@ class Api final : public Handler {
   void handle(const Request& request, Responder responder) override;
 
  private:
-  Response describe(const Route& route) const;
+  Response describe(const Route& route, bool from_this_machine) const;
   void control(const Request& request, const Route& route, Responder responder);
 
   serve::Service& service_;

@@ -63,12 +63,36 @@ TEST_F(ApiTest, TellsItsHealth) {
   ask_json(get("/health"), 503);
 }
 
+TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
+  EXPECT_EQ(ask_json(get("/v2/systemsharedmemory/status")), nlohmann::json::array());
+  ask_json(post("/v2/systemsharedmemory/region/r%201/register", R"({"key":"/k","offset":8,"byte_size":64})"));
+  EXPECT_EQ(service_.registered.at("r 1").key, "/k");
+  const nlohmann::json system = {{{"name", "r 1"}, {"key", "/k"}, {"offset", 8}, {"byte_size", 64}}};
+  EXPECT_EQ(ask_json(get("/v2/systemsharedmemory/status")), system);
+  EXPECT_EQ(ask_json(get("/v2/systemsharedmemory/region/r%201/status")), system);
+  ask_json(get("/v2/systemsharedmemory/region/other/status"), 404);
+  ask_json(post("/v2/systemsharedmemory/region/r/register", R"({"key":"/absent","byte_size":64})"), 400);
+  ask_json(post("/v2/systemsharedmemory/region/r/register", ""), 400);
+  const std::string handle =
+      R"({"raw_handle":{"b64":")" + std::string(84, 'A') + R"(AA=="},"device_id":1,"byte_size":4})";
+  ask_json(post("/v2/cudasharedmemory/region/card/register", handle));
+  EXPECT_EQ(service_.registered.at("card").handle, std::string(64, '\0'));
+  EXPECT_EQ(ask_json(get("/v2/cudasharedmemory/status")),
+            nlohmann::json({{{"name", "card"}, {"device_id", 1}, {"byte_size", 4}}}));
+  ask_json(post("/v2/cudasharedmemory/unregister", ""));
+  ask_json(post("/v2/systemsharedmemory/region/unknown/unregister", ""));
+  EXPECT_EQ(service_.registered.size(), 1u);
+  ask_json(post("/v2/systemsharedmemory/unregister", ""));
+  EXPECT_TRUE(service_.registered.empty());
+}
+
 TEST_F(ApiTest, DescribesServerAndModels) {
   nlohmann::json server = ask_json(get("/v2/"));
   EXPECT_EQ(server["name"], "ridge");
   EXPECT_EQ(server["version"], "1.2");
-  EXPECT_EQ(server["extensions"], nlohmann::json({"binary_tensor_data", "classification", "model_configuration",
-                                                  "model_repository", "statistics"}));
+  EXPECT_EQ(server["extensions"],
+            nlohmann::json({"binary_tensor_data", "classification", "model_configuration", "model_repository",
+                            "statistics", "system_shared_memory", "cuda_shared_memory"}));
   nlohmann::json model = ask_json(get("/v2/models/echo"));
   EXPECT_EQ(model["versions"], nlohmann::json({"1"}));
   EXPECT_EQ(model["inputs"][0], nlohmann::json({{"name", "x"}, {"datatype", "FP32"}, {"shape", {-1, 16}}}));

@@ -41,6 +41,12 @@ std::optional<std::string_view> view(const std::optional<std::string>& text) {
   return *text;
 }
 
+bool is_loopback(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
+  return address.is_loopback();
+}
+
 }  // namespace
 
 Connection::Connection(IoThread& thread, asio::ip::tcp::socket socket, uint64_t id)
@@ -52,6 +58,7 @@ void Connection::start() {
   ErrorCode ec;
   socket_.set_option(asio::ip::tcp::no_delay(true), ec);
   socket_.non_blocking(true, ec);
+  from_this_machine_ = is_loopback(socket_.remote_endpoint(ec).address());
   phase_began_ = Clock::now();
   read_input();
 }
@@ -252,7 +259,8 @@ Request Connection::request() const {
           .accept_encoding = view(head.accept_encoding),
           .body = body_,
           .arrived = arrived_,
-          .io_thread = thread_.index()};
+          .io_thread = thread_.index(),
+          .from_this_machine = from_this_machine_};
 }
 
 void Connection::dispatch() {

@@ -66,6 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   IoThread& thread_;
   boost::asio::ip::tcp::socket socket_;
   uint64_t id_;
+  bool from_this_machine_ = false;
   Phase phase_ = Phase::kHead;
   TimePoint phase_began_;
   TimePoint last_moved_;

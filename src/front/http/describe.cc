@@ -46,11 +46,11 @@ Json one_model(const serve::ModelStatistics& model) {
 
 }  // namespace
 
-Json server_metadata(const std::string& version) {
-  return {{"name", "ridge"},
-          {"version", version},
-          {"extensions",
-           {"binary_tensor_data", "classification", "model_configuration", "model_repository", "statistics"}}};
+Json server_metadata(const std::string& version, bool shared_memory) {
+  Json extensions = {"binary_tensor_data", "classification", "model_configuration", "model_repository", "statistics"};
+  if (shared_memory)
+    for (const char* extension : {"system_shared_memory", "cuda_shared_memory"}) extensions.push_back(extension);
+  return {{"name", "ridge"}, {"version", version}, {"extensions", std::move(extensions)}};
 }
 
 Json model_metadata(const serve::ModelMetadata& model) {

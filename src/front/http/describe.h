@@ -9,7 +9,9 @@
 
 namespace ridge::front::http {
 
-Json server_metadata(const std::string& version);
+// `shared_memory`: its extensions are open to the client. Cards' memory is named without cards too: its endpoints answer then, and
+// say why there is none.
+Json server_metadata(const std::string& version, bool shared_memory);
 Json model_metadata(const serve::ModelMetadata& model);
 Json model_statistics(std::span<const serve::ModelStatistics> models);
 Json repository_index(std::span<const serve::IndexEntry> entries);

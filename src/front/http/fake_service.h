@@ -32,6 +32,8 @@ class FakeService : public serve::Service {
       output.shape = input.shape;
       output.data = input.data;
       output.owner = request.body;
+      output.in_region = i < request.outputs.size() && request.outputs[i].part;
+      if (output.in_region) output.data = {};
     }
     return response;
   }
@@ -98,12 +100,31 @@ class FakeService : public serve::Service {
     return {};
   }
 
+  Status register_region(serve::RegionRequest region) override {
+    if (region.key == "/absent") return invalid("Unable to open shared memory region: '/absent'");
+    const std::string name = region.name;
+    registered[name] = std::move(region);
+    return {};
+  }
+  void unregister_regions(serve::RegionKind kind, const std::string& name) override {
+    std::erase_if(registered,
+                  [&](const auto& row) { return row.second.kind == kind && (name.empty() || row.first == name); });
+  }
+  Result<std::vector<serve::RegionRequest>> regions(serve::RegionKind kind, const std::string& name) const override {
+    if (!name.empty() && !registered.contains(name)) return Error{Code::kNotFound, "no region '" + name + "'"};
+    std::vector<serve::RegionRequest> found;
+    for (const auto& [key, region] : registered)
+      if (region.kind == kind && (name.empty() || key == name)) found.push_back(region);
+    return found;
+  }
+
   bool is_ready = true;
   int64_t max_batch_size = 0;
   std::map<std::string, serve::ModelMetadata> models{
       {"echo", {"echo", {1}, "fake", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
   std::vector<serve::ModelStatistics> model_statistics;
   serve::LoadRequest loaded;
+  std::map<std::string, serve::RegionRequest> registered;
   bool unload_dependents = false;
 
  private:

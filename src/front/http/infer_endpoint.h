@@ -13,6 +13,7 @@
 #include "front/http/infer_request.h"
 #include "front/http/job_threads.h"
 #include "front/http/message.h"
+#include "front/http/region_policy.h"
 #include "front/http/route.h"
 #include "serve/service.h"
 
@@ -23,6 +24,7 @@ struct InferOptions {
   size_t io_threads = 1;          // of the server that calls it
   size_t conversion_threads = 1;  // that read large bodies and write large answers
   size_t conversions_waiting = 1;
+  RegionPolicy shared_memory = RegionPolicy::kThisMachine;
 };
 
 class InferEndpoint {

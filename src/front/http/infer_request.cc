@@ -127,21 +127,47 @@ Status take_blob(Reading& reading, int64_t size, serve::RequestInput& input) {
   return {};
 }
 
+// The three parameters that name a part of a region, as a tensor has them.
+struct PartAsked {
+  std::optional<dom::element> region, offset, byte_size;
+};
+
+Result<std::optional<serve::RegionPart>> read_part(const PartAsked& asked) {
+  if (!asked.region && !asked.offset && !asked.byte_size) return std::optional<serve::RegionPart>();
+  if (!asked.region || !asked.byte_size)
+    return invalid("'shared_memory_region' and 'shared_memory_byte_size' are needed, both or none");
+  serve::RegionPart part;
+  RIDGE_ASSIGN(part.region, read_string(*asked.region, "'shared_memory_region'"));
+  RIDGE_ASSIGN(int64_t size, read_unsigned(*asked.byte_size, "'shared_memory_byte_size'"));
+  part.byte_size = static_cast<uint64_t>(size);
+  if (asked.offset) {
+    RIDGE_ASSIGN(int64_t offset, read_unsigned(*asked.offset, "'shared_memory_offset'"));
+    part.offset = static_cast<uint64_t>(offset);
+  }
+  return std::optional(std::move(part));
+}
+
 Status read_input_data(Reading& reading, const std::optional<dom::element>& data,
                        const std::optional<dom::element>& parameters, serve::RequestInput& input) {
-  std::optional<dom::element> blob_size, region;
+  std::optional<dom::element> blob_size;
   if (parameters) {
+    PartAsked asked;
     RIDGE_ASSIGN(dom::object object, read_parameters(*parameters));
     RIDGE_TRY(
-        pick(object, std::array{Wanted{"binary_data_size", &blob_size}, Wanted{"shared_memory_region", &region}}));
+        pick(object, std::array{Wanted{"binary_data_size", &blob_size}, Wanted{"shared_memory_region", &asked.region},
+                                Wanted{"shared_memory_offset", &asked.offset},
+                                Wanted{"shared_memory_byte_size", &asked.byte_size}}));
+    RIDGE_ASSIGN(input.part, read_part(asked));
   }
-  if (region) return invalid("shared memory is not supported; send the tensor in the body");
-  if (data && blob_size) return invalid("has both 'data' and 'binary_data_size'; give one");
+  const int given = int{data.has_value()} + int{blob_size.has_value()} + int{input.part.has_value()};
+  if (given != 1)
+    return invalid(std::string(given == 0 ? "has none" : "has more than one") +
+                   " of 'data', 'binary_data_size' and 'shared_memory_region'; give one");
+  if (input.part) return {};
   if (blob_size) {
     RIDGE_ASSIGN(int64_t size, read_unsigned(*blob_size, "'binary_data_size'"));
     return take_blob(reading, size, input);
   }
-  if (!data) return invalid("has neither 'data' nor 'binary_data_size'");
   RIDGE_ASSIGN(PackedTensor packed, pack_values(*data, input.type, input.shape, reading.json_size));
   input.data = packed.data;
   reading.owners.push_back(std::move(packed.owner));
@@ -186,21 +212,26 @@ struct OutputAsked {
 };
 
 Status read_output(const dom::object& object, OutputAsked& asked) {
-  std::optional<dom::element> name, parameters, binary, classification, region;
+  std::optional<dom::element> name, parameters, binary, classification;
   RIDGE_TRY(pick(object, std::array{Wanted{"name", &name}, Wanted{"parameters", &parameters}}));
   if (!name) return invalid("'name' is missing");
   RIDGE_ASSIGN(asked.output.name, read_string(*name, "'name'"));
   if (!parameters) return {};
   RIDGE_ASSIGN(dom::object values, read_parameters(*parameters));
-  RIDGE_TRY(pick(values, std::array{Wanted{"binary_data", &binary}, Wanted{"classification", &classification},
-                                    Wanted{"shared_memory_region", &region}}));
-  if (region) return invalid("shared memory is not supported; take the tensor from the answer's body");
+  PartAsked part;
+  RIDGE_TRY(pick(values,
+                 std::array{Wanted{"binary_data", &binary}, Wanted{"classification", &classification},
+                            Wanted{"shared_memory_region", &part.region}, Wanted{"shared_memory_offset", &part.offset},
+                            Wanted{"shared_memory_byte_size", &part.byte_size}}));
+  RIDGE_ASSIGN(asked.output.part, read_part(part));
   if (binary) {
     RIDGE_ASSIGN(asked.binary, read_bool(*binary, "'binary_data'"));
   }
   if (classification) {
     RIDGE_ASSIGN(asked.output.classification, read_unsigned(*classification, "'classification'"));
   }
+  if (asked.output.part && asked.binary.value_or(false))
+    return invalid("can't set both 'shared_memory_region' and 'binary_data'");
   return {};
 }
 

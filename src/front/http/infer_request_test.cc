@@ -100,6 +100,29 @@ TEST(InferRequest, ReadsNamesParametersAndOutputs) {
   EXPECT_EQ(decoded->format.binary_outputs, (std::vector<bool>{true, false, true}));
 }
 
+TEST(InferRequest, ReadsWhichTensorsLieInSharedMemory) {
+  std::string json = R"({"parameters":{"binary_data_output":true},"inputs":[
+      {"name":"a","shape":[2],"datatype":"FP32",
+       "parameters":{"shared_memory_region":"in","shared_memory_byte_size":8,"shared_memory_offset":64}},
+      {"name":"b","shape":[2],"datatype":"UINT8","parameters":{"binary_data_size":2}}],
+      "outputs":[{"name":"y","parameters":{"shared_memory_region":"out","shared_memory_byte_size":100,"binary_data":false}},
+                 {"name":"z"}]})";
+  InferDecoder decoder;
+  auto decoded = decoder.decode(body_of(json + "12"), json.size());
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  const serve::InferRequest& request = decoded->request;
+  ASSERT_TRUE(request.inputs[0].part);
+  EXPECT_EQ(request.inputs[0].part->region, "in");
+  EXPECT_EQ(request.inputs[0].part->offset, 64u);
+  EXPECT_EQ(request.inputs[0].part->byte_size, 8u);
+  EXPECT_TRUE(request.inputs[0].data.empty());
+  EXPECT_FALSE(request.inputs[1].part);
+  ASSERT_TRUE(request.outputs[0].part);
+  EXPECT_EQ(request.outputs[0].part->offset, 0u);
+  EXPECT_EQ(request.outputs[0].part->byte_size, 100u);
+  EXPECT_FALSE(request.outputs[1].part);
+}
+
 TEST(InferRequest, PointsAtBinaryTensorsInTheBodyWithoutCopying) {
   std::string json = R"({"inputs":[{"name":"a","shape":[2],"datatype":"UINT8","parameters":{"binary_data_size":2}},
       {"name":"j","shape":[1],"datatype":"UINT8","data":[9]},
@@ -146,9 +169,9 @@ TEST(InferRequest, RefusesWhatIsWrongAndNamesTheTensor) {
       {R"({"inputs":[{"shape":[1],"datatype":"FP32","data":[1]}]})", "input number 1: 'name' is missing"},
       {R"({"inputs":[{"name":"x","datatype":"FP32","data":[1]}]})", "input 'x': 'shape' is missing"},
       {R"({"inputs":[{"name":"x","shape":[1],"data":[1]}]})", "input 'x': 'datatype' is missing"},
-      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32"}]})", "neither 'data' nor 'binary_data_size'"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32"}]})", "has none of 'data', 'binary_data_size'"},
       {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1],"parameters":{"binary_data_size":4}}]})",
-       "both"},
+       "give one"},
       {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":4}}]})",
        "only 0 bytes"},
       {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":-4}}]})",
@@ -156,7 +179,24 @@ TEST(InferRequest, RefusesWhatIsWrongAndNamesTheTensor) {
       {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":"4"}}]})",
        "'binary_data_size'"},
       {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"shared_memory_region":"r"}}]})",
-       "shared memory"},
+       "shared_memory_byte_size"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","parameters":{"shared_memory_byte_size":4},"data":[1]}]})",
+       "shared_memory_region"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1],
+          "parameters":{"shared_memory_region":"r","shared_memory_byte_size":4}}]})",
+       "give one"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32",
+          "parameters":{"shared_memory_region":"r","shared_memory_byte_size":-4}}]})",
+       "unsigned integer"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32",
+          "parameters":{"shared_memory_region":7,"shared_memory_byte_size":4}}]})",
+       "should be a string"},
+      {R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32",
+          "parameters":{"shared_memory_region":"r","shared_memory_byte_size":4,"shared_memory_offset":1.5}}]})",
+       "unsigned integer"},
+      {R"({"inputs":[],"outputs":[{"name":"y",
+          "parameters":{"shared_memory_region":"r","shared_memory_byte_size":4,"binary_data":true}}]})",
+       "binary_data"},
       {input("fp32", "[1]", "[1]"), "unknown datatype 'fp32'"},
       {input("FP32", "[-1]", "[1]"), "'shape'"},
       {input("FP32", "[1.0]", "[1]"), "'shape'"},

@@ -35,6 +35,10 @@ Status append_output(Response& response, serve::ResponseOutput& output, bool bin
   response.text += data_type_name(output.type);
   response.text += "\",\"shape\":";
   append_shape(response.text, output.shape);
+  if (output.in_region) {
+    response.text += '}';
+    return {};
+  }
   if (binary) {
     append_blob(response, output);
   } else {

@@ -40,6 +40,18 @@ TEST(InferResponse, WritesFlatJson) {
   EXPECT_FALSE(response->has_inference_length);
 }
 
+TEST(InferResponse, OfTensorsInRegionsOnlyNameTypeAndShapeAreTold) {
+  serve::ResponseOutput there = output_of("y", DataType::kFp32, {2, 2}, "");
+  there.in_region = true;
+  auto response = encode_infer_response(answer_of({there, output_of("z", DataType::kInt8, {1}, packed<int8_t>({7}))}),
+                                        {.binary = true, .binary_outputs = {}});
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->text,
+            R"({"model_name":"m","model_version":"3","outputs":[{"name":"y","datatype":"FP32","shape":[2,2]},)"
+            R"({"name":"z","datatype":"INT8","shape":[1],"parameters":{"binary_data_size":1}}]})");
+  EXPECT_EQ(response->blobs.size(), 1u);
+}
+
 TEST(InferResponse, WritesEveryTypeExactly) {
   auto data_of = [](DataType type, std::string_view bytes, int64_t count) {
     auto response = encode_json(type, {count}, bytes);

@@ -27,9 +27,10 @@ struct Request {
   std::optional<std::string_view> inference_length;  // Inference-Header-Content-Length
   std::optional<std::string_view> content_encoding;
   std::optional<std::string_view> accept_encoding;
-  std::shared_ptr<Body> body;  // null = none was sent
-  TimePoint arrived{};         // when its first byte was seen
-  size_t io_thread = 0;        // index of the thread that calls handle()
+  std::shared_ptr<Body> body;      // null = none was sent
+  TimePoint arrived{};             // when its first byte was seen
+  size_t io_thread = 0;            // index of the thread that calls handle()
+  bool from_this_machine = false;  // over the loopback interface
 };
 
 struct Response {

@@ -130,6 +130,25 @@ Route repository_route(const Segments& segments, std::string_view path) {
   return unknown_path(path);
 }
 
+// …/systemsharedmemory|cudasharedmemory[/region/R]/status|register|unregister; `segments` begins behind the first of them.
+Route region_route(const Segments& segments, serve::RegionKind kind, std::string_view path) {
+  const bool named = segments.size() == 3 && segments[0] == "region";
+  if (!named && segments.size() != 1) return unknown_path(path);
+  const std::string_view verb = segments.back();
+  if (verb != "status" && verb != "register" && verb != "unregister") return unknown_path(path);
+  std::optional<std::string> name = percent_decoded(named ? segments[1] : std::string_view());
+  if (!name || (named && name->empty()))
+    return refused(400, "the region's name in '" + std::string(path) + "' is empty or not valid percent-encoding");
+  if (verb == "register" && !named)
+    return refused(400, "'region name' is necessary to register a shared memory region: …/region/NAME/register");
+  Route route = found(verb == "status"     ? Endpoint::kRegionStatus
+                      : verb == "register" ? Endpoint::kRegionRegister
+                                           : Endpoint::kRegionUnregister);
+  route.region = std::move(*name);
+  route.region_kind = kind;
+  return route;
+}
+
 Route path_route(std::string_view path) {
   Segments segments = segments_of(path);
   if (segments.size() == 1 && segments[0] == "metrics") return found(Endpoint::kMetrics);
@@ -143,12 +162,15 @@ Route path_route(std::string_view path) {
   if (first == "health" && segments.size() == 1 && segments[0] == "ready") return found(Endpoint::kReady);
   if (first == "models") return model_route(std::move(segments), path);
   if (first == "repository") return repository_route(segments, path);
+  if (first == "systemsharedmemory") return region_route(segments, serve::RegionKind::kSystem, path);
+  if (first == "cudasharedmemory") return region_route(segments, serve::RegionKind::kCuda, path);
   return unknown_path(path);
 }
 
 bool wants_post(Endpoint endpoint) {
   return endpoint == Endpoint::kInfer || endpoint == Endpoint::kIndex || endpoint == Endpoint::kLoad ||
-         endpoint == Endpoint::kUnload;
+         endpoint == Endpoint::kUnload || endpoint == Endpoint::kRegionRegister ||
+         endpoint == Endpoint::kRegionUnregister;
 }
 
 }  // namespace

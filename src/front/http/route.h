@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "front/http/message.h"
+#include "serve/service.h"
 
 namespace ridge::front::http {
 
@@ -22,11 +23,16 @@ enum class Endpoint : uint8_t {
   kLoad,
   kUnload,
   kMetrics,
+  kRegionStatus,
+  kRegionRegister,
+  kRegionUnregister,
 };
 
 struct Route {
   Endpoint endpoint = Endpoint::kServerMetadata;
-  std::string model;    // percent-decoded; empty where the path names none
+  std::string model;   // percent-decoded; empty where the path names none
+  std::string region;  // of shared memory, likewise
+  serve::RegionKind region_kind = serve::RegionKind::kSystem;
   int64_t version = 0;  // 0 = the path names none
   // Refusal: a status other than 200, with its message and, for 405, the methods that are allowed.
   int status = 200;

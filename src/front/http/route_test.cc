@@ -45,6 +45,30 @@ TEST(Route, FindsEveryEndpoint) {
   }
 }
 
+TEST(Route, FindsRegionsOfSharedMemory) {
+  Route found = route(Method::kGet, "/v2/systemsharedmemory/status");
+  EXPECT_EQ(found.status, 200);
+  EXPECT_EQ(found.endpoint, Endpoint::kRegionStatus);
+  EXPECT_EQ(found.region, "");
+  EXPECT_EQ(found.region_kind, serve::RegionKind::kSystem);
+  found = route(Method::kPost, "/v2/cudasharedmemory/region/a%2Fb/register");
+  EXPECT_EQ(found.status, 200);
+  EXPECT_EQ(found.endpoint, Endpoint::kRegionRegister);
+  EXPECT_EQ(found.region, "a/b");
+  EXPECT_EQ(found.region_kind, serve::RegionKind::kCuda);
+  EXPECT_EQ(route(Method::kPost, "/v2/systemsharedmemory/unregister").endpoint, Endpoint::kRegionUnregister);
+  EXPECT_EQ(route(Method::kPost, "/v2/systemsharedmemory/region/r/unregister").region, "r");
+  EXPECT_EQ(route(Method::kGet, "/v2/systemsharedmemory/region/r/register").status, 405);
+  EXPECT_EQ(route(Method::kPost, "/v2/cudasharedmemory/status").status, 405);
+  EXPECT_EQ(route(Method::kPost, "/v2/systemsharedmemory/register").status, 400);
+  EXPECT_EQ(route(Method::kPost, "/v2/systemsharedmemory/region//register").status, 400);
+  EXPECT_EQ(route(Method::kGet, "/v2/systemsharedmemory/region/%00/status").status, 400);
+  for (const char* target :
+       {"/v2/systemsharedmemory", "/v2/systemsharedmemory/region/r", "/v2/systemsharedmemory/x/r/status",
+        "/v2/systemsharedmemory/region/r/status/x", "/v2/cudasharedmemory/x"})
+    EXPECT_EQ(route(Method::kGet, target).status, 404) << target;
+}
+
 TEST(Route, RefusesWhatIsNotThere) {
   for (const char* target :
        {"", "/", "*", "/v1", "/v2/x", "/v2/health", "/v2/health/x", "/v2/models", "/v2/models/", "/v2/models//infer",

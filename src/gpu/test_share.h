@@ -1,0 +1,73 @@
+// For tests of memory that processes share: another process that gives some out, as a client of a server does.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "gpu/cuda.h"
+#include "gpu/cuda_memory.h"
+#include "gpu/test_cards.h"
+
+namespace ridge::gpu {
+
+// A child that holds these floats on card 0 of the script until it is told to go. Begin it before this process opens the driver.
+class SharingProcess {
+ public:
+  SharingProcess(const char* script, const std::vector<float>& values) : values_(values) {
+    EXPECT_TRUE(pipe(up_) == 0 && pipe(down_) == 0);
+    child_ = fork();
+    if (child_ == 0) _exit(serve(script) ? 0 : 1);
+    close(up_[1]);
+    close(down_[0]);
+    EXPECT_EQ(::read(up_[0], handle_.data(), handle_.size()), static_cast<ssize_t>(handle_.size()));
+  }
+  ~SharingProcess() {
+    close(down_[1]);
+    close(up_[0]);
+    int status = 0;
+    waitpid(child_, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  SharingProcess(const SharingProcess&) = delete;
+  SharingProcess& operator=(const SharingProcess&) = delete;
+
+  const CudaShareHandle& handle() const { return handle_; }
+  // What lies there now, as the child sees it.
+  std::vector<float> values() {
+    std::vector<float> found(values_.size());
+    const auto bytes = static_cast<ssize_t>(found.size() * sizeof(float));
+    EXPECT_EQ(write(down_[1], "?", 1), 1);
+    EXPECT_EQ(::read(up_[0], found.data(), static_cast<size_t>(bytes)), bytes);
+    return found;
+  }
+
+ private:
+  bool serve(const char* script) {
+    close(up_[0]);
+    close(down_[1]);
+    play_cards(script);
+    Result<Cuda> cuda = Cuda::open();
+    Result<CudaContext> context = cuda ? cuda->context(0) : Result<CudaContext>(cuda.error());
+    if (!context) return false;
+    Result<CudaMemory> memory = CudaMemory::allocate(*context, values_.size() * sizeof(float));
+    if (!memory || !memory->write(std::as_bytes(std::span(values_)))) return false;
+    Result<CudaShareHandle> handle = memory->share();
+    if (!handle || write(up_[1], handle->data(), handle->size()) < 0) return false;
+    for (char asked = 0; ::read(down_[0], &asked, 1) == 1;)
+      if (!memory->read(std::as_writable_bytes(std::span(values_))) ||
+          write(up_[1], values_.data(), values_.size() * sizeof(float)) < 0)
+        return false;
+    return true;
+  }
+
+  std::vector<float> values_;
+  CudaShareHandle handle_{};
+  int up_[2] = {-1, -1}, down_[2] = {-1, -1};
+  pid_t child_ = -1;
+};
+
+}  // namespace ridge::gpu

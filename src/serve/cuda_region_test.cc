@@ -1,0 +1,39 @@
+// What is refused. Memory of another process that is there: gpu/cuda_memory_test.cc and tests/process/test_card_memory.py.
+#include "serve/cuda_region.h"
+
+#include <gtest/gtest.h>
+
+#include "gpu/test_cards.h"
+
+namespace ridge::serve {
+namespace {
+
+RegionRequest card_region(uint64_t device, uint64_t size) {
+  return {.kind = RegionKind::kCuda, .name = "r", .byte_size = size, .handle = std::string(64, 'h'), .device = device};
+}
+
+std::string refusal_of_card(const RegionRequest& request, Code code) {
+  auto region = open_cuda_region(request);
+  EXPECT_FALSE(region);
+  if (region) return "";
+  EXPECT_EQ(region.error().code, code) << region.error().message;
+  EXPECT_TRUE(region.error().message.starts_with("failed to register CUDA shared memory region: 'r': "));
+  return region.error().message;
+}
+
+TEST(CudaRegion, WithoutADriverSaysWhatIsMissing) {
+  setenv("RIDGE_CUDA", "/nowhere/libcuda.so.1", 1);
+  EXPECT_NE(refusal_of_card(card_region(0, 16), Code::kUnsupported).find("/nowhere/libcuda.so.1"), std::string::npos);
+  unsetenv("RIDGE_CUDA");
+}
+
+TEST(CudaRegion, RefusesCardsAndHandlesThatAreNone) {
+  gpu::play_cards("shares");
+  EXPECT_NE(refusal_of_card(card_region(7, 16), Code::kUnsupported).find("no CUDA device 7"), std::string::npos);
+  EXPECT_NE(refusal_of_card(card_region(0, 16), Code::kInvalid).find("cuIpcOpenMemHandle"), std::string::npos);
+  EXPECT_NE(refusal_of_card(card_region(0, 0), Code::kInvalid).find("byte_size"), std::string::npos);
+  unsetenv("RIDGE_CUDA");
+}
+
+}  // namespace
+}  // namespace ridge::serve

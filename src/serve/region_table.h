@@ -1,0 +1,47 @@
+// RegionTable: the regions of shared memory that clients have registered, by name, and the one place where requests find them.
+//
+// Thread-safe. A region that is unregistered lives on until the last request that uses it has ended; its name is free at once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "serve/region.h"
+#include "serve/service.h"
+
+namespace ridge::serve {
+
+class RegionTable {
+ public:
+  using Open = std::function<Result<std::shared_ptr<Region>>(const RegionRequest&)>;
+  // `open_cuda` makes regions of cards.
+  explicit RegionTable(Open open_cuda) : open_cuda_(std::move(open_cuda)) {}
+
+  // As Service has them.
+  Status add(RegionRequest request);
+  void remove(RegionKind kind, const std::string& name);
+  Result<std::vector<RegionRequest>> list(RegionKind kind, const std::string& name) const;
+
+  // Finds the regions that the request names and checks that its parts lie in them: the inputs' data point there (those of cards
+  // stay empty), and everything is held. BYTES, whose lengths must not change once they are checked, are copied. May throw
+  // std::bad_alloc.
+  Status bind(InferRequest& request) const;
+
+ private:
+  struct Entry {
+    RegionRequest request;
+    std::shared_ptr<Region> region;
+  };
+  Status find(RegionPart& part) const;
+
+  const Open open_cuda_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry> entries_;  // guarded by mutex_
+};
+
+}  // namespace ridge::serve

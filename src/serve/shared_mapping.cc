@@ -1,0 +1,154 @@
+#include "serve/shared_mapping.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "base/rounding.h"
+
+namespace ridge::serve {
+namespace {
+
+// A mapping as the handler sees it. Written before its memory can be touched and cleared when nobody can touch it any more, so
+// that a thread which faults in it finds it.
+struct GuardedRange {
+  std::atomic<uintptr_t> begin{0};  // 0: the slot is free
+  std::atomic<size_t> size{0};      // [bytes], whole pages
+  std::atomic<bool> lost{false};
+};
+
+struct Guard {
+  GuardedRange ranges[SharedMapping::kMostMappings];
+  std::atomic<size_t> used{0};  // slots below it have been used
+  struct sigaction previous {};
+  std::mutex mutex;  // of the following and of taking slots; never taken by the handler
+  bool installed = false;
+};
+
+// A signal's handler belongs to the process, and so does what it looks at.
+Guard& guard() {
+  static constinit Guard one;
+  return one;
+}
+
+// What a handler of signals may do: atomics and system calls.
+bool replace_lost_memory(uintptr_t address) {
+  Guard& table = guard();
+  const size_t used = table.used.load(std::memory_order_acquire);
+  for (size_t i = 0; i < used; ++i) {
+    GuardedRange& range = table.ranges[i];
+    const uintptr_t begin = range.begin.load(std::memory_order_acquire);
+    const size_t size = range.size.load(std::memory_order_acquire);
+    const bool changes = range.begin.load(std::memory_order_relaxed) != begin;  // not ours then: ours is held
+    if (begin == 0 || changes || address < begin || address - begin >= size) continue;
+    range.lost.store(true, std::memory_order_release);
+    // The system call itself: what stands around mmap(2) in a sanitizer is not for handlers.
+    return static_cast<uintptr_t>(syscall(SYS_mmap, begin, size, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)) == begin;
+  }
+  return false;
+}
+
+// Not of a mapping: what would have happened without this handler.
+void hand_on(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& previous = guard().previous;
+  if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);
+  if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(signal);
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);  // the same instruction faults again, and that ends the process
+  if (info->si_code <= 0) raise(signal);  // it was sent, nothing faulted
+}
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  const bool faulted = info->si_code == BUS_ADRERR || info->si_code == BUS_MCEERR_AR;
+  if (!faulted || !replace_lost_memory(reinterpret_cast<uintptr_t>(info->si_addr))) hand_on(signal, info, context);
+  errno = saved;
+}
+
+Status install_handler(Guard& table) {
+  if (table.installed) return {};
+  struct sigaction ours {};
+  ours.sa_sigaction = on_bus_error;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&ours.sa_mask);
+  if (sigaction(SIGBUS, &ours, &table.previous) != 0)
+    return Error{Code::kFailed, fmt::format("guard shared memory: sigaction(SIGBUS): {}", std::strerror(errno))};
+  table.installed = true;
+  return {};
+}
+
+// A slot for these pages, found by the handler from now on.
+Result<size_t> take_slot(std::span<std::byte> pages) {
+  Guard& table = guard();
+  std::lock_guard lock(table.mutex);
+  RIDGE_TRY(install_handler(table));
+  for (size_t i = 0; i < SharedMapping::kMostMappings; ++i) {
+    GuardedRange& range = table.ranges[i];
+    if (range.begin.load(std::memory_order_relaxed) != 0) continue;
+    range.lost.store(false, std::memory_order_relaxed);
+    range.size.store(pages.size(), std::memory_order_release);  // who sees it sees that `begin` was 0
+    range.begin.store(reinterpret_cast<uintptr_t>(pages.data()), std::memory_order_release);
+    if (i >= table.used.load(std::memory_order_relaxed)) table.used.store(i + 1, std::memory_order_release);
+    return i;
+  }
+  return Error{Code::kExhausted, fmt::format("{} shared memory regions are mapped already, more are not supported; "
+                                             "unregister those that are not needed",
+                                             SharedMapping::kMostMappings)};
+}
+
+void free_slot(size_t slot) {
+  Guard& table = guard();
+  std::lock_guard lock(table.mutex);
+  table.ranges[slot].begin.store(0, std::memory_order_release);
+}
+
+}  // namespace
+
+Result<SharedMapping> SharedMapping::map(int file, uint64_t offset, size_t size) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto before = static_cast<size_t>(offset % page);
+  constexpr size_t kLargest = std::numeric_limits<ptrdiff_t>::max();
+  if (size == 0 || size > kLargest - 2 * page)
+    return Error{Code::kInvalid, fmt::format("{} bytes cannot be mapped", size)};
+  const size_t whole = round_up(before + size, page);
+  void* place = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset - before));
+  if (place == MAP_FAILED)
+    return Error{Code::kExhausted, fmt::format("map {} bytes of shared memory: {}", whole, std::strerror(errno))};
+  SharedMapping mapping;
+  mapping.pages_ = {static_cast<std::byte*>(place), whole};
+  mapping.bytes_ = mapping.pages_.subspan(before, size);
+  RIDGE_ASSIGN(mapping.slot_, take_slot(mapping.pages_));
+  return mapping;
+}
+
+SharedMapping::SharedMapping(SharedMapping&& other) noexcept { *this = std::move(other); }
+
+SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
+  std::swap(slot_, other.slot_);
+  std::swap(pages_, other.pages_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+SharedMapping::~SharedMapping() {
+  // In this order: once unmapped, the addresses may be anybody's.
+  if (slot_ != kMostMappings) free_slot(slot_);
+  if (!pages_.empty()) munmap(pages_.data(), pages_.size());
+}
+
+bool SharedMapping::lost() const {
+  return slot_ != kMostMappings && guard().ranges[slot_].lost.load(std::memory_order_acquire);
+}
+
+}  // namespace ridge::serve
