@@ -5,6 +5,7 @@
 #include "gpu/cuda_abi.h"
 #include "gpu/cuda_device.h"
 #include "gpu/cuda_error.h"
+#include "gpu/device_name.h"
 
 namespace ridge::gpu {
 
@@ -28,9 +29,7 @@ Result<Cuda> Cuda::open(const std::string& path) {
 }
 
 Result<CudaContext> Cuda::context(size_t index) const {
-  if (index >= devices_.size())
-    return Error{Code::kNotFound, fmt::format("there is no CUDA device {}; there {} {}", index,
-                                              devices_.size() == 1 ? "is" : "are", devices_.size())};
+  RIDGE_TRY(check_device_index(index, devices_.size(), "CUDA"));
   if (!devices_[index].problem.empty())
     return Error{Code::kUnavailable, fmt::format("CUDA device {}: {}", index, devices_[index].problem)};
   cuda::Device device = 0;

@@ -5,6 +5,7 @@
 
 #include "gpu/cuda.h"
 #include "gpu/test_child.h"
+#include "gpu/test_steps.h"
 
 namespace ridge::gpu {
 namespace {
@@ -15,33 +16,11 @@ Result<CudaSteps> steps_on_first_card() {
   return CudaSteps::over(std::move(workspace), cuda.driver_version() / 1000);
 }
 
-const char* const kTwice = "__kernel void twice(__global float* x, int at) { x[at + get_global_id(0)] *= 2; }";
-
-// in (host) → device or managed memory → kernel → out, in two halves by two streams, twice.
 TEST(CudaSteps, MoveDataBetweenAllKindsOfMemory) {
   on_cards("healthy", [] {
     auto card = steps_on_first_card();
     ASSERT_TRUE(card) << card.error().message;
-    ASSERT_TRUE(card->build(kTwice));
-    std::vector<float> content(256), nothing(256);
-    for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<float>(i);
-    for (MemoryKind host : {MemoryKind::kHost, MemoryKind::kPinned})
-      for (MemoryKind worked_on : {MemoryKind::kDevice, MemoryKind::kUnified}) {
-        auto in = card->add(content, host), work = card->add(nothing, worked_on), out = card->add(nothing, host);
-        ASSERT_TRUE(in && work && out) << (work ? "" : work.error().message);
-        std::vector<Step> steps;
-        for (size_t half : {0, 1}) {
-          steps.push_back({Copy{*in, *work, 128 * half, 128}, half});
-          if (worked_on == MemoryKind::kUnified) steps.push_back({Prefetch{*work, true}, half});
-          steps.push_back({Launch{"twice", {2}, {64}, {*work, static_cast<int32_t>(128 * half)}}, half});
-          steps.push_back({Copy{*work, *out, 128 * half, 128}, half});
-        }
-        auto time = card->run(steps, 2);
-        ASSERT_TRUE(time) << time.error().message;
-        std::vector<float> got(256);
-        ASSERT_TRUE(card->read(*out, got));
-        for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 2 * content[i]) << i;
-      }
+    expect_data_moves_between_all_kinds_of_memory(*card);
   });
 }
 
@@ -49,21 +28,10 @@ TEST(CudaSteps, TakeMemoryFromTheDriverAndFromThePoolInTurn) {
   on_cards("healthy", [] {
     auto card = steps_on_first_card();
     ASSERT_TRUE(card) << card.error().message;
-    ASSERT_TRUE(card->build("__kernel void put(__global float* x, float value) { x[get_global_id(0)] = value; }"));
+    ASSERT_TRUE(card->build(kPut));
     auto buffer = card->add(std::vector<float>(64));
     ASSERT_TRUE(buffer);
-    for (bool pooled : {true, false, true}) {
-      std::vector<Step> steps;
-      for (int round = 0; round < 3; ++round) {
-        steps.push_back({Renew{*buffer, pooled}});
-        steps.push_back({Launch{"put", {1}, {64}, {*buffer, static_cast<float>(round)}}});
-      }
-      auto time = card->run(steps, 2);
-      ASSERT_TRUE(time) << time.error().message;
-      std::vector<float> got(64);
-      ASSERT_TRUE(card->read(*buffer, got));
-      EXPECT_EQ(got[63], 2);
-    }
+    for (bool pooled : {true, false, true}) expect_memory_is_taken_anew(*card, *buffer, pooled);
   });
 }
 
@@ -71,7 +39,7 @@ TEST(CudaSteps, RecordedLaunchesRunAsOftenAsTheyAreStarted) {
   on_cards("healthy", [] {
     auto card = steps_on_first_card();
     ASSERT_TRUE(card) << card.error().message;
-    ASSERT_TRUE(card->build(kTwice));
+    ASSERT_TRUE(card->build(kTwiceFrom));
     auto buffer = card->add(std::vector<float>(64, 1));
     ASSERT_TRUE(buffer);
     std::vector<Launch> launches(2, Launch{"twice", {1}, {64}, {*buffer, 0}});

@@ -1,5 +1,7 @@
 #include "gpu/device_name.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 namespace ridge::gpu {
@@ -14,6 +16,12 @@ std::optional<DeviceName> parse_device_name(std::string_view name) {
   auto [stop, error] = std::from_chars(begin, end, result.index);
   if (begin == end || error != std::errc() || stop != end) return std::nullopt;
   return result;
+}
+
+Status check_device_index(size_t index, size_t count, std::string_view kind) {
+  if (index < count) return {};
+  return Error{Code::kNotFound,
+               fmt::format("there is no {} device {}; there {} {}", kind, index, count == 1 ? "is" : "are", count)};
 }
 
 }  // namespace ridge::gpu

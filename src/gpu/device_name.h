@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace ridge::gpu {
 
 struct DeviceName {
@@ -13,5 +15,8 @@ struct DeviceName {
 };
 // Absent: not of that form. Which families there are is the caller's business.
 std::optional<DeviceName> parse_device_name(std::string_view name);
+
+// kNotFound: "there is no OpenCL device 3; there are 2". `kind`: "OpenCL".
+Status check_device_index(size_t index, size_t count, std::string_view kind);
 
 }  // namespace ridge::gpu

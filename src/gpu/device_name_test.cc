@@ -17,5 +17,11 @@ TEST(DeviceName, OfAnotherFormIsNone) {
     EXPECT_FALSE(parse_device_name(name)) << name;
 }
 
+TEST(DeviceName, AnIndexBeyondTheDevicesSaysHowManyThereAre) {
+  EXPECT_TRUE(check_device_index(1, 2, "OpenCL"));
+  EXPECT_EQ(check_device_index(1, 1, "CUDA").error().message, "there is no CUDA device 1; there is 1");
+  EXPECT_EQ(check_device_index(2, 2, "OpenCL").error().message, "there is no OpenCL device 2; there are 2");
+}
+
 }  // namespace
 }  // namespace ridge::gpu

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/device_name.h"
 #include "gpu/opencl_abi.h"
 #include "gpu/opencl_state.h"
 #include "gpu/pcie.h"
@@ -142,8 +143,8 @@ Result<OpenCl> OpenCl::open(const std::string& path) {
 }
 
 Result<Handle> OpenCl::handle(size_t index) const {
-  if (index < handles_.size()) return handles_[index];
-  return Error{Code::kInvalid, fmt::format("there is no OpenCL device {}; there are {}", index, handles_.size())};
+  RIDGE_TRY(check_device_index(index, handles_.size(), "OpenCL"));
+  return handles_[index];
 }
 
 Result<OpenClWorkspace> OpenCl::workspace(size_t index, OpenClTiming timing) const {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "gpu/test_steps.h"
+
 namespace ridge::gpu {
 namespace {
 
@@ -54,49 +56,20 @@ TEST(OpenCl, RunsLaunchesInOrderAndTimesThem) {
   EXPECT_EQ(content[512], 2 * (2 * 512 + 0.5F) + 0.5F);
 }
 
-// in (host) → pinned or unified or device memory → kernel → out, in two halves by two queues, twice.
 TEST(OpenCl, StepsMoveDataBetweenAllKindsOfMemory) {
   auto space = first_workspace();
   ASSERT_TRUE(space) << space.error().message;
-  ASSERT_TRUE(space->build("__kernel void twice(__global float* x, int at) { x[at + get_global_id(0)] *= 2; }"));
-  std::vector<float> content(256), nothing(256);
-  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<float>(i);
-  for (MemoryKind host : {MemoryKind::kHost, MemoryKind::kPinned})
-    for (MemoryKind worked_on : {MemoryKind::kDevice, MemoryKind::kUnified}) {
-      auto in = space->add(content, host), work = space->add(nothing, worked_on), out = space->add(nothing, host);
-      ASSERT_TRUE(in && work && out) << (work ? "" : work.error().message);
-      std::vector<Step> steps;
-      for (size_t half : {0, 1}) {
-        steps.push_back({Copy{*in, *work, 128 * half, 128}, half});
-        if (worked_on == MemoryKind::kUnified) steps.push_back({Prefetch{*work, true}, half});
-        steps.push_back({Launch{"twice", {2}, {64}, {*work, static_cast<int32_t>(128 * half)}}, half});
-        steps.push_back({Copy{*work, *out, 128 * half, 128}, half});
-      }
-      auto time = space->run(steps, 2);
-      ASSERT_TRUE(time) << time.error().message;
-      EXPECT_GT(time->whole_seconds, 0);
-      std::vector<float> got(256);
-      ASSERT_TRUE(space->read(*out, got));
-      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 2 * content[i]) << i;
-    }
+  expect_data_moves_between_all_kinds_of_memory(*space);
 }
 
 TEST(OpenCl, MemoryOfABufferIsTakenAnewBetweenSteps) {
   auto space = first_workspace();
   ASSERT_TRUE(space) << space.error().message;
-  ASSERT_TRUE(space->build("__kernel void put(__global float* x, float value) { x[get_global_id(0)] = value; }"));
+  ASSERT_TRUE(space->build(kPut));
   for (bool pooled : {false, true}) {
     auto buffer = space->add(std::vector<float>(64)), host = space->add(std::vector<float>(64), MemoryKind::kHost);
     ASSERT_TRUE(buffer && host);
-    std::vector<Step> steps;
-    for (int round = 0; round < 3; ++round) {
-      steps.push_back({Renew{*buffer, pooled}});
-      steps.push_back({Launch{"put", {1}, {64}, {*buffer, static_cast<float>(round)}}});
-    }
-    ASSERT_TRUE(space->run(steps, 2));
-    std::vector<float> got(64);
-    ASSERT_TRUE(space->read(*buffer, got));
-    EXPECT_EQ(got[63], 2);
+    expect_memory_is_taken_anew(*space, *buffer, pooled);
     auto of_host = space->run(std::vector<Step>{{Renew{*host, pooled}}});
     EXPECT_FALSE(of_host);
   }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gpu/device_name.h"
 #include "gpu/opencl.h"
 #include "lab/kernel_place.h"
 
@@ -54,9 +55,7 @@ class OpenClLabDevice : public Device {
 
 Result<std::unique_ptr<Device>> open_opencl_device(size_t index) {
   RIDGE_ASSIGN(gpu::OpenCl opencl, gpu::OpenCl::open());
-  if (index >= opencl.devices().size())
-    return Error{Code::kNotFound, fmt::format("there is no OpenCL device {}; there {} {}", index,
-                                              opencl.devices().size() == 1 ? "is" : "are", opencl.devices().size())};
+  RIDGE_TRY(gpu::check_device_index(index, opencl.devices().size(), "OpenCL"));
   return std::unique_ptr<Device>(std::make_unique<OpenClLabDevice>(std::move(opencl), index));
 }
 

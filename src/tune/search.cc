@@ -12,6 +12,9 @@ namespace {
 constexpr double kRefineFrom = 0.75;  // share of the budget after which nothing new is tried
 constexpr size_t kContenders = 4;     // measured again in the last step
 constexpr int kLongTrials = 4;        // and each at most so often
+// Of a whole grid more, and more often: the luckiest of many short trials is seldom the best.
+constexpr size_t kGridContenders = 12;
+constexpr int kGridLongTrials = 12;
 // Improvement of ln(gain) that a new candidate must let expect: little for the first tenth of the space (at least some
 // points), which is the share that a search may cost, and much more beyond.
 constexpr double kWorthMeasuring = 0.002;
@@ -259,12 +262,15 @@ std::optional<Probe> Search::refine() {
   if (ranked.empty()) return std::nullopt;
   const Standing& leader = *ranked.front();
   const double variance = pair_variance(measured_);
+  const bool grid = strategy_ == Strategy::kFull;
+  const size_t contenders = std::min(grid ? kGridContenders : kContenders, ranked.size());
+  const int most_trials = 1 + (grid ? kGridLongTrials : kLongTrials);
   const Standing* chosen = nullptr;
-  for (size_t rank = 0; rank < std::min(kContenders, ranked.size()); ++rank) {
+  for (size_t rank = 0; rank < contenders; ++rank) {
     const Standing& contender = *ranked[rank];
     bool open =
         rank == 0 ? contender.trials < 2 : likely_range(contender, variance).high > likely_range(leader, variance).low;
-    if (contender.feasible != leader.feasible || !open || contender.trials > kLongTrials) continue;
+    if (contender.feasible != leader.feasible || !open || contender.trials >= most_trials) continue;
     if (chosen == nullptr || contender.trials < chosen->trials) chosen = &contender;
   }
   if (chosen == nullptr) return std::nullopt;

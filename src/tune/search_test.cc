@@ -122,6 +122,14 @@ TEST(Search, MeasuresShortFirstAndContendersAgainForLonger) {
   EXPECT_TRUE(again);
 }
 
+TEST(Search, MeasuresAWholeGridAndThenItsContendersUntilTheyCanBeToldApart) {
+  Search search(grid(), Goal{}, 0, Strategy::kFull);
+  Laboratory(smooth, 10, 1).run(search);
+  EXPECT_EQ(search.measured().size(), grid().entries.size());
+  EXPECT_GE(search.best()->trials, 4);
+  EXPECT_GE(smooth(search.best()->candidate), 0.97 * highest(grid(), smooth)) << text(search.best()->candidate);
+}
+
 TEST(Search, SkipsCandidatesWhoseLimitIsBelowTheBestAndCountsThem) {
   Space space = grid();
   for (Entry& entry : space.entries) {

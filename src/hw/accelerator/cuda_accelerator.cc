@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/device_name.h"
 #include "hw/accelerator/cuda_link.h"
 #include "hw/accelerator/cuda_products.h"
 #include "hw/accelerator/cuda_starts.h"
@@ -88,10 +89,7 @@ Facts facts_of(const gpu::CudaDevice& device, size_t index) {
 
 Result<std::unique_ptr<Accelerator>> open_cuda_accelerator(size_t index) {
   RIDGE_ASSIGN(gpu::Cuda cuda, gpu::Cuda::open());
-  const size_t count = cuda.devices().size();
-  if (index >= count)
-    return Error{Code::kNotFound,
-                 fmt::format("there is no CUDA device {}; there {} {}", index, count == 1 ? "is" : "are", count)};
+  RIDGE_TRY(gpu::check_device_index(index, cuda.devices().size(), "CUDA"));
   const gpu::CudaDevice& device = cuda.devices()[index];
   if (!device.problem.empty())
     return Error{Code::kUnavailable, fmt::format("cuda:{} ({}): {}", index, device.name, device.problem)};

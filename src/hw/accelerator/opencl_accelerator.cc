@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/device_name.h"
 #include "gpu/opencl_link.h"
 #include "hw/accelerator/kernels.h"
 
@@ -116,10 +117,7 @@ Facts facts_of(const gpu::OpenClDevice& device, size_t index) {
 
 Result<std::unique_ptr<Accelerator>> open_opencl_accelerator(size_t index) {
   RIDGE_ASSIGN(gpu::OpenCl opencl, gpu::OpenCl::open());
-  const size_t count = opencl.devices().size();
-  if (index >= count)
-    return Error{Code::kNotFound,
-                 fmt::format("there is no OpenCL device {}; there {} {}", index, count == 1 ? "is" : "are", count)};
+  RIDGE_TRY(gpu::check_device_index(index, opencl.devices().size(), "OpenCL"));
   return std::unique_ptr<Accelerator>(std::make_unique<OpenClAccelerator>(std::move(opencl), index));
 }
 

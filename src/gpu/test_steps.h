@@ -1,0 +1,58 @@
+// For tests: what steps (gpu/step.h) must do on any device. `Device`: what runs them, with add, build, run and read.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "gpu/step.h"
+
+namespace ridge::gpu {
+
+inline constexpr const char* kTwiceFrom =
+    "__kernel void twice(__global float* x, int at) { x[at + get_global_id(0)] *= 2; }";
+inline constexpr const char* kPut =
+    "__kernel void put(__global float* x, float value) { x[get_global_id(0)] = value; }";
+
+// in (host) → pinned or unified or device memory → kernel → out, in two halves by two queues, twice.
+template <typename Device>
+void expect_data_moves_between_all_kinds_of_memory(Device& device) {
+  ASSERT_TRUE(device.build(kTwiceFrom));
+  std::vector<float> content(256), nothing(256);
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<float>(i);
+  for (MemoryKind host : {MemoryKind::kHost, MemoryKind::kPinned})
+    for (MemoryKind worked_on : {MemoryKind::kDevice, MemoryKind::kUnified}) {
+      auto in = device.add(content, host), work = device.add(nothing, worked_on), out = device.add(nothing, host);
+      ASSERT_TRUE(in && work && out) << (work ? "" : work.error().message);
+      std::vector<Step> steps;
+      for (size_t half : {0, 1}) {
+        steps.push_back({Copy{*in, *work, 128 * half, 128}, half});
+        if (worked_on == MemoryKind::kUnified) steps.push_back({Prefetch{*work, true}, half});
+        steps.push_back({Launch{"twice", {2}, {64}, {*work, static_cast<int32_t>(128 * half)}}, half});
+        steps.push_back({Copy{*work, *out, 128 * half, 128}, half});
+      }
+      auto time = device.run(steps, 2);
+      ASSERT_TRUE(time) << time.error().message;
+      EXPECT_GT(time->whole_seconds, 0);
+      std::vector<float> got(256);
+      ASSERT_TRUE(device.read(*out, got));
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 2 * content[i]) << i;
+    }
+}
+
+// Takes the memory of `buffer`, 64 floats, anew before each of three launches of kPut, twice.
+template <typename Device>
+void expect_memory_is_taken_anew(Device& device, BufferNumber buffer, bool pooled) {
+  std::vector<Step> steps;
+  for (int round = 0; round < 3; ++round) {
+    steps.push_back({Renew{buffer, pooled}});
+    steps.push_back({Launch{"put", {1}, {64}, {buffer, static_cast<float>(round)}}});
+  }
+  auto time = device.run(steps, 2);
+  ASSERT_TRUE(time) << time.error().message;
+  std::vector<float> got(64);
+  ASSERT_TRUE(device.read(buffer, got));
+  EXPECT_EQ(got[63], 2);
+}
+
+}  // namespace ridge::gpu
