@@ -165,10 +165,7 @@ def test_a_card_that_is_lost_meanwhile_is_down_under_the_name_that_it_had(reposi
             (tmp_path / "state").write_text("0 writes 1\n")  # after so many it is lost
 
 
-def test_a_sweep_runs_a_model_on_the_card_that_it_limits(tmp_path):
-    real = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
-    if not real:
-        pytest.skip("no ONNX Runtime in RIDGE_DEPS")
+def test_a_sweep_runs_a_model_on_the_card_that_it_limits(tmp_path, real_onnxruntime):
     models.scaled(tmp_path / "scaled.onnx", 3.0)
     card = (SCRIPTS.parent / "cuda/healthy.txt").read_text()  # the same one as NVML's
     (tmp_path / "cuda.txt").write_text(re.sub(r"(?m)^uuid .*", "uuid 3f6c1d4e-0000-0000-0000-000000000001", card))
@@ -179,7 +176,7 @@ def test_a_sweep_runs_a_model_on_the_card_that_it_limits(tmp_path):
         "RIDGE_POWER_STATE": str(tmp_path / "records"),
         "RIDGE_CUDA": f"{SUPPORT}/libcuda.so.1",
         "RIDGE_FAKE_CUDA": str(tmp_path / "cuda.txt"),
-        "RIDGE_REAL_ONNXRUNTIME": str(real[-1]),
+        "RIDGE_REAL_ONNXRUNTIME": str(real_onnxruntime),
         "RIDGE_FAKE_ONNXRUNTIME_LOG": str(tmp_path / "asked"),
     }
     options = ["--engine-library", f"{SUPPORT}/libonnxruntime-gpu.so.1", "--from", "300", "--steps", "2", "--seconds", "0.5", "--json"]
