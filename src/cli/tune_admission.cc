@@ -37,7 +37,7 @@ tune::VariantOptions making(const AdmissionSubject& subject,
   tune::VariantOptions options;
   options.limits = request.guard;
   options.limits.vectors = tune::vector_outputs(subject.graph);
-  options.quantise = tune::quantise_options(subject.machine.cpu.isa);
+  options.quantise = tune::quantise_options(subject.machine.cpu.isa, subject.target.device);
   options.seconds = request.options.guard_seconds.value_or(request.options.seconds);
   const std::string store = request.options.store.empty() ? tune::default_store_path() : request.options.store;
   options.folder = (std::filesystem::path(store).parent_path() / "variants").string();

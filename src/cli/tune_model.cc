@@ -89,7 +89,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   facts.batches = model.batching.possible;
   facts.verified_batch = verified_batch;
   facts.batching = tuning.batching_advice;
-  if (request.engine == "onnxruntime" && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
+  if (request.engine == facts.engine && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
   facts.device = request.device;
   if (const tune::Admitted* admitted = tune::admitted_as(tuning.candidate, model.admission); admitted != nullptr)
     for (const auto& [key, value] : admitted->implementation.options) facts.engine_options[key] = value;

@@ -48,6 +48,26 @@ Result<tune::Recorded> read_recorded(const std::string& given) {
   return recorded ? recorded : wrap(recorded.error(), "the stored result " + path);
 }
 
+// Rows per processor mean nothing where a card does the work.
+Status check_objective(const TuneRequest& request) {
+  if (request.goal.objective != tune::Objective::kCost || request.device.kind == plan::DeviceKind::kCpu) return {};
+  return invalid("--objective cost counts processors, and on " + plan::device_name(request.device) +
+                 " these only hand over the work: choose throughput, latency or energy");
+}
+
+// What was recorded of another device, or beside another engine's defaults, cannot be measured again by this run.
+Status check_recorded(const TuneRequest& request) {
+  const tune::Recorded& recorded = *request.recorded;
+  const std::string device = plan::device_name(request.device);
+  auto other = [](const std::string& was, const std::string& is, const std::string& option) {
+    return invalid("the stored result is of " + was + ", this run of " + is + ": give " + option + " " + was);
+  };
+  if (recorded.device != device) return other(recorded.device, device, "--device");
+  if (!recorded.base_engine.empty() && recorded.base_engine != request.engine)
+    return other(recorded.base_engine, request.engine, "--engine");
+  return {};
+}
+
 // "auto", or names of variants separated by commas.
 Result<std::optional<std::vector<std::string>>> variants_of(const std::string& text) {
   std::optional<std::vector<std::string>> variants;
@@ -141,6 +161,7 @@ Result<TuneRequest> request_of(const TuneOptions& options) {
   RIDGE_ASSIGN(request.guard, guard_limits(options.accuracy));
   RIDGE_ASSIGN(request.evaluation, evaluation_options(options.accuracy));
   RIDGE_ASSIGN(request.goal.objective, tune::objective_from_name(options.objective));
+  RIDGE_TRY(check_objective(request));
   RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
   RIDGE_ASSIGN(const auto p99_ms, values_per_model("--p99-ms", options.p99_ms, {request.options.name}));
   if (!p99_ms.empty()) request.goal.p99_ms = p99_ms.begin()->second;
@@ -148,6 +169,7 @@ Result<TuneRequest> request_of(const TuneOptions& options) {
   if (!options.compare.empty()) {
     RIDGE_ASSIGN(request.recorded, read_recorded(options.compare));
     request.goal.objective = request.recorded->objective;
+    RIDGE_TRY(check_recorded(request));
   }
   return request;
 }

@@ -222,8 +222,8 @@ Result<tune::Tuning> tuning_of(const Alone& alone, const tune::SharedDecision& s
   const tune::Choice choice = shared.choice == tune::Choice::kNone ? tune::Choice::kNone
                               : untuned                            ? tune::Choice::kBaseline
                                                                    : tune::Choice::kCandidate;
-  const tune::Decision decision{choice, candidate, untuned ? tune::Gain{} : tune::gain_of(trial.rate_log_ratios), trial,
-                                shared.interrupted};
+  const tune::Decision decision{choice, candidate, untuned ? tune::kNoGain : tune::gain_of(trial.rate_log_ratios),
+                                trial, shared.interrupted};
   tune::Tuning tuning =
       tune::summarise({model.machine, model.plan, model.info, model.implementations, model.target}, model.request.goal,
                       alone.lone.whole, alone.lone.explored, decision, model.untuned);

@@ -1,6 +1,7 @@
 #include "cli/tune_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,7 +11,7 @@
 namespace ridge::cli {
 namespace {
 
-constexpr size_t kFrontRows = 12;  // the rest is in the JSON and on the page
+constexpr size_t kFrontRows = 12, kKeptLayers = 8;  // the rest is in the JSON and on the page
 
 std::vector<std::string> row(const char* title, const measure::Measurement& m) {
   return {title,
@@ -45,6 +46,18 @@ std::string front_text(const tune::Tuning& tuning) {
   return text;
 }
 
+// How a variant was calibrated, and which of its layers stayed in FP32 so that accuracy holds.
+std::string made_text(const tune::Variant& variant) {
+  std::string text;
+  if (!variant.calibration.empty()) text += fmt::format("{}: calibrated by {}\n", variant.name, variant.calibration);
+  if (variant.kept.empty()) return text;
+  const size_t shown = std::min(variant.kept.size(), kKeptLayers);
+  const std::vector<std::string> names(variant.kept.begin(), variant.kept.begin() + static_cast<ptrdiff_t>(shown));
+  const std::string more = shown < variant.kept.size() ? fmt::format(" and {} more", variant.kept.size() - shown) : "";
+  return text +
+         fmt::format("{}: kept in FP32, so that accuracy holds: {}{}\n", variant.name, fmt::join(names, ", "), more);
+}
+
 // Which engines and precisions were searched and what they cost in accuracy; which were not, and why.
 std::string accuracy_text(const tune::Admission& admission) {
   std::vector<std::vector<std::string>> rows;
@@ -59,6 +72,7 @@ std::string accuracy_text(const tune::Admission& admission) {
   if (!rows.empty())
     text += "\n" + table({"engine", "precision", "cosine", "relative L2", "max abs", "accuracy"}, rows, "llrrrl") +
             "\n" + admission.samples + "\n";
+  for (const tune::Variant& variant : admission.variants) text += made_text(variant);
   for (const tune::Refusal& refusal : admission.refusals)
     text += fmt::format("not searched: {} {}: {}\n", refusal.wish.engine, refusal.wish.variant, refusal.reason);
   return text;

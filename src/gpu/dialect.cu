@@ -3,6 +3,8 @@
 #ifdef __OPENCL_VERSION__
 #define KERNEL __kernel void
 #define KERNEL_OF(x, y) __kernel __attribute__((reqd_work_group_size(x, y, 1))) void  // only with blocks of x · y threads
+#define DEVICE  // before the type of a function that kernels call
+#define UNROLL  // before a loop whose arrays are to lie in registers
 #define GLOBAL __global
 #define SHARED __local
 #define SHARED_POINTER __local  // a pointer to shared memory
@@ -23,6 +25,8 @@
 #else
 #define KERNEL extern "C" __global__ void
 #define KERNEL_OF(x, y) extern "C" __global__ void __launch_bounds__((x) * (y))
+#define DEVICE __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
 #define GLOBAL
 #define SHARED __shared__
 #define SHARED_POINTER

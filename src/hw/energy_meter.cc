@@ -36,16 +36,18 @@ std::vector<fs::path> zones(const fs::path& folder) {
 }
 
 // Packages and DRAM add up; core and uncore are parts of their package, psys holds everything once more.
-bool adds_up(const std::string& name) { return name.starts_with("package") || name == "dram"; }
+bool adds_up(const std::string& name, EnergyMeter::Of of) {
+  return name.starts_with("package") || (name == "dram" && of == EnergyMeter::Of::kPackagesAndMemory);
+}
 
 }  // namespace
 
-Result<EnergyMeter> EnergyMeter::open(const std::string& root) {
+Result<EnergyMeter> EnergyMeter::open(const std::string& root, Of of) {
   const fs::path folder = root + "/sys/class/powercap";
   EnergyMeter meter;
   for (const fs::path& zone : zones(folder)) {
     Result<std::string> name = read_file(zone / "name");
-    if (!name || !adds_up(first_word(*name))) continue;
+    if (!name || !adds_up(first_word(*name), of)) continue;
     Counter counter{first_word(*name), zone / "energy_uj", 0, 0};
     RIDGE_ASSIGN(counter.range_uj, read_number(zone / "max_energy_range_uj"));
     Result<int64_t> now = read_number(counter.file);

@@ -16,8 +16,9 @@ namespace ridge::hw {
 
 class EnergyMeter {
  public:
+  enum class Of { kPackagesAndMemory, kPackages };
   // `root` prefixes /sys (tests pass a tree).
-  static Result<EnergyMeter> open(const std::string& root = "");
+  static Result<EnergyMeter> open(const std::string& root = "", Of of = Of::kPackagesAndMemory);
 
   // Consumed since open() [J]. Must be called before a counter has gone round twice unseen: 262 kJ on common
   // processors, 15 minutes at 300 W.

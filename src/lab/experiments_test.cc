@@ -114,6 +114,25 @@ INSTANTIATE_TEST_SUITE_P(Lab, EveryExperiment, testing::ValuesIn(experiments().b
                          [](const auto& one) { return std::string(one.param.name); });
 
 // A wrong kernel must not pass.
+// On Hopper the maker's library uses instructions that ours do not: its products would seem to reach more than the limit.
+TEST(MatmulTensor, ComparesTheMakersLibraryWithTheCoresAloneOnlyWhereThatIsALimit) {
+  const auto experiment = std::find_if(experiments().begin(), experiments().end(),
+                                       [](const Experiment& one) { return one.name == "matmul_tensor"; });
+  auto compares_library = [&](int architecture) {
+    Target card = cuda_card(architecture);
+    card.library = true;
+    const std::vector<Case> cases = small_cases(*experiment, card);
+    return std::any_of(cases.begin(), cases.end(), [](const Case& work) {
+      return std::any_of(work.comparisons.begin(), work.comparisons.end(),
+                         [&](const Comparison& one) { return work.variants[one.variant].name == "maker's library"; });
+    });
+  };
+  EXPECT_TRUE(compares_library(89));
+  EXPECT_FALSE(compares_library(90));
+  EXPECT_FALSE(compares_library(100));
+  EXPECT_TRUE(compares_library(120));
+}
+
 TEST(Check, FindsAVariantThatComputesSomethingElse) {
   auto device = open_device("opencl:0");
   ASSERT_TRUE(device) << device.error().message;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "model_config.pb.h"
 #include "serve/gpu_accelerators.h"
+#include "serve/instance_groups.h"
 #include "serve/openvino_parameters.h"
 #include "serve/parameter.h"
 #include "serve/settings_from_config.h"
@@ -125,6 +126,11 @@ Status read_graph_optimisation(const inference::ModelConfig& config, Plan& plan)
   }
 }
 
+int instances_on_processors(const inference::ModelConfig& config) {
+  const std::vector<plan::Device> devices = devices_of(config);
+  return static_cast<int>(std::count(devices.begin(), devices.end(), plan::Device{}));
+}
+
 }  // namespace
 
 Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
@@ -135,7 +141,7 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
   if (config.backend() == "fake" || config.backend() == "openvino") plan.engine = config.backend();
   plan.batch = std::max(1, config.max_batch_size());
   plan.instances = instances_of(config);
-  if (cores > 0) plan.threads = std::max(1, cores / plan.instances);
+  if (cores > 0) plan.threads = std::max(1, cores / std::max(1, instances_on_processors(config)));
   plan.device = plan::device_name(device);
   if (plan::is_nvidia(device)) {
     plan.threads = 1;

@@ -37,9 +37,9 @@ void place(Group& group, std::span<const int> cards) {
 
 Status check_group(const Group& group) {
   if (group.count() < 0) return invalid(fmt::format("instance group '{}' has a negative count", group.name()));
-  if (group.kind() == Group::KIND_CPU && group.gpus_size() > 0)
-    return invalid(
-        fmt::format("instance group '{}' is of KIND_CPU and lists gpus; one of both is meant", group.name()));
+  if ((group.kind() == Group::KIND_CPU || group.kind() == Group::KIND_MODEL) && group.gpus_size() > 0)
+    return invalid(fmt::format("instance group '{}' is of {} and lists gpus; one of both is meant", group.name(),
+                               Group::Kind_Name(group.kind())));
   for (int card : group.gpus())
     if (card < 0 || card > kMaxCard)
       return invalid(fmt::format("instance group '{}' lists gpu {}, which is no card's number", group.name(), card));

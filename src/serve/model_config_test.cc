@@ -196,6 +196,7 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
                            "model_transaction_policy { decoupled: true }",
                            "response_cache { enable: true }",
                            "instance_group { kind: KIND_CPU gpus: 0 }",
+                           "instance_group { kind: KIND_MODEL gpus: 0 }",
                            "instance_group { kind: KIND_GPU gpus: -1 }",
                            "backend: \"openvino\" instance_group { kind: KIND_GPU }",
                            "instance_group { count: -1 }",
@@ -357,6 +358,9 @@ TEST(EngineParameters, TritonsOpenVinoNamesDecideThePlanOfThatBackend) {
 TEST(EngineParameters, CoresAreDividedAmongTheInstances) {
   EXPECT_EQ(plan_from("instance_group { count: 2 }", 4)->threads, 2);
   EXPECT_EQ(plan_from("instance_group { count: 9 }", 4)->threads, 1);
+  EXPECT_EQ(
+      plan_from("instance_group { kind: KIND_CPU } instance_group { kind: KIND_GPU count: 3 gpus: 0 }", 4)->threads, 4)
+      << "those on cards need none";
   EXPECT_EQ(plan_from("instance_group { count: 2 }", {})->threads, 0);
   EXPECT_EQ(plan_from("instance_group { count: 2 } " + parameter("ridge_threads", "4"), 4)->threads, 4);
 }

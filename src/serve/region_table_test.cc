@@ -137,6 +137,24 @@ TEST_F(RegionTableTest, ARegionLivesWhileARequestUsesIt) {
   EXPECT_EQ(value, 5);
 }
 
+TEST_F(RegionTableTest, WhatIsKeptForLaterIsCopied) {
+  TestObject object(64);
+  object.write({5, 6});
+  ASSERT_EQ(refusal(object.as("r")), "");
+  ASSERT_EQ(bind({"r", 0, 8}), "");
+  auto own = with_own_memory(request_);
+  ASSERT_TRUE(own);
+  object.write({7, 8});
+  EXPECT_FALSE(own->inputs[0].part) << "the region is not held any longer than the request";
+  float values[2];
+  ASSERT_EQ(own->inputs[0].data.size(), sizeof values);
+  std::memcpy(values, own->inputs[0].data.data(), sizeof values);
+  EXPECT_EQ(values[0], 5);
+  EXPECT_EQ(values[1], 6);
+  object.resize(0);
+  EXPECT_FALSE(with_own_memory(request_)) << "zeros are not what the client sent";
+}
+
 TEST_F(RegionTableTest, StringsAreTheRequestsOwnBeforeTheyAreChecked) {
   TestObject object(64);
   object.write({0, 0});

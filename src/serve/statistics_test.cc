@@ -21,6 +21,22 @@ Jobs jobs_of(std::vector<std::pair<int64_t, int64_t>> rows_and_queued_us) {
   return jobs;
 }
 
+TEST(Statistics, ARequestThatFailedAloneCountsAsAFailureItsRowsAsRun) {
+  Statistics statistics;
+  Jobs jobs = jobs_of({{2, 100}, {3, 110}});
+  jobs[0]->failure = Error{Code::kInvalid, "its region is too small"};
+  statistics.record_execution(jobs, {at(120), at(121), at(141), at(144)}, 77);
+  ModelStatistics found = statistics.snapshot();
+  EXPECT_EQ(found.success.count, 1u);
+  EXPECT_EQ(found.compute_infer.count, 1u);
+  EXPECT_EQ(found.compute_infer.ns, 20'000u);
+  EXPECT_EQ(found.fail.count, 1u);
+  EXPECT_EQ(found.fail.ns, 49'000u);
+  EXPECT_EQ(found.other_failed, 1u);
+  EXPECT_EQ(found.inference_count, 5u);
+  EXPECT_EQ(found.batches[0].batch_size, 5u);
+}
+
 TEST(Statistics, CountsRequestsRowsAndExecutionsApart) {
   Statistics statistics;
   Jobs jobs = jobs_of({{2, 100}, {3, 110}});

@@ -58,6 +58,38 @@ ClientMetric& add_series(MetricFamily& family, const std::string& uuid, double v
   return metric;
 }
 
+constexpr std::chrono::seconds kPatience(1);  // with the driver, at the end
+
+// Looks at all cards, and keeps in mind what a lost card no longer tells.
+class CardEyes {
+ public:
+  explicit CardEyes(gpu::Nvml library) : library_(std::move(library)) {}
+  // `before`: what was seen last. If the library no longer answers, its cards do not.
+  std::vector<CardSample> look(const std::vector<CardSample>& before) {
+    std::vector<CardSample> samples;
+    Result<int> count = library_.count();
+    if (!count)
+      for (const CardSample& known : before) samples.push_back(unanswered(known));
+    for (int i = 0; count && i < *count; ++i) {
+      gpu::Card card = library_.vitals(i);
+      if (card.uuid) uuids_[i] = *card.uuid;
+      if (!card.uuid && uuids_.contains(i)) card.uuid = uuids_[i];
+      if (card.energy_mj) {
+        int64_t& first = first_energy_mj_.try_emplace(i, *card.energy_mj).first->second;
+        first = std::min(first, *card.energy_mj);  // the card was reset, and its counter begins anew
+      }
+      samples.push_back(
+          sample_of(card, first_energy_mj_.contains(i) ? std::optional(first_energy_mj_[i]) : std::nullopt));
+    }
+    return samples;
+  }
+
+ private:
+  gpu::Nvml library_;
+  std::map<int, std::string> uuids_;  // by index, as the following
+  std::map<int, int64_t> first_energy_mj_;
+};
+
 }  // namespace
 
 CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_mj) {
@@ -106,82 +138,51 @@ CardSample unanswered(const CardSample& sample) {
   return silent;
 }
 
-struct CardSampler::State {
+struct CardSampler::Shared {
   const std::chrono::milliseconds period;
-  // Of the thread alone.
-  std::map<int, std::string> uuids;                // by index: a card that is lost no longer tells its own
-  std::map<std::string, int64_t> first_energy_mj;  // by UUID
-
   std::mutex mutex;
-  std::condition_variable_any wake, ended_now;
+  std::condition_variable_any changed;
   std::vector<CardSample> last;  // guarded by mutex, as the following
   TimePoint heard{};             // when the last look ended
   bool ended = false;
 
-  explicit State(std::chrono::milliseconds every) : period(every) {}
-  void run(const std::stop_token& stop);
-  void watch(const std::stop_token& stop);
-  void look(const gpu::Nvml& library);
-  CardSample sample(gpu::Card card);
+  explicit Shared(std::chrono::milliseconds every) : period(every) {}
+  // The library is opened and asked without the lock.
+  void run(const std::stop_token& stop) {
+    if (Result<gpu::Nvml> library = gpu::Nvml::open()) {
+      CardEyes eyes(std::move(*library));
+      std::vector<CardSample> samples;
+      while (!stop.stop_requested()) {
+        samples = eyes.look(samples);
+        std::unique_lock lock(mutex);
+        last = samples;
+        heard = Clock::now();
+        changed.wait_for(lock, stop, period, [] { return false; });
+      }
+    }
+    std::lock_guard lock(mutex);
+    ended = true;
+    changed.notify_all();
+  }
 };
 
-void CardSampler::State::run(const std::stop_token& stop) {
-  watch(stop);  // the library is closed in it: that may hang too
-  std::lock_guard lock(mutex);
-  ended = true;
-  ended_now.notify_all();
-}
-
-void CardSampler::State::watch(const std::stop_token& stop) {
-  Result<gpu::Nvml> library = gpu::Nvml::open();
-  Result<int> count = library ? library->count() : Result<int>(library.error());
-  while (count && *count > 0 && !stop.stop_requested()) {
-    look(*library);
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, period, [] { return false; });
-  }
-}
-
-// The library is asked without the lock.
-void CardSampler::State::look(const gpu::Nvml& library) {
-  std::vector<CardSample> samples;
-  Result<int> count = library.count();
-  for (int i = 0; count && i < *count; ++i) samples.push_back(sample(library.vitals(i)));
-  std::lock_guard lock(mutex);
-  heard = Clock::now();
-  if (!count)
-    for (const CardSample& known : last) samples.push_back(unanswered(known));
-  last = std::move(samples);
-}
-
-CardSample CardSampler::State::sample(gpu::Card card) {
-  if (card.uuid)
-    uuids[card.index] = *card.uuid;
-  else if (auto known = uuids.find(card.index); known != uuids.end())
-    card.uuid = known->second;
-  if (!card.uuid || !card.energy_mj) return sample_of(card, std::nullopt);
-  int64_t& first = first_energy_mj.try_emplace(*card.uuid, *card.energy_mj).first->second;
-  first = std::min(first, *card.energy_mj);  // the card was reset, and its counter begins anew
-  return sample_of(card, first);
-}
-
 CardSampler::CardSampler(std::chrono::milliseconds period)
-    : state_(std::make_shared<State>(period)),
-      thread_([state = state_](const std::stop_token& stop) { state->run(stop); }) {}
+    : shared_(std::make_shared<Shared>(period)),
+      thread_([shared = shared_](const std::stop_token& stop) { shared->run(stop); }) {}
 
 CardSampler::~CardSampler() {
   thread_.request_stop();
-  std::unique_lock lock(state_->mutex);
-  if (state_->ended_now.wait_for(lock, std::chrono::seconds(1), [this] { return state_->ended; })) return;
-  log::warning("the NVIDIA driver does not answer; nobody waits for it");
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->changed.wait_for(lock, kPatience, [this] { return shared_->ended; })) return;
+  log::warning("the NVIDIA driver does not answer: left behind");
   thread_.detach();
 }
 
 std::vector<CardSample> CardSampler::last() const {
-  std::lock_guard lock(state_->mutex);
-  if (Clock::now() - state_->heard <= 3 * state_->period) return state_->last;
+  std::lock_guard lock(shared_->mutex);
+  if (Clock::now() - shared_->heard <= 3 * shared_->period) return shared_->last;
   std::vector<CardSample> silent;
-  for (const CardSample& card : state_->last) silent.push_back(unanswered(card));
+  for (const CardSample& card : shared_->last) silent.push_back(unanswered(card));
   return silent;
 }
 

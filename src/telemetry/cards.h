@@ -1,6 +1,6 @@
 // How NVIDIA's cards fare, looked at again and again while a server runs, as the metrics that Triton made customary and a few
-// of ridge's own. A slow or hanging driver delays nobody: a thread of the sampler asks it, and who wants to know gets the last
-// answer.
+// of ridge's own. A slow or hanging driver delays nobody: a thread of the sampler opens and asks it, who wants to know gets the
+// last answer, and the thread is left behind where it does not come back.
 #pragma once
 
 #include <chrono>
@@ -39,22 +39,19 @@ std::vector<prometheus::MetricFamily> card_families(const std::vector<CardSample
 // What is left of a sample when nobody answers any more: whose it was.
 CardSample unanswered(const CardSample& sample);
 
-// Thread-safe.
+// Thread-safe. Without NVIDIA's library its thread ends at once.
 class CardSampler {
  public:
-  // Its thread opens the library and ends where there is none, or none with cards.
   explicit CardSampler(std::chrono::milliseconds period = std::chrono::seconds(2));
-  // Waits a second for a driver that is being asked. One that hangs longer keeps the thread, which then ends with the process.
-  ~CardSampler();
   CardSampler(const CardSampler&) = delete;
   CardSampler& operator=(const CardSampler&) = delete;
-
-  // Empty until the first look is done. Cards of which nothing has been heard for three periods are unanswered.
+  ~CardSampler();  // waits for the driver's answer, but not for long
+  // Empty until the first look is done, and without cards. What has not been heard of for three periods is unanswered.
   std::vector<CardSample> last() const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;  // shared with the thread, which may outlive this
+  struct Shared;  // with the thread, which may outlive this
+  std::shared_ptr<Shared> shared_;
   std::jthread thread_;
 };
 

@@ -166,15 +166,17 @@ struct Admitting {
     return {};
   }
 
-  // The variant's file; null if it was not made, or lost too much.
-  Result<const Variant*> made(const Wish& wish) {
+  // The variant's file, judged as `implementation` will run it; null if it was not made, or lost too much.
+  Result<const Variant*> made(const Wish& wish, const Implementation& implementation) {
     for (const Variant& variant : admission.variants)
       if (variant.name == wish.variant) return &variant;
     if (auto failed = not_made.find(wish.variant); failed != not_made.end()) {
       refuse(wish, failed->second);
       return nullptr;
     }
-    const VariantBasis own{basis.plan, basis.signature.inputs, basis.samples, reference};
+    plan::Plan plan = basis.plan;
+    for (const auto& [key, value] : implementation.options) plan.options[key] = value;
+    const VariantBasis own{plan, basis.signature.inputs, basis.samples, reference};
     Result<Variant> variant = make_variant(own, wish.variant, options);
     if (!variant) {
       RIDGE_TRY(refused(wish, variant.error()));
@@ -193,7 +195,7 @@ struct Admitting {
     const Ability* how = ability(wish.engine, wish.variant, device.kind);
     if (how != nullptr && !how->option.empty()) implementation.options[std::string(how->option)] = "1";
     if (how == nullptr || how->source == Source::kGiven) return judge_and_admit(wish, std::move(implementation));
-    RIDGE_ASSIGN(const Variant* variant, made(wish));
+    RIDGE_ASSIGN(const Variant* variant, made(wish, implementation));
     if (variant == nullptr) return {};
     if (!variant->holds) {
       refuse(wish, variant->evaluation ? variant->evaluation->sentence : variant->verdict.sentence);
@@ -218,6 +220,16 @@ Json list_json(const Values& values) {
   return list;
 }
 
+// A wish by name that no engine here can fulfil on that device is no secret.
+void add_impossible(const Wishes& wishes, std::span<const std::string> engines, const Target& target, Choices& result) {
+  for (const std::string& variant : wishes.variants.value_or(std::vector<std::string>()))
+    if (std::none_of(engines.begin(), engines.end(), [&](const std::string& engine) {
+          return variant == "fp32" || ability(engine, variant, target.device.kind) != nullptr;
+        }))
+      result.refusals.push_back({{engines.front(), variant},
+                                 "no engine that may be used here computes it on " + plan::device_name(target.device)});
+}
+
 }  // namespace
 
 Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
@@ -239,6 +251,7 @@ Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, st
       else
         result.refusals.push_back({wish, reason});
     }
+  add_impossible(wishes, engines, target, result);
   return result;
 }
 

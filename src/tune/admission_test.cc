@@ -97,6 +97,15 @@ TEST(Choices, RefuseAnUnknownVariantWithTheNames) {
   EXPECT_THAT(found.error().message, HasSubstr("int8-dynamic"));
 }
 
+TEST(Choices, SayWhatWasAskedForByNameAndNoEngineCanDo) {
+  const std::vector<std::string> one = {"onnxruntime"};
+  const Choices found = *choices(machine_with(4, 2), costs_of_op("Conv", 1e6), one, {.variants = {{"fp16", "int8"}}});
+  EXPECT_THAT(reason(found, "onnxruntime", "fp16"), HasSubstr("no engine that may be used here computes it on cpu"));
+  EXPECT_TRUE(wanted(found, "onnxruntime", "int8"));
+  EXPECT_EQ(found.refusals.size(), 1u);
+  EXPECT_TRUE(choices(machine_with(4, 2), costs_of_op("Conv", 1e6), kBoth, {.variants = {{"fp16"}}})->refusals.empty());
+}
+
 Target card_with(double fp16, plan::DeviceKind kind = plan::DeviceKind::kCuda) {
   cost::DeviceLimits limits;
   limits.device = "a card";

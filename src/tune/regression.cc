@@ -79,6 +79,8 @@ Result<Recorded> read(const Json& tuning) {
   RIDGE_ASSIGN(const std::string engine, json_member<std::string>(best, "engine"));
   RIDGE_ASSIGN(const std::string version, json_member<std::string>(best, "engine_version"));
   recorded.engine = engine + " " + version;
+  RIDGE_ASSIGN(recorded.device, json_member_or<std::string>(best, "device", "cpu"));
+  RIDGE_ASSIGN(recorded.base_engine, json_member_or<std::string>(untuned, "engine", ""));
   RIDGE_ASSIGN(recorded.candidate, candidate_from_json(tuning["candidate"]));
   if (tuning.contains("goal")) {
     RIDGE_ASSIGN(const std::string objective, json_member<std::string>(tuning["goal"], "objective"));

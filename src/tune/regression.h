@@ -20,8 +20,10 @@ namespace ridge::tune {
 
 // What a tuning.json (the `tune` contract) says of its result.
 struct Recorded {
-  std::string machine;  // hw::Machine::id
-  std::string engine;   // name and version
+  std::string machine;      // hw::Machine::id
+  std::string engine;       // name and version
+  std::string device;       // "cpu"
+  std::string base_engine;  // name of the untuned model's
   Candidate candidate;
   Objective objective = Objective::kThroughput;
   std::string shapes;     // of the inputs at batch 1: "input[1,3,224,224] mask[1,128]"; empty in older records

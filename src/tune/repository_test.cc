@@ -161,6 +161,19 @@ TEST(ServingConfig, ModelServerGetsOneModelWithAllInstancesThreads) {
   EXPECT_EQ(config.size(), 4u) << "the server refuses members that its schema does not have";
 }
 
+TEST(ServingConfig, OfAnIntelGpuNamesItForBothServers) {
+  ServingFacts facts = resnet();
+  facts.engine = "openvino";
+  facts.device = {plan::DeviceKind::kGpu, 1};
+  const inference::ModelConfig config = parsed(facts);
+  EXPECT_EQ(config.parameters().at("TARGET_DEVICE").string_value(), "GPU.1");
+  EXPECT_EQ(config.parameters().count("INFERENCE_NUM_THREADS"), 0u) << "a property of the processor";
+  EXPECT_EQ(config.instance_group(0).kind(), inference::ModelInstanceGroup::KIND_CPU) << "as its backend wants it";
+  const Json server = parse_json(ovms_text(facts), "ovms.json").value()["model_config_list"][0]["config"];
+  EXPECT_EQ(server["target_device"], "GPU.1");
+  EXPECT_FALSE(server["plugin_config"].contains("INFERENCE_NUM_THREADS"));
+}
+
 // What Triton's core refuses of a configuration (model_config_utils.cc of triton-inference-server/core), beyond what its schema does.
 void expect_accepted(const inference::ModelConfig& config) {
   EXPECT_FALSE(config.name().empty() || config.backend().empty());

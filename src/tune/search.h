@@ -9,6 +9,7 @@
 // after any report(). The same reports give the same choices. One thread.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +34,7 @@ struct Outcome {
 struct Gain {
   double ratio = 1;
   double low = 0;
-  double high = 0;  // infinite with fewer than two pairs
+  double high = std::numeric_limits<double>::infinity();  // with fewer than two pairs: nothing is known
 };
 Gain gain_of(std::span<const double> log_ratios);
 inline constexpr Gain kNoGain{1, 1, 1};  // of the baseline: over itself

@@ -74,9 +74,21 @@ Parameters onnxruntime_parameters(const ServingFacts& facts) {
   return parameters;
 }
 
+// Threads that OpenVINO is told of: those of the processor; its GPUs refuse the property.
+int openvino_threads(const ServingFacts& facts) {
+  return facts.device.kind == plan::DeviceKind::kCpu ? facts.best.threads : 0;
+}
+
+// "GPU.1", as OpenVINO names it; its backend takes it as a parameter, not as an instance group.
+std::string intel_gpu(const ServingFacts& facts) {
+  return facts.device.kind == plan::DeviceKind::kGpu ? fmt::format("GPU.{}", facts.device.index) : "";
+}
+
 Parameters openvino_parameters(const ServingFacts& facts) {
   Parameters parameters;
-  if (facts.best.threads > 0) parameters.emplace_back("INFERENCE_NUM_THREADS", std::to_string(facts.best.threads));
+  if (const std::string gpu = intel_gpu(facts); !gpu.empty()) parameters.emplace_back("TARGET_DEVICE", gpu);
+  if (const int threads = openvino_threads(facts); threads > 0)
+    parameters.emplace_back("INFERENCE_NUM_THREADS", std::to_string(threads));
   if (facts.precision == Precision::kBf16) parameters.emplace_back("HINT_BF16", "YES");
   // The plan that was measured, whole: the plugin opens INT8 and FP16 in another way than FP32.
   if (facts.precision != Precision::kFp32)
@@ -170,11 +182,12 @@ std::string config_text(const ServingConfig& config) {
 std::string ovms_text(const ServingFacts& facts) {
   if (facts.engine != "openvino") return "";
   Json plugin = {{"NUM_STREAMS", std::to_string(facts.best.instances)}};
-  if (facts.best.threads > 0)
-    plugin["INFERENCE_NUM_THREADS"] = std::to_string(facts.best.threads * facts.best.instances);
+  if (const int threads = openvino_threads(facts); threads > 0)
+    plugin["INFERENCE_NUM_THREADS"] = std::to_string(threads * facts.best.instances);
   if (facts.precision == Precision::kBf16) plugin["INFERENCE_PRECISION_HINT"] = "bf16";
   for (const auto& [key, value] : facts.engine_options) plugin[key] = value;
   Json config = {{"name", facts.name}, {"base_path", "."}, {"nireq", facts.best.instances}, {"plugin_config", plugin}};
+  if (const std::string gpu = intel_gpu(facts); !gpu.empty()) config["target_device"] = gpu;
   Json model;
   model["config"] = config;
   Json all;

@@ -26,11 +26,10 @@ std::vector<T> doublings(T most) {
   return values;
 }
 
-// The engine options worth trying for a layout; the first is none. They are ONNX Runtime's: other engines decide
-// themselves.
-std::vector<Candidate> with_options(const Candidate& layout, int processors, bool overlap) {
+// The engine options worth trying for a layout; the first is none. They are ONNX Runtime's: OpenVINO decides itself.
+std::vector<Candidate> with_options(const Candidate& layout, std::string_view engine, int processors, bool overlap) {
   std::vector<Candidate> result{layout};
-  if (engine_of(layout, "onnxruntime") != "onnxruntime") return result;
+  if (engine == "openvino") return result;
   if (layout.threads > 1) {  // one thread has no pool that could spin or share blocks
     Candidate quiet = layout;
     quiet.spin = plan::Spin::kOff;
@@ -52,7 +51,8 @@ std::vector<Candidate> with_options(const Candidate& layout, int processors, boo
 // convolutions is the provider's default.
 std::vector<Candidate> with_card_options(const Candidate& layout, plan::DeviceKind kind) {
   std::vector<Candidate> result{layout};
-  std::vector<std::string> flags = {"cuda.enable_cuda_graph", "cuda.prefer_nhwc"};
+  std::vector<std::string> flags;  // of OpenVINO's GPUs: none
+  if (kind == plan::DeviceKind::kCuda) flags = {"cuda.enable_cuda_graph", "cuda.prefer_nhwc"};
   if (kind == plan::DeviceKind::kTensorRt) flags = {"tensorrt.trt_cuda_graph_enable"};
   for (const std::string& flag : flags) {
     result.push_back(layout);
@@ -90,7 +90,8 @@ std::vector<Candidate> candidates(const Implementation& implementation, const st
         layout.threads = threads;
         layout.instances = instances;
         layout.batch = batch;
-        for (const Candidate& candidate : with_options(layout, processors, overlap)) result.push_back(candidate);
+        for (const Candidate& candidate : with_options(layout, implementation.engine, processors, overlap))
+          result.push_back(candidate);
       }
   return result;
 }

@@ -214,6 +214,14 @@ TEST(Space, HoldsEveryLayoutForEveryVariantBoundedByItsOwnPrecision) {
   EXPECT_FALSE(rows_per_s.count("engine=openvino variant=int8 threads=8 instances=1 batch=1 spin=off"));
 }
 
+TEST(Space, HasNoOptionsOfOnnxRuntimeForOpenVinoAlsoWhereThatIsTheUntunedEngine) {
+  std::vector<PricedImplementation> base = {{{.engine = "openvino"}, batch_costs()}};
+  for (const Entry& entry : make_space(machine(), {}, base, upto(4)).entries) {
+    EXPECT_EQ(entry.candidate.spin, plan::Spin::kDefault) << text(entry.candidate);
+    EXPECT_EQ(entry.candidate.block_base, 0) << text(entry.candidate);
+  }
+}
+
 TEST(Space, SmallerWeightsAreReadFasterAndComputedAtTheSameRate) {
   model::Graph graph;  // x [1,64] · w [64,1000] → y
   graph.tensors = {{"x", DataType::kFp32, Shape{1, 64}, model::TensorRole::kInput, {}},
@@ -255,6 +263,8 @@ TEST(Space, OnACardHasOneThreadPerInstanceAndTheProvidersOptions) {
   EXPECT_EQ(with_options, (std::set<std::string>{"cuda.enable_cuda_graph", "cuda.prefer_nhwc"}));
   options.target = card(plan::DeviceKind::kTensorRt);
   EXPECT_EQ(make_space(machine(), {}, only(batch_costs()), options).entries.size(), 3u * 3 * 2);
+  options.target = {{plan::DeviceKind::kGpu, 0}};
+  EXPECT_EQ(make_space(machine(), {}, only(batch_costs()), options).entries.size(), 3u * 3) << "of Intel's GPUs none";
 }
 
 TEST(Space, OnACardAllInstancesShareItsLimits) {

@@ -166,11 +166,11 @@ Result<Activations> calibrate(const Making& making) {
   how.interrupted = making.options.interrupted;
   how.progress = [&making](double share) { making.say("calibration", share); };
   plan::Plan plan = basis.plan;
-  plan.engine = "onnxruntime";  // gives any tensor as an output; the ranges are the model's, whatever runs it later
-  if (basis.plan.engine != plan.engine) {
-    plan.engine_library.clear();
-    plan.options.clear();
-  }
+  // ONNX Runtime on the processor gives any tensor as an output; the ranges are the model's, whatever runs it later.
+  plan.engine = "onnxruntime";
+  plan.device = "cpu";
+  if (basis.plan.engine != plan.engine) plan.engine_library.clear();
+  if (basis.plan.engine != plan.engine || basis.plan.device != plan.device) plan.options.clear();
   return observe(plan, basis.inputs, tensors, basis.samples.calibration, how);
 }
 
@@ -245,9 +245,11 @@ Result<Precision> variant_precision(std::string_view name) {
                                            fmt::join(variant_names(), ", "))};
 }
 
-model::QuantiseOptions quantise_options(const std::vector<std::string>& isa) {
+model::QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device) {
   const auto has = [&](const char* name) { return std::find(isa.begin(), isa.end(), name) != isa.end(); };
   model::QuantiseOptions options;
+  options.symmetric_activations = device.kind != plan::DeviceKind::kCpu;
+  if (options.symmetric_activations) return options;
   options.reduce_range = has("sse2") && !has("avx512_vnni") && !has("avx_vnni") && !has("amx_int8");
   return options;
 }

@@ -21,6 +21,7 @@
 #include "base/units.h"
 #include "model/precision/pass_report.h"
 #include "model/precision/quantise.h"
+#include "plan/device.h"
 #include "plan/plan.h"
 #include "tune/evaluation.h"
 #include "tune/guard.h"
@@ -35,8 +36,9 @@ Result<Precision> variant_precision(std::string_view name);
 
 // How INT8 is best expressed for a processor with these instructions (hw::Machine's isa): x86 without VNNI adds pairs of
 // u8·s8 products in 16 bits, which saturate, so weights get 7 bits. Source: ONNX Runtime, "Quantize ONNX models", "When and
-// why do I need to try U8U8?".
-model::QuantiseOptions quantise_options(const std::vector<std::string>& isa);
+// why do I need to try U8U8?". On a card activations are symmetric: TensorRT's "explicit quantization" has no zero points (NVIDIA,
+// TensorRT Developer Guide, "Working with Quantized Types").
+model::QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device = {});
 
 enum class SensitivityTable { kNever, kIfLost, kAlways };  // kIfLost: when the guard fails with every layer quantised
 

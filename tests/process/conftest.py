@@ -1,3 +1,6 @@
+import os
+import pathlib
+
 import pytest
 
 pytest.register_assert_rewrite("browser")  # its checks say what they compared
@@ -10,3 +13,12 @@ def repository(tmp_path):
     models.identity(tmp_path / "repo" / "identity" / "1" / "model.onnx")
     models.steps(tmp_path / "repo" / "steps" / "1" / "model.onnx")
     return tmp_path / "repo"
+
+
+@pytest.fixture(scope="session")
+def real_onnxruntime():
+    """The library behind the stand-in for ONNX Runtime's GPU build."""
+    found = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
+    if not found:
+        pytest.skip("no ONNX Runtime in RIDGE_DEPS")
+    return found[-1]

@@ -20,16 +20,13 @@ CARD = "cuda:1"  # of this script the second card is the one that works
 
 
 @pytest.fixture
-def cards(tmp_path, monkeypatch):
+def cards(tmp_path, monkeypatch, real_onnxruntime):
     """The environment of a machine with two cards, and the file that tells what was asked of the engine."""
-    real = sorted(pathlib.Path(os.environ["RIDGE_DEPS"]).glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*"))
-    if not real:
-        pytest.skip("no ONNX Runtime in RIDGE_DEPS")
     log = tmp_path / "asked"
     for name, value in {
         "RIDGE_CUDA": SUPPORT / "libcuda.so.1", "RIDGE_FAKE_CUDA": SCRIPTS / "cuda" / "two.txt",
         "RIDGE_NVML": SUPPORT / "libnvidia-ml.so.1", "RIDGE_FAKE_NVML": SCRIPTS / "nvml" / "healthy.txt",
-        "RIDGE_REAL_ONNXRUNTIME": real[-1], "RIDGE_FAKE_ONNXRUNTIME_LOG": log, "XDG_CACHE_HOME": tmp_path / "cache",
+        "RIDGE_REAL_ONNXRUNTIME": real_onnxruntime, "RIDGE_FAKE_ONNXRUNTIME_LOG": log, "XDG_CACHE_HOME": tmp_path / "cache",
     }.items():
         monkeypatch.setenv(name, str(value))
     return log
@@ -39,6 +36,13 @@ def cards(tmp_path, monkeypatch):
 def model(tmp_path):
     models.scaled(tmp_path / "scaled.onnx", 3.0)
     return tmp_path / "scaled.onnx"
+
+
+@pytest.fixture
+def product(tmp_path):
+    models.save(tmp_path / "product.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", "FP32", ["batch", 64])],
+                [("y", "FP32", ["batch", 64])], [helper.make_tensor("w", TensorProto.FLOAT, [64, 64], [0.01] * 4096)])
+    return tmp_path / "product.onnx"
 
 
 def ridge(verb, *arguments, status=0):
@@ -54,11 +58,8 @@ def await_model(server, name, seconds=60):
         time.sleep(0.05)
 
 
-def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards, tmp_path):
-    model = tmp_path / "product.onnx"
-    models.save(model, [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", "FP32", ["batch", 64])], [("y", "FP32", ["batch", 64])],
-                [helper.make_tensor("w", TensorProto.FLOAT, [64, 64], [0.01] * 4096)])
-    done = ridge("bench", model, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1", "--batch", "8", "--concurrency",
+def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards, product):
+    done = ridge("bench", product, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1", "--batch", "8", "--concurrency",
                  "2", "--engine-option", "cuda.use_tf32=0", "--json")
     measured = json.loads(done.stdout)
     assert measured["device"] == CARD
@@ -68,6 +69,11 @@ def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards
     asked = cards.read_text().splitlines()
     assert asked[0] == "append CUDA device_id=1 use_tf32=0 on a given stream"
     assert asked[-1] == "run in: card out: card"
+
+
+def test_plan_says_why_a_card_of_this_machine_is_of_no_use(cards, model):
+    done = ridge("plan", model, "--device", "cuda:0", status=3)
+    assert "device cuda:0: cuDeviceGet: " in done.stderr and "another process holds the card" in done.stderr
 
 
 def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
@@ -84,6 +90,13 @@ def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
         assert answer.json()["outputs"][0]["data"] == [3.0, 6.0, -3.0, 1.5]
         assert server.get("/v2/models/scaled/config").json()["instance_group"][0]["gpus"] == [1]
     assert "run in: card out: card" in cards.read_text()
+
+
+def test_int8_on_tensorrt_is_judged_with_the_option_that_it_runs_with(cards, product, tmp_path):
+    done = ridge("tune", product, "--device", "tensorrt:1", "--engine-library", LIBRARY, "--precision", "int8", "--max-batch", "1",
+                 "--seconds", "2", "--trials", "2", "--calibration-samples", "4", "--held-out", "4", "--store", tmp_path / "store", "--json")
+    accuracy = json.loads(done.stdout)["accuracy"]
+    assert [one["variant"] for one in accuracy["implementations"]] == ["fp32", "int8"], accuracy["refused"]
 
 
 def test_serve_puts_a_model_without_a_configuration_on_the_cards_that_are_in_order(cards, tmp_path):

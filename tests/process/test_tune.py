@@ -5,6 +5,7 @@ Runs on the scripted engine (known answer, little processor time) and once on th
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -163,6 +164,10 @@ def test_compare_measures_the_stored_result_again(environment, identity, tmp_pat
     assert done.returncode == 1, done.stderr
     assert done.stdout.strip().splitlines()[-1].startswith("Regressed: gain over the untuned model"), done.stdout
     assert tune(environment, identity, *FAKE, "--compare", tmp_path / "absent.json").returncode == 3
+    other = tune(environment, identity, "--compare", tmp_path / "repo" / "identity")
+    assert (other.returncode, "of fake, this run of onnxruntime: give --engine fake" in other.stderr) == (2, True), other.stderr
+    other = tune(environment, identity, *FAKE, "--device", "cuda:0", "--compare", tmp_path / "repo" / "identity")
+    assert (other.returncode, "of cpu, this run of cuda:0: give --device cpu" in other.stderr) == (2, True), other.stderr
 
 
 def test_a_full_search_measures_every_candidate_and_judges_the_quick_one(environment, identity):
@@ -293,6 +298,16 @@ def test_real_engine_with_external_data(environment, tmp_path):
     assert result["baseline"]["memory_bytes"]["rss_delta"] > 0  # the engine was opened for it
     assert (tmp_path / "repo" / "net" / "1" / "weights.bin").exists()
     assert onnx.load(str(tmp_path / "repo" / "net" / "1" / "model.onnx")).graph.initializer
+
+
+def test_options_given_for_openvino_are_in_the_repository(environment, tmp_path):
+    if not list(pathlib.Path(RIDGE).parent.glob("libridge_openvino.so.*")):
+        pytest.skip("ridge was built without OpenVINO's plugin")
+    models.scaled(tmp_path / "net.onnx", 2.0)
+    tuned(environment, tmp_path / "net.onnx", "--seconds", "1", "--trials", "1", "--max-batch", "1", "--precision", "fp32", "-o",
+          tmp_path / "repo", "--engine", "openvino", "--engine-option", "EXECUTION_MODE_HINT=ACCURACY")
+    config = (tmp_path / "repo" / "net" / "config.pbtxt").read_text()
+    assert 'key: "ridge_option_EXECUTION_MODE_HINT"' in config
 
 
 def test_written_repository_is_served_with_its_parameters(environment, tmp_path):

@@ -4,6 +4,7 @@ ctest: timeout 300"""
 import csv
 import os
 import pathlib
+import socket
 import subprocess
 import threading
 
@@ -290,6 +291,41 @@ def test_it_can_be_forbidden(repository, area):
         assert "system_shared_memory" not in closed.get("/v2").json()["extensions"]
         for answer in (register(closed, "r", area(64), 64), closed.post(f"{SYSTEM}/unregister"), closed.infer("identity", {"inputs": [x_in("r")]})):
             assert answer.status == 501 and "--allow-client-shm" in answer.json()["error"]
+
+
+def own_address():
+    """Of this machine in its network; None where it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address of documentation: nothing is sent
+        except OSError:
+            return None
+        return None if probe.getsockname()[0].startswith("127.") else probe.getsockname()[0]
+
+
+def test_clients_of_the_network_have_no_part_in_it(server, client, area):
+    address = own_address()
+    if address is None:
+        pytest.skip("this machine has no address but localhost")
+    client.register_system_shared_memory("r", key_of(area(64)), 64)
+    with http.InferenceServerClient(f"{address}:{server.port}") as distant:
+        assert not [name for name in distant.get_server_metadata()["extensions"] if "shared_memory" in name]
+        for call in (distant.get_system_shared_memory_status, distant.unregister_system_shared_memory, distant.unregister_cuda_shared_memory,
+                     lambda: distant.register_system_shared_memory("s", "/s", 64),
+                     lambda: distant.infer("identity", [place("x", np.zeros((1, 16), np.float32), "r")])):
+            with pytest.raises(InferenceServerException, match="--allow-client-shm=true"):
+                call()
+    assert len(client.get_system_shared_memory_status()) == 1
+
+
+def test_it_can_be_opened_to_all(repository, area):
+    address = own_address()
+    if address is None:
+        pytest.skip("this machine has no address but localhost")
+    with Server(repository, "--allow-client-shm=true", "--model-control-mode=explicit", "--load-model=identity") as own:
+        with http.InferenceServerClient(f"{address}:{own.port}") as distant:
+            distant.register_system_shared_memory("r", key_of(area(64)), 64)
+            assert (distant.infer("identity", [place("x", np.zeros((1, 16), np.float32), "r")]).as_numpy("y") == 0).all()
 
 
 def test_memory_of_cards_without_a_card(server, client):

@@ -4,7 +4,9 @@
 //   a session on a card computes on the stream that it was given, after what was queued there before: here when it is run
 //   tensors of a run may lie on the card; an output without memory comes to the processor's
 //   while the file RIDGE_FAKE_HOLD exists, no run on a card comes to its end (for ten seconds at most)
-//   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the processor
+//   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the processor; "tensorrt":
+//   TensorRT takes none, and the CUDA provider all
+//   TensorRT refuses a model that holds QuantizeLinear unless trt_int8_enable is 1
 // The card's memory is the stand-in driver's (fake_cuda.cc, found by RIDGE_CUDA), which a processor can read.
 // What was asked of it is written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real
 // library is the file RIDGE_REAL_ONNXRUNTIME.
@@ -20,6 +22,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -43,6 +46,7 @@ namespace {
 struct CardSession {
   void* stream = nullptr;
   bool tensorrt = false;
+  bool int8 = false;  // that TensorRT may compute in
 };
 
 std::mutex mutex;  // guards what follows; runs do not hold it
@@ -51,7 +55,8 @@ std::map<const OrtSessionOptions*, CardSession> asked;
 std::map<const OrtSession*, CardSession> sessions;
 std::map<const OrtRunOptions*, std::map<std::string, std::string>> run_entries;
 OrtLoggingFunction ridge_log = nullptr;
-thread_local bool on_card = false;  // this thread makes a session on a card
+constexpr const char *kCudaProvider = "CUDAExecutionProvider", *kTensorRtProvider = "TensorrtExecutionProvider";
+thread_local const char* provider = nullptr;  // of the session on a card that this thread makes
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -127,7 +132,9 @@ OrtStatus* append(OrtSessionOptions* session, const Options* options) noexcept {
   note(line + (options->stream != nullptr ? " on a given stream" : ""));
   std::lock_guard lock(mutex);
   CardSession& card = asked[session];
-  card = {options->stream, tensorrt || card.tensorrt};
+  const auto int8 = options->values.find("trt_int8_enable");
+  card = {options->stream, tensorrt || card.tensorrt,
+          card.int8 || (int8 != options->values.end() && int8->second == "1")};
   return nullptr;
 }
 
@@ -146,15 +153,16 @@ void ORT_API_CALL log(void* parameter, OrtLoggingLevel level, const char* catego
   auto say = [&](const std::string& text) { ridge_log(parameter, level, category, id, place, text.c_str()); };
   const std::string all = " All nodes placed on [CPUExecutionProvider]. Number of nodes: ";
   const std::string text = message;
-  if (!on_card || !text.starts_with(all)) return say(text);
+  if (provider == nullptr || !text.starts_with(all)) return say(text);
   const int nodes = std::atoi(text.substr(all.size()).c_str());
   const std::string fallback = variable("RIDGE_FAKE_FALLBACK");
   if (fallback == "all") return say(text);
-  if (fallback.empty())
-    return say(" All nodes placed on [CUDAExecutionProvider]. Number of nodes: " + std::to_string(nodes));
+  const std::string card = fallback == "tensorrt" ? kCudaProvider : provider;
+  if (fallback.empty() || fallback == "tensorrt")
+    return say(" All nodes placed on [" + card + "]. Number of nodes: " + std::to_string(nodes));
   say(" Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1");
   say("  " + fallback + " (left)");
-  say(" Node(s) placed on [CUDAExecutionProvider]. Number of nodes: " + std::to_string(nodes - 1));
+  say(" Node(s) placed on [" + card + "]. Number of nodes: " + std::to_string(nodes - 1));
 }
 
 OrtStatus* create_env(OrtLoggingFunction function, void* parameter, OrtLoggingLevel level, const char* id,
@@ -165,6 +173,12 @@ OrtStatus* create_env(OrtLoggingFunction function, void* parameter, OrtLoggingLe
 
 // --- sessions
 
+bool holds(const char* path, const std::string& word) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return bytes.find(word) != std::string::npos;
+}
+
 OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
                           OrtSession** session) noexcept {
   CardSession card;
@@ -172,11 +186,13 @@ OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionO
     std::lock_guard lock(mutex);
     if (auto found = asked.find(options); found != asked.end()) {
       card = found->second;
-      on_card = true;
+      provider = card.tensorrt ? kTensorRtProvider : kCudaProvider;
     }
   }
+  if (card.tensorrt && !card.int8 && holds(path, "QuantizeLinear"))
+    return provider = nullptr, error("Networks with Q/DQ layers require int8, which is not configured in the builder");
   OrtStatus* made = real.CreateSession(env, path, options, session);
-  const bool ours = std::exchange(on_card, false);
+  const bool ours = std::exchange(provider, nullptr) != nullptr;
   std::lock_guard lock(mutex);
   if (made == nullptr && ours) sessions[*session] = card;
   return made;

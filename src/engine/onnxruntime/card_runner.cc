@@ -26,6 +26,7 @@ Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, con
 }
 
 CardRunner::~CardRunner() {
+  std::shared_lock beside(graph_captures());
   if (compute_.handle() != nullptr) (void)compute_.synchronize();  // before the lanes' memory goes
   free_.clear();
   if (basis_.memory != nullptr) basis_.library.api->ReleaseMemoryInfo(basis_.memory);
@@ -63,10 +64,18 @@ Status CardRunner::run_on(CardLane& lane, const CardRun& run, const CardLane::Ta
   return lane.fetch(run, take);
 }
 
+// Waiting for a stream on which a graph is captured, and giving memory back meanwhile, would break the capture.
+void CardRunner::end(std::unique_ptr<CardLane> lane) {
+  std::lock_guard lock(compute_mutex_);
+  std::shared_lock beside(graph_captures());
+  (void)compute_.synchronize();  // nothing may be under way to the lane's memory
+  lane.reset();
+}
+
 Status CardRunner::run(const CardRun& run, RunTimes* times, const CardLane::TakeOutput& take) {
   RIDGE_ASSIGN(std::unique_ptr<CardLane> lane, acquire());
   if (Status ran = run_on(*lane, run, take); !ran) {
-    (void)compute_.synchronize();  // the lane ends here: nothing may be under way to its memory
+    end(std::move(lane));
     return ran;
   }
   if (times) {

@@ -12,8 +12,8 @@
 
 namespace ridge::engine::onnxruntime {
 
-// While ONNX Runtime captures a graph, no thread of the process may allocate on a card (CUDA C++ Programming Guide, "Prohibited and
-// Unhandled Operations": the capture would fail). A run that may capture holds this alone; whatever may allocate holds it with others.
+// While ONNX Runtime captures a graph, no thread of the process may allocate or free on a card (CUDA C++ Programming Guide, "Prohibited
+// and Unhandled Operations": the capture would fail). A run that may capture holds this alone; whatever may do so holds it with others.
 std::shared_mutex& graph_captures();
 
 // Thread-safe.
@@ -39,6 +39,7 @@ class CardRunner {
   Result<std::unique_ptr<CardLane>> acquire();
   Status compute_on(CardLane& lane, const CardRun& run);
   Status run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take);
+  void end(std::unique_ptr<CardLane> lane);  // whose run failed
 
   CardBasis basis_;
   gpu::CudaStream compute_;

@@ -177,6 +177,7 @@ TEST_F(OnACard, OptionsReachTheProvidersTogether) {
   std::unique_ptr<Session> session = open_model(plan);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->info().device, "tensorrt:1");
+  EXPECT_EQ(session->info().executed, "2 nodes on TensorrtExecutionProvider");
   EXPECT_THAT(
       asked("append"),
       ElementsAre("append TensorRT device_id=1 trt_fp16_enable=1 trt_profile_max_shapes=x:8x4 on a given stream",
@@ -214,6 +215,15 @@ TEST_F(OnACard, AModelThatWouldRunOnTheProcessorAloneIsAnError) {
   ASSERT_FALSE(session.ok());
   EXPECT_THAT(session.error().message, HasSubstr("cuda:1 computes nothing of "));
   EXPECT_THAT(session.error().message, HasSubstr("2 nodes on CPUExecutionProvider"));
+}
+
+TEST_F(OnACard, AModelOfWhichTensorRtTakesNothingIsAnErrorAlsoWhereTheCudaProviderWouldTakeIt) {
+  set("RIDGE_FAKE_FALLBACK", "tensorrt");
+  Result<std::unique_ptr<Session>> session = engine::open(plan_on("tensorrt:1", two_nodes()));
+  ASSERT_FALSE(session.ok());
+  EXPECT_THAT(session.error().message, HasSubstr("tensorrt:1 computes nothing of "));
+  EXPECT_THAT(session.error().message, HasSubstr("Use --device cuda:1"));
+  EXPECT_TRUE(engine::open(plan_on("cuda:1", two_nodes())).ok());
 }
 
 TEST_F(OnACard, AnOptionThatTheProviderRefusesIsAnErrorThatNamesIt) {

@@ -45,6 +45,10 @@ void PlacementListener::take(std::string_view message) {
   }
 }
 
+bool may_compute(const Placement& placement, const std::string& provider) {
+  return placement.by_provider.empty() || placement.by_provider.contains(provider);
+}
+
 std::string placement_text(const Placement& placement, std::string_view main, size_t most) {
   std::string text;
   auto add = [&](const std::string& provider, const Placement::OnProvider& on, bool list) {

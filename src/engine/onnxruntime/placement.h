@@ -37,6 +37,9 @@ class PlacementListener {
   std::string provider_;  // that the lines now are of
 };
 
+// False where the log said where the nodes are, and none is on that provider.
+bool may_compute(const Placement& placement, const std::string& provider);
+
 // "120 nodes on CUDAExecutionProvider, 2 on CPUExecutionProvider: Shape (s), Gather (g)"; those of providers other than `main`
 // are listed, `most` of each at most.
 std::string placement_text(const Placement& placement, std::string_view main, size_t most = 20);

@@ -30,6 +30,14 @@ TEST(Placement, IsReadFromTheLogOfASessionThatIsMade) {
             "3 nodes on CUDAExecutionProvider, 2 on CPUExecutionProvider: Shape (s) and 1 more");
 }
 
+TEST(Placement, TellsWhetherAProviderComputesAnythingAsFarAsTheLogSaysSo) {
+  Placement placement;
+  EXPECT_TRUE(may_compute(placement, "TensorrtExecutionProvider")) << "the log did not say";
+  placement.by_provider["CUDAExecutionProvider"].nodes = 3;
+  EXPECT_FALSE(may_compute(placement, "TensorrtExecutionProvider"));
+  EXPECT_TRUE(may_compute(placement, "CUDAExecutionProvider"));
+}
+
 class PlacementLog : public SessionTest {
  protected:
   PlacementLog() : SessionTest("onnxruntime") {}

@@ -9,6 +9,7 @@
 #include "engine/onnxruntime/environment.h"
 #include "engine/onnxruntime/gpu_provider.h"
 #include "engine/onnxruntime/handles.h"
+#include "engine/onnxruntime/placement.h"
 #include "engine/onnxruntime/session_options.h"
 #include "engine/onnxruntime/signature.h"
 
@@ -89,8 +90,13 @@ Status try_provider(const Library& library, const plan::Plan& plan, const std::s
     RIDGE_TRY(append(library, options.get(), engine, provider));
     RIDGE_TRY(take(api, api.AddSessionConfigEntry(options.get(), kOrtSessionOptionsDisableCPUEPFallback, "1")));
   }
+  RIDGE_TRY(take(api, api.SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_VERBOSE)));
   SessionHandle session(api);
+  PlacementListener listener;
   RIDGE_TRY(take(api, api.CreateSession(env, plan.model.c_str(), options.get(), session.out())));
+  // With TensorRT comes the CUDA provider, which takes what that leaves.
+  if (!may_compute(listener.placement(), provider))
+    return Error{Code::kFailed, "it computes nothing: " + placement_text(listener.placement(), provider)};
   return run_zeros(library, session.get());
 }
 

@@ -274,17 +274,18 @@ struct MadeSession {
   bool mixed = false;  // some nodes are on a card, and some are not
 };
 
-// ok if the card computes some of the model: a card that is asked for and gets nothing is an error.
+// ok if the provider that was asked for computes some of the model: one that gets nothing is an error.
 Result<std::string> check_placement(const plan::Plan& plan, const plan::Device& device, const Placement& placement) {
   const std::string main(provider_name(provider_of(device.kind)));
   if (placement.by_provider.empty()) return std::string("ONNX Runtime did not say which nodes are on the card");
   const std::string text = placement_text(placement, main);
-  for (const GpuProvider provider : {GpuProvider::kCuda, GpuProvider::kTensorRt})
-    if (placement.by_provider.contains(std::string(provider_name(provider)))) return text;
-  return Error{Code::kUnsupported,
-               "device " + plan::device_name(device) + " computes nothing of " + plan.model +
-                   ", everything would fall back to the processor: " + text +
-                   "\nUse --device cpu, or a model whose operators and types the card has kernels for"};
+  if (placement.by_provider.contains(main)) return text;
+  const bool cuda = placement.by_provider.contains(std::string(provider_name(GpuProvider::kCuda)));
+  const plan::Device instead = cuda ? plan::Device{plan::DeviceKind::kCuda, device.index} : plan::Device{};
+  return Error{Code::kUnsupported, "device " + plan::device_name(device) + " computes nothing of " + plan.model +
+                                       ", everything would fall back to " + plan::device_name(instead) + ": " + text +
+                                       "\nUse --device " + plan::device_name(instead) +
+                                       ", or a model whose operators and types it has kernels for"};
 }
 
 bool is_on(const ProviderOptions& options, const std::string& key) {

@@ -86,6 +86,27 @@ TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
   EXPECT_TRUE(service_.registered.empty());
 }
 
+TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
+  ApiOptions options{.shared_memory = RegionPolicy::kNobody};
+  auto server = Server::start({.address = "127.0.0.1", .port = 0},
+                              std::make_shared<Api>(service_, options, [] { return std::string(); }));
+  ASSERT_TRUE(server);
+  client_ = std::make_unique<TestClient>((*server)->port());
+  const nlohmann::json metadata = ask_json(get("/v2"));
+  for (const auto& extension : metadata["extensions"])
+    EXPECT_EQ(extension.get<std::string>().find("shared_memory"), std::string::npos);
+  ask_json(post("/v2/systemsharedmemory/region/r/register", R"({"key":"/k","byte_size":64})"), 501);
+  EXPECT_TRUE(service_.registered.empty());
+  ask_json(get("/v2/systemsharedmemory/status"), 501);
+  const std::string part = R"("parameters":{"shared_memory_region":"r","shared_memory_byte_size":8})";
+  const std::string input = R"({"name":"x","shape":[1,2],"datatype":"FP32",)";
+  ask_json(post("/v2/models/echo/infer", R"({"inputs":[)" + input + part + "}]}"), 501);
+  ask_json(post("/v2/models/echo/infer",
+                R"({"inputs":[)" + input + R"("data":[1,2]}],"outputs":[{"name":"y",)" + part + "}]}"),
+           501);
+  ask_json(post("/v2/models/echo/infer", kJson));
+}
+
 TEST_F(ApiTest, DescribesServerAndModels) {
   nlohmann::json server = ask_json(get("/v2/"));
   EXPECT_EQ(server["name"], "ridge");

@@ -1,5 +1,8 @@
-// L14: attention by way of a table of all scores, or by tiles that never leave the chip.
+// L14: attention by way of a table of all scores, or by tiles that never leave the chip; in FP32, and in FP16 and BF16, there by tiles on
+// the tensor cores too.
 #include <fmt/format.h>
+
+#include <optional>
 
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
@@ -7,60 +10,130 @@
 namespace ridge::lab {
 namespace {
 
-constexpr size_t kWidth = 64, kScoreTile = 16, kQueries = 64, kSoftmaxThreads = 128;  // as in kernels/attention.cu
+constexpr size_t kHeadWidth = 64, kTableTile = 16, kTileQueries = 64,
+                 kTableThreads = 128;                       // as in kernels/attention.cu
+constexpr size_t kTensorQueries = 64, kWarpsThreads = 128;  // as in kernels/attention_tensor.cu
 enum AttentionBuffer : size_t { kQuery, kKey, kValue, kScores, kResult };
 
-std::vector<Variant> attention_kernels(size_t heads, size_t count) {
-  auto buffer = [](AttentionBuffer number) { return gpu::BufferNumber{number}; };
+struct AttentionFormat {
+  std::optional<WordFormat> format;  // absent: FP32
+  const char* name;
+  const char* suffix;  // of the kernels' names
+  const char* texts;   // of the kernels
+  int tensor_from;     // first architecture whose tensor cores have it
+  double tolerance;    // of 16 bits: the weights are rounded once more, to 11 and 8
+};
+constexpr int kNoTensorCores = 1 << 30;
+constexpr AttentionFormat kSingle = {std::nullopt, "FP32", "fp32", "single attention", kNoTensorCores, 1e-5};
+constexpr AttentionFormat kHalves[] = {{WordFormat::kFp16, "FP16", "fp16", "half attention", 75, 2e-3},
+                                       {WordFormat::kBf16, "BF16", "bf16", "half attention", 80, 1.6e-2}};
+
+gpu::Argument buffer_of(AttentionBuffer number) { return gpu::BufferNumber{number}; }
+
+Variant by_table(const AttentionFormat& format, size_t heads, size_t count) {
+  auto named = [&](const char* kernel) { return fmt::format("{}_{}", kernel, format.suffix); };
   auto positions = static_cast<int32_t>(count);
-  const gpu::Extent tile = {kScoreTile, kScoreTile};
-  size_t tiles = count / kScoreTile;
-  Variant table, flash;
-  table.name = "table of scores";
-  table.launches = {
-      {"attention_scores", {tiles, heads * tiles}, tile, {buffer(kQuery), buffer(kKey), buffer(kScores), positions}},
-      {"attention_softmax", {heads * count}, {kSoftmaxThreads}, {buffer(kScores), positions}},
-      {"attention_values",
-       {kWidth / kScoreTile, heads * tiles},
-       tile,
-       {buffer(kScores), buffer(kValue), buffer(kResult), positions}}};
-  flash.name = "tiles";
-  flash.launches = {{"attention_tiles",
-                     {count / kQueries, heads},
-                     {kQueries},
-                     {buffer(kQuery), buffer(kKey), buffer(kValue), buffer(kResult), positions}}};
-  return {table, flash};
+  const gpu::Extent tile = {kTableTile, kTableTile};
+  const size_t tiles = count / kTableTile;
+  Variant variant;
+  variant.name = "table of scores";
+  variant.launches = {{named("scores"),
+                       {tiles, heads * tiles},
+                       tile,
+                       {buffer_of(kQuery), buffer_of(kKey), buffer_of(kScores), positions}},
+                      {named("softmax"), {heads * count}, {kTableThreads}, {buffer_of(kScores), positions}},
+                      {named("values"),
+                       {kHeadWidth / kTableTile, heads * tiles},
+                       tile,
+                       {buffer_of(kScores), buffer_of(kValue), buffer_of(kResult), positions}}};
+  return variant;
 }
 
-Case attention_case(size_t heads, size_t count, double claimed) {
-  Case work;
-  size_t values = heads * count * kWidth;
-  work.title = fmt::format("attention over {} positions, {} head{} of {}", count, heads, heads > 1 ? "s" : "", kWidth);
-  work.kernels = "attention";
-  work.buffers = {random_values(values, 47), random_values(values, 53), random_values(values, 59),
-                  std::vector<float>(heads * count * count), std::vector<float>(values)};
+Variant by_tiles(std::string name, std::string kernel, size_t queries, size_t threads, size_t heads, size_t count) {
+  Variant variant;
+  variant.name = std::move(name);
+  variant.launches = {
+      {std::move(kernel),
+       {count / queries, heads},
+       {threads},
+       {buffer_of(kQuery), buffer_of(kKey), buffer_of(kValue), buffer_of(kResult), static_cast<int32_t>(count)}}};
+  return variant;
+}
+
+void add_buffers(Case& work, const AttentionFormat& format, size_t heads, size_t count) {
+  const size_t values = heads * count * kHeadWidth;
+  std::vector<float> inputs[3];
+  for (uint32_t i = 0; i < 3; ++i) {
+    inputs[i] = format.format ? coarse_values(values, 103 + i) : random_values(values, 47 + i);
+    work.buffers.push_back(format.format ? words_of(inputs[i], *format.format) : inputs[i]);
+  }
+  const size_t per_word = format.format ? values_per_word(*format.format) : 1;
+  work.buffers.emplace_back(heads * count * count / per_word);
+  work.buffers.emplace_back(values);
   work.output = kResult;
-  work.expected = {attention_of(work.buffers[kQuery], work.buffers[kKey], work.buffers[kValue], count, kWidth)};
-  work.tolerance = 1e-5;
-  work.flops = 4.0 * static_cast<double>(values * count);  // two products; the exponentials are not counted
-  work.variants = attention_kernels(heads, count);
-  work.comparisons = {
-      {"L14", 1, 0,
-       fmt::format("the table of {} scores per head is written and read twice; in tiles they stay on the chip",
-                   count * count),
-       Figure{Figure::kGain, claimed, claimed}}};
+  work.expected = {attention_of(inputs[0], inputs[1], inputs[2], count, kHeadWidth)};
+}
+
+Case attention_case(const AttentionFormat& format, bool tensor, size_t heads, size_t count, const Figure& claimed) {
+  Case work;
+  work.title = fmt::format("{} attention over {} positions, {} head{} of {}", format.name, count, heads,
+                           heads > 1 ? "s" : "", kHeadWidth);
+  work.kernels = tensor ? "half warp_matrix attention attention_tensor" : format.texts;
+  add_buffers(work, format, heads, count);
+  work.tolerance = format.tolerance;
+  // Two products; the exponentials are not counted.
+  work.flops = 4.0 * static_cast<double>(heads * count * kHeadWidth * count);
+  work.variants = {by_table(format, heads, count),
+                   by_tiles("tiles", fmt::format("tiles_{}", format.suffix), kTileQueries, kTileQueries, heads, count)};
+  const std::string because =
+      fmt::format("the table of {} scores per head is written, read, written and read again", count * count);
+  work.comparisons = {{"L14", 1, 0, because + "; in tiles they stay on the chip", claimed}};
+  if (!tensor) return work;
+  work.variants.push_back(by_tiles("tiles on tensor cores", fmt::format("attention_tensor_{}", format.suffix),
+                                   kTensorQueries, kWarpsThreads, heads, count));
+  work.comparisons.push_back({"L14", 2, 0,
+                              because +
+                                  "; in tiles they stay in registers, where the tensor cores take them. The table's "
+                                  "products use none, so that this ratio holds the tensor cores' own gain too",
+                              claimed});
   return work;
+}
+
+// Where there are no tensor cores they are played, for tests only.
+bool has_tensor_cores(const AttentionFormat& format, const Target& target) {
+  if (format.tensor_from == kNoTensorCores) return false;
+  return target.architecture > 0 ? target.architecture >= format.tensor_from : target.small;
+}
+
+void add_cases(std::vector<Case>& cases, const AttentionFormat& format, const Target& target) {
+  const bool tensor = has_tensor_cores(format, target);
+  if (target.small) {
+    cases.push_back(attention_case(format, tensor, 2, 128, {Figure::kGain, 2.6, 2.6}));
+    return;
+  }
+  for (auto [count, claimed] :
+       {std::pair(size_t{512}, 2.6), std::pair(size_t{1024}, 4.4), std::pair(size_t{2048}, 7.9)})
+    cases.push_back(
+        attention_case(format, tensor, target.processor ? 1 : 16, count, {Figure::kGain, claimed, claimed}));
 }
 
 }  // namespace
 
 std::vector<Case> attention_cases(const Target& target) {
-  if (target.family == Family::kNative) return {};
-  if (target.small) return {attention_case(2, 128, 2.6)};
   std::vector<Case> cases;
-  for (auto [count, claimed] :
-       {std::pair(size_t{512}, 2.6), std::pair(size_t{1024}, 4.4), std::pair(size_t{2048}, 7.9)})
-    cases.push_back(attention_case(target.processor ? 1 : 16, count, claimed));
+  if (target.family == Family::kKernels) add_cases(cases, kSingle, target);
+  return cases;
+}
+
+std::vector<Case> attention_half_cases(const Target& target) {
+  std::vector<Case> cases;
+  if (target.family == Family::kNative) return cases;
+  for (const AttentionFormat& format : kHalves) {
+    add_cases(cases, format, target);
+    if (!target.small && !target.processor)  // beyond the claim's last figure: at least that
+      cases.push_back(
+          attention_case(format, has_tensor_cores(format, target), 8, 4096, {Figure::kGain, 7.9, std::nullopt}));
+  }
   return cases;
 }
 

@@ -59,13 +59,18 @@ void add_products_alone(Case& work, const TensorFormat& format, bool small) {
   work.variants.push_back(std::move(variant));
 }
 
-// The maker's own product: beside ours, and beside the cores alone, which is what the guides' shares speak of.
-void add_library_product(Case& work, const TensorFormat& format, size_t size) {
+// Ours use mma.sync. Hopper and the servers' Blackwell reach their full rate by other instructions (PTX ISA: wgmma, tcgen05), which the
+// maker's library has: there what ours reach alone is no limit.
+bool mma_is_all(int architecture) { return architecture < 90 || architecture >= 120; }
+
+// The maker's own product, beside the cores alone, which is what the guides' shares speak of.
+void add_library_product(Case& work, const TensorFormat& format, size_t size, int architecture) {
   Variant variant;
   variant.name = "maker's library";
   variant.steps = {{gpu::LibraryProduct{{kA}, {kB}, {kC}, format.precision, static_cast<int64_t>(size), true}}};
   const size_t library = work.variants.size();
   work.variants.push_back(std::move(variant));
+  if (!mma_is_all(architecture)) return;
   constexpr const char* kBecause =
       "of what the cores reach that fetch nothing, by the fastest of the library's own kernels";
   if (format.format == WordFormat::kFp16 && size == 1024)
@@ -90,11 +95,13 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
   add_products_alone(work, format, target.small);
   work.comparisons = {
       {"L16", 0, 1,
-       fmt::format("a block fetches {} values for every {} multiply-adds, while the cores work on what was "
-                   "fetched before",
-                   2 * kSide, kSide * kSide),
+       fmt::format(
+           "a block fetches {} values for every {} multiply-adds, while the cores work on what was "
+           "fetched before{}",
+           2 * kSide, kSide * kSide,
+           mma_is_all(target.architecture) ? "" : "; of what mma.sync reaches, which is not all that this card can"),
        Figure{Figure::kShare, format.claimed, 1.0}}};
-  if (target.library) add_library_product(work, format, size);
+  if (target.library) add_library_product(work, format, size, target.architecture);
   return work;
 }
 

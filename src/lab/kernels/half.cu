@@ -6,17 +6,15 @@
 
 #ifdef __OPENCL_VERSION__
 #define WORD uint
-#define HALF ushort
-#define DEVICE
-#define UNROLL
+#define ELEMENT ushort
 
-float value_of(HALF bits, const int format) {
+float value_of(ELEMENT bits, const int format) {
   return format == BF16 ? as_float((WORD)bits << 16) : vload_half(0, (const half*)&bits);
 }
 
 // Rounds to nearest, ties to even.
-HALF half_of(float value, const int format) {
-  HALF bits;
+ELEMENT element_of(float value, const int format) {
+  ELEMENT bits;
   WORD all = as_uint(value);
   if (format == BF16) return (all + 0x7fffu + ((all >> 16) & 1)) >> 16;
   vstore_half(value, 0, (half*)&bits);
@@ -24,24 +22,22 @@ HALF half_of(float value, const int format) {
 }
 
 WORD word_of(float low, float high, const int format) {
-  return half_of(low, format) | (WORD)half_of(high, format) << 16;
+  return element_of(low, format) | (WORD)element_of(high, format) << 16;
 }
 
 #else
 #define WORD unsigned int
-#define HALF unsigned short
-#define DEVICE __device__ __forceinline__
-#define UNROLL _Pragma("unroll")
+#define ELEMENT unsigned short
 
-DEVICE float value_of(HALF bits, const int format) {
+DEVICE float value_of(ELEMENT bits, const int format) {
   float value;
   if (format == BF16) return __uint_as_float((WORD)bits << 16);
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
   return value;
 }
 
-DEVICE HALF half_of(float value, const int format) {
-  HALF bits;
+DEVICE ELEMENT element_of(float value, const int format) {
+  ELEMENT bits;
   WORD all = __float_as_uint(value);
   if (format == BF16) return (all + 0x7fffu + ((all >> 16) & 1)) >> 16;  // cards before Ampere cannot round to it
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
@@ -57,7 +53,7 @@ DEVICE WORD word_of(float low, float high, const int format) {
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
   return word;
 #else
-  return half_of(low, format) | (WORD)half_of(high, format) << 16;
+  return element_of(low, format) | (WORD)element_of(high, format) << 16;
 #endif
 }
 #endif

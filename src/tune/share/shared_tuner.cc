@@ -42,7 +42,7 @@ Choice choose_split(const SplitSearch& search, bool untuned_meets) {
 // Nothing more is measured. The leader's last trial is `last`, if it is of the leader.
 SharedDecision unconfirmed(const SplitSearch& search, Choice choice, const SharedTrial& untuned) {
   const std::optional<SplitStanding> leader = search.best();
-  SharedDecision decision{choice, untuned_split(search.members().size()), {}, untuned, false};
+  SharedDecision decision{choice, untuned_split(search.members().size()), kNoGain, untuned, false};
   if (choice == Choice::kBaseline || !leader) return decision;
   decision.split = leader->entry.split;
   decision.gain = leader->gain;

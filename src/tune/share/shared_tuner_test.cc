@@ -120,6 +120,19 @@ TEST_F(SharedTunerTest, OneThreadEachWinsAndTheDefaultsThatDoTheSameStand) {
     EXPECT_EQ(decision->split, untuned_split(2));
 }
 
+TEST_F(SharedTunerTest, TheDefaultsGainNothingOverThemselvesAndThatIsCertain) {
+  const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
+  SplitSearch search(members, make_splits(members, {2, 0, 0}));
+  auto contest = this->contest();
+  Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
+  ASSERT_TRUE(untuned) << untuned.error().message;
+  Result<SharedDecision> decision = confirm_split(search, *contest, {}, *untuned, options_);
+  ASSERT_TRUE(decision) << decision.error().message;
+  ASSERT_EQ(decision->choice, Choice::kBaseline) << "nothing else was measured";
+  EXPECT_EQ(decision->gain.low, 1);
+  EXPECT_EQ(decision->gain.high, 1);
+}
+
 TEST_F(SharedTunerTest, ARunResumesFromTheStoreWithoutMeasuringAgain) {
   const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
   const std::string file = store_file();
