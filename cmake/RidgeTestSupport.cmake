@@ -5,6 +5,7 @@
 #   libcuda.so.1           NVIDIA's driver, plays scripted cards and does their work on the processor; -old is of CUDA 10, -ancient
 #                          too old to be used
 #   libnvrtc.so.1          its run-time compiler, for the same; libcublasLt.so.1 its matrix products
+#   libnccl.so.1           NCCL, which works on the memory of these cards; -ancient too old to be used
 #   libze_loader.so.1      Level Zero's loader with Intel's cards, the same; -old is of before 1.5
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
 set(RIDGE_FAKES "")
@@ -33,6 +34,10 @@ if(NOT RIDGE_FUZZ)
   ridge_fake(fake_nvrtc nvrtc)
   ridge_fake(fake_cublaslt cublasLt)
   target_link_libraries(fake_cublasLt PRIVATE ridge_base)
+  ridge_fake(fake_nccl nccl)
+  target_link_libraries(fake_nccl PRIVATE ridge_base)
+  ridge_fake(fake_nccl nccl-ancient FAKE_NCCL_ANCIENT)
+  target_link_libraries(fake_nccl-ancient PRIVATE ridge_base)
   # Compiled once; what an older driver lacks is hidden in its library.
   add_library(fake_cuda_objects OBJECT tests/support/fake_cuda.cc tests/support/fake_cuda_work.cc
                                        tests/support/fake_cuda_ipc.cc)

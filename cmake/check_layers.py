@@ -12,8 +12,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Vocabulary of interfaces: text formatting and JSON's forward declarations.
-OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp"}
+# Vocabulary of interfaces: text formatting and JSON's forward declarations; of what tests share: the system's and GoogleTest.
+OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "gtest/gtest.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -8,9 +8,11 @@
 
 #include "base/units.h"
 #include "cli/bench_accelerator.h"
+#include "cli/bench_collectives.h"
 #include "cli/help.h"
 #include "cli/interruption.h"
 #include "cli/terminal.h"
+#include "hw/accelerator/collectives.h"
 #include "hw/accelerator/store.h"
 #include "hw/probe.h"
 #include "hw/topology.h"
@@ -24,12 +26,16 @@ struct DeviceOptions {
   bool json = false;
   std::string device = "cpu";
   double seconds = 20;
+  std::string largest = "8GiB";
+  double time_limit_s = 60;
   hw::LimitOptions limits;
 };
 
 void bind(CLI::App& app, DeviceOptions& options) {
   app.add_option("--device,-d", options.device);
   app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
+  app.add_option("--largest", options.largest);
+  app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 86400.0));
   app.add_flag("--fresh", options.limits.fresh);
   app.add_option("--cache", options.limits.cache_file);
   app.add_flag("--json", options.json);
@@ -127,21 +133,29 @@ std::string bandwidth_table(const hw::Machine& machine) {
                "lrrrrrlrl");
 }
 
-// open → recall or measure → show
-int bench_accelerator(const DeviceOptions& options) {
-  auto device = hw::accelerator::open_accelerator(options.device);
-  if (!device) {
-    const int exit = fail(kDeviceVerb, device.error());
-    return device.error().code == Code::kInvalid ? static_cast<int>(kUsage) : exit;
-  }
-  listen_for_interruption();
-  Progress progress("measure " + (*device)->facts().name);
+// A wrong name of a device is wrong usage.
+int device_failed(const Error& error) {
+  const int exit = fail(kDeviceVerb, error);
+  return error.code == Code::kInvalid ? static_cast<int>(kUsage) : exit;
+}
+
+hw::accelerator::Options measuring_with(const DeviceOptions& options, Progress& progress) {
   hw::accelerator::Options how;
   how.most_seconds = options.seconds;
   how.machine_cache = options.limits.cache_file;
   how.interrupted = interrupted;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  Result<hw::accelerator::Measured> measured = hw::accelerator::know(**device, how, options.limits.fresh);
+  return how;
+}
+
+// open → recall or measure → show
+int bench_accelerator(const DeviceOptions& options) {
+  auto device = hw::accelerator::open_accelerator(options.device);
+  if (!device) return device_failed(device.error());
+  listen_for_interruption();
+  Progress progress("measure " + (*device)->facts().name);
+  Result<hw::accelerator::Measured> measured =
+      hw::accelerator::know(**device, measuring_with(options, progress), options.limits.fresh);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
   if (options.json)
@@ -149,6 +163,28 @@ int bench_accelerator(const DeviceOptions& options) {
   else
     print(accelerator_text(*measured));
   return kDone;
+}
+
+// Several cards: what they exchange.
+int bench_group(const DeviceOptions& options, std::vector<size_t> cards) {
+  hw::accelerator::CollectiveOptions how;
+  how.cards = std::move(cards);
+  how.patience = from_seconds(options.time_limit_s);
+  Result<int64_t> largest = parse_bytes(options.largest);
+  if (!largest || *largest < 8) return device_failed(invalid("--largest " + options.largest + ": a size from 8 B on"));
+  how.largest_bytes = *largest;
+  listen_for_interruption();
+  Progress progress("measure what the cards exchange");
+  how.measuring = measuring_with(options, progress);
+  Result<hw::accelerator::CollectivesMeasured> measured = measure_collectives(how);
+  progress.finish();
+  if (!measured) return fail(kDeviceVerb, measured.error());
+  if (options.json)
+    print_json(to_json(*measured));
+  else
+    print(collectives_text(*measured));
+  if (!measured->alone.empty()) return kNo;
+  return measured->failure.empty() ? static_cast<int>(kDone) : fail(kDeviceVerb, {Code::kFailed, measured->failure});
 }
 
 bool asks_for_help(std::span<const std::string> arguments) {
@@ -164,6 +200,8 @@ int bench_device(std::span<const std::string> arguments) {
   CLI::App app;
   bind(app, options);
   if (Parsed parsed = parse(app, kDeviceVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (auto group = hw::accelerator::group_from_name(options.device))
+    return *group ? bench_group(options, std::move(**group)) : device_failed(group->error());
   if (options.device != "cpu") return bench_accelerator(options);
   Progress progress("measure this machine");
   options.limits.progress = [&](const std::string& step, double share) { progress.update(step, share); };

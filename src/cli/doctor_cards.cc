@@ -77,13 +77,12 @@ std::string slices_text(const Inventory& inventory) {
   for (const InventoryCard& entry : inventory.cards)
     for (const gpu::CardSlice& slice : entry.card.slices) {
       const gpu::Reading<int64_t>& memory = slice.memory_total_bytes;
-      rows.push_back(
-          {fmt::format("  {}.{}", entry.card.index, slice.index), or_dash(slice.name),
-           fmt::format("{} of 7 slices, {} for compute", or_dash(slice.gpu_slices), or_dash(slice.compute_slices)),
-           or_dash(slice.multiprocessors) + " SM", memory ? format_bytes(static_cast<double>(*memory)) : "-",
-           or_dash(slice.uuid)});
+      rows.push_back({fmt::format("  {}.{}", entry.card.index, slice.index), or_dash(slice.name),
+                      fmt::format("{}, {} for compute", or_dash(slice.gpu_slices), or_dash(slice.compute_slices)),
+                      or_dash(slice.multiprocessors) + " SM", memory ? format_bytes(static_cast<double>(*memory)) : "-",
+                      or_dash(slice.uuid)});
     }
-  return rows.empty() ? "" : table({"  MIG", "name", "share", "chip", "memory", "UUID"}, rows, "lllrrl");
+  return rows.empty() ? "" : table({"  MIG", "name", "slices of the chip", "chip", "memory", "UUID"}, rows, "lllrrl");
 }
 
 std::string matrix_text(const Inventory& inventory) {

@@ -91,18 +91,24 @@ void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
   if (json) print_json({{"process", getpid()}, {"devices", list}});
 }
 
-// Sets the maker's defaults; a device that another process holds is left to it.
+// A device that another process holds is left to it.
+Status reset_one(power::Knob& knob) {
+  Result<power::Claim> claim = power::Claim::take(power::record_folder(), knob.id());
+  if (!claim && claim.error().code == Code::kUnavailable) return claim.error();
+  RIDGE_TRY(power::reset(knob));
+  if (claim) claim->clear();
+  return {};
+}
+
+// Sets the maker's defaults on all, whichever fails.
 int reset_all(const PowerSetOptions& options) {
   Result<power::Knobs> knobs = power::open_knobs(options.devices);
   if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
-  for (const std::unique_ptr<power::Knob>& knob : *knobs) {
-    Result<power::Claim> claim = power::Claim::take(power::record_folder(), knob->id());
-    if (!claim && claim.error().code == Code::kUnavailable) return power_failed(kPowerSetVerb, claim.error());
-    if (Status done = power::reset(*knob); !done) return power_failed(kPowerSetVerb, done.error());
-    if (claim) claim->clear();
-  }
-  tell_states(*knobs, "the maker's defaults are set", options.json);
-  return kDone;
+  int exit = kDone;
+  for (const std::unique_ptr<power::Knob>& knob : *knobs)
+    if (Status done = reset_one(*knob); !done) exit = power_failed(kPowerSetVerb, done.error());
+  if (exit == kDone) tell_states(*knobs, "the maker's defaults are set", options.json);
+  return exit;
 }
 
 // The options again, with devices by names that do not change.
@@ -130,7 +136,11 @@ int persist(const PowerSetOptions& options, const power::Settings& settings) {
                                             "ridge holds the " + power::settings_text(settings));
   if (Status done = power::install_unit(text, {options.unit_folder, !options.no_start}); !done)
     return power_failed(kPowerSetVerb, done.error());
-  print(fmt::format("{}/{}:\n\n{}", options.unit_folder, power::kUnitName, text));
+  const std::string path = options.unit_folder + "/" + power::kUnitName;
+  if (options.json)
+    print_json({{"unit", path}, {"text", text}, {"started", !options.no_start}});
+  else
+    print(path + ":\n\n" + text);
   say(options.no_start
           ? "not started (--no-start); `systemctl enable --now ridge-power` does it"
           : "started now and at every boot; `ridge power unpersist` stops it and restores what was before");

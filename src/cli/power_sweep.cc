@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/power.h"
@@ -13,6 +14,7 @@
 #include "cli/verb.h"
 #include "power/hold.h"
 #include "power/sweep.h"
+#include "report/power_page.h"
 
 namespace ridge::cli {
 namespace {
@@ -24,6 +26,8 @@ struct SweepOptionsOfUser {
   int steps = 7;
   double seconds = 120;
   bool json = false;
+  std::string html;  // file for the page; empty: none
+  std::string language = "en";
   WorkloadOptions workload;
 };
 
@@ -40,6 +44,8 @@ void bind(CLI::App& app, SweepOptionsOfUser& options) {
   app.add_option("--steps", options.steps)->check(CLI::Range(2, 50));
   app.add_option("--seconds", options.seconds)->check(CLI::Range(0.5, 86400.0));
   app.add_flag("--json", options.json);
+  app.add_option("--html", options.html);
+  app.add_option("--lang", options.language);
 }
 
 // A device alone: its own, or the only card there is.
@@ -124,8 +130,17 @@ void render(const power::Sweep& sweep) {
   for (const power::ClaimVerdict& claim : sweep.claims) print(claim_text(claim));
 }
 
+Status write_sweep_page(const std::string& path, report::Language language, const power::Sweep& sweep) {
+  if (path.empty()) return {};
+  RIDGE_TRY(write_file_atomically(path, report::power_page(to_json(sweep), language)));
+  say("ridge power sweep: wrote " + path);
+  return {};
+}
+
 // guard → open → hold → sweep → restore → render
 int run_sweep(const SweepOptionsOfUser& options) {
+  const Result<report::Language> language = report::language_from_name(options.language);
+  if (!language) return power_failed(kSweepVerb, language.error());
   const std::string folder = power::record_folder();
   Result<power::Guard> guard = power::Guard::start([folder](const std::string& order) { power::undo(folder, order); });
   if (!guard) return power_failed(kSweepVerb, guard.error());
@@ -146,6 +161,8 @@ int run_sweep(const SweepOptionsOfUser& options) {
   Status restored = held->restore();
   if (swept) options.json ? print_json(to_json(*swept)) : render(*swept);
   if (!swept) return power_failed(kSweepVerb, swept.error());
+  if (Status written = write_sweep_page(options.html, *language, *swept); !written)
+    return power_failed(kSweepVerb, written.error());
   return restored ? kDone : power_failed(kSweepVerb, restored.error());
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/terminal.h"
 #include "gpu/slowdown.h"
+#include "power/packages.h"
 
 namespace ridge::cli {
 namespace {
@@ -62,6 +63,16 @@ std::vector<std::string> card_row(const power::MakersCards& maker, const Card& c
           slowed_text(card)};
 }
 
+// What ridge holds on a device, or has left on it.
+std::string record_text(const power::Record& record) {
+  if (record.held)
+    return fmt::format("held by process {}: {}; before: {}", record.process, power::settings_text(record.set),
+                       power::before_text(record.before));
+  return fmt::format(
+      "process {} ended without restoring: it set {}, before: {}; `ridge power set --reset --device {}` undoes it",
+      record.process, power::settings_text(record.set), power::before_text(record.before), record.before.id);
+}
+
 // What a reader must know beside the row: why it is slow, what ridge holds, what could not be had.
 std::string card_notes(const power::MakersCards& maker, const Card& card, const power::Record* record) {
   std::string text;
@@ -73,12 +84,7 @@ std::string card_notes(const power::MakersCards& maker, const Card& card, const 
   if (card.power_limit_mw && card.power_limit_set_mw && *card.power_limit_mw < *card.power_limit_set_mw)
     note(fmt::format("{} was set; something else limits it to {}", watts(card.power_limit_set_mw),
                      watts(card.power_limit_mw)));
-  if (record && record->held)
-    note(fmt::format("held by process {}: {}; before: {}", record->process, power::settings_text(record->set),
-                     power::before_text(record->before)));
-  if (record && !record->held)
-    note(fmt::format("process {} ended without restoring: it set {}, before: {}; `ridge power set --reset` undoes it",
-                     record->process, power::settings_text(record->set), power::before_text(record->before)));
+  if (record) note(record_text(*record));
   if (card.failure.empty() && !card.power_mw) note("draw not told: " + card.power_mw.reason);
   if (card.failure.empty() && !card.power_limit_mw) note("limit not told: " + card.power_limit_mw.reason);
   return text;
@@ -97,8 +103,9 @@ std::string processor_line(const power::Overview& overview) {
 
 std::string power_text(const power::Overview& overview) {
   std::vector<std::vector<std::string>> rows;
-  std::string notes, missing;
+  std::string notes, missing, libraries;
   for (const power::MakersCards& maker : overview.makers) {
+    if (!maker.cards.empty()) libraries += (libraries.empty() ? "" : ", ") + maker.library;
     for (const Card& card : maker.cards) {
       rows.push_back(card_row(maker, card));
       notes += card_notes(maker, card, card.uuid ? power::record_of(overview, *card.uuid) : nullptr);
@@ -108,10 +115,13 @@ std::string power_text(const power::Overview& overview) {
   std::string text;
   if (!rows.empty())
     text = table({"card", "draw", "limit", "default", "range", "clock", "memory clock", "heat", "energy", "slowed by"},
-                 rows, "lrrrrrrrrl");
+                 rows, "lrrrrrrrrl") +
+           "told by " + libraries + ": draw, clocks, heat and energy measured by the card, limits as they are set\n";
   if (!notes.empty()) text += "\n" + notes;
   if (rows.empty()) text += missing;
   text += (text.empty() ? "" : "\n") + processor_line(overview);
+  if (const power::Record* record = power::record_of(overview, power::kProcessorId))
+    text += "processor: " + record_text(*record) + "\n";
   if (!overview.anything()) text += "\nNothing here tells what it draws.\n";
   return text;
 }

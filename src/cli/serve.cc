@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
@@ -354,11 +355,11 @@ int serve(std::span<const std::string> arguments) {
     wanted->recorder = std::move(*recorder);
   }
   telemetry::HostSampler host;
-  const std::unique_ptr<telemetry::CardSampler> cards =
-      options.allow_metrics || options.allow_http ? telemetry::CardSampler::start() : nullptr;
+  std::optional<telemetry::CardSampler> cards;
+  if (options.allow_metrics || options.allow_http) cards.emplace();
   Result<std::unique_ptr<serve::Server>> server = serve::Server::create(std::move(*wanted));
   if (!server) return fail(kServeVerb, server.error());
-  Result<Front> front = open_ports(options, threads, **server, host, cards.get());
+  Result<Front> front = open_ports(options, threads, **server, host, cards ? &*cards : nullptr);
   if (!front) return fail(kServeVerb, front.error());
   if (Status written = write_port_file(options, *front); !written) return fail(kServeVerb, written.error());
   log::info("models in the repository: {}", model_names(**server));

@@ -35,7 +35,7 @@ struct CardSlice {
   Reading<std::string> name;          // with its profile: "… MIG 3g.40gb"
   Reading<int64_t> gpu_instance;      // number of the part of the chip that it lies in
   Reading<int64_t> compute_instance;  // and of its share of that part
-  Reading<int64_t> gpu_slices;        // of the chip, of which there are seven
+  Reading<int64_t> gpu_slices;        // of the chip: an A100 has seven, an A30 four (MIG User Guide)
   Reading<int64_t> compute_slices;
   Reading<int64_t> multiprocessors;
   Reading<int64_t> memory_total_bytes;

@@ -165,6 +165,7 @@ struct Library {
   RIDGE_CUDA_NEEDS(cuStreamCreate, (Handle*, unsigned flags));
   RIDGE_CUDA_NEEDS(cuStreamDestroy_v2, (Handle));
   RIDGE_CUDA_NEEDS(cuStreamSynchronize, (Handle));
+  RIDGE_CUDA_NEEDS(cuStreamQuery, (Handle));
   RIDGE_CUDA_NEEDS(cuStreamWaitEvent, (Handle stream, Handle event, unsigned flags));
   RIDGE_CUDA_NEEDS(cuEventCreate, (Handle*, unsigned flags));
   RIDGE_CUDA_NEEDS(cuEventDestroy_v2, (Handle));

@@ -130,7 +130,7 @@ Status CudaSteps::queue_all(std::span<const Step> steps) {
 }
 
 Result<const Product*> CudaSteps::product(const LibraryProduct& wanted) {
-  const auto key = std::pair(wanted.precision, wanted.size);
+  const auto key = std::tuple(wanted.precision, wanted.size, wanted.b_by_columns);
   if (auto found = products_.find(key); found != products_.end()) return &found->second;
   if (!library_) {
     RIDGE_ASSIGN(CublasLt opened, CublasLt::open(workspace_.context(), "", newest_cuda_));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,7 +65,7 @@ class CudaSteps {
   bool pool_keeps_ = false;
   int newest_cuda_ = 0;
   std::optional<CublasLt> library_;
-  std::map<std::pair<ProductPrecision, int64_t>, Product> products_;
+  std::map<std::tuple<ProductPrecision, int64_t, bool>, Product> products_;  // size; whether b lies by columns
 };
 
 }  // namespace ridge::gpu

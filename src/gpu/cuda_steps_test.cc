@@ -51,5 +51,23 @@ TEST(CudaSteps, RecordedLaunchesRunAsOftenAsTheyAreStarted) {
   });
 }
 
+TEST(CudaSteps, KeepProductsApartWhoseFactorLiesOtherwise) {
+  on_cards("healthy", [] {
+    auto card = steps_on_first_card();
+    ASSERT_TRUE(card) << card.error().message;
+    std::vector<float> one(256), counted(256);
+    for (size_t i = 0; i < 256; ++i) one[i] = i % 17 == 0 ? 1.0F : 0.0F, counted[i] = static_cast<float>(i);
+    auto a = card->add(one), b = card->add(counted), d = card->add(std::vector<float>(256));
+    ASSERT_TRUE(a && b && d);
+    for (bool by_columns : {false, true}) {
+      auto time = card->run(std::vector<Step>{{LibraryProduct{*a, *b, *d, ProductPrecision::kFp32, 16, by_columns}}});
+      ASSERT_TRUE(time) << time.error().message;
+      std::vector<float> got(256);
+      ASSERT_TRUE(card->read(*d, got));
+      EXPECT_EQ(got[1], by_columns ? 16 : 1) << "in row 0, column 1 of the product with one";
+    }
+  });
+}
+
 }  // namespace
 }  // namespace ridge::gpu

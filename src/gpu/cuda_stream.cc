@@ -62,6 +62,14 @@ Status CudaStream::synchronize() const {
   return check("cuStreamSynchronize", context().library().cuStreamSynchronize(handle()));
 }
 
+Result<bool> CudaStream::passed() const {
+  RIDGE_TRY(context().use());
+  const int code = context().library().cuStreamQuery(handle());
+  if (code == cuda::kNotReady) return false;
+  RIDGE_TRY(check("cuStreamQuery", code));
+  return true;
+}
+
 Status CudaStream::record(const CudaEvent& event) const {
   RIDGE_TRY(context().use());
   return check("cuEventRecord", context().library().cuEventRecord(event.event_.get(), handle()));

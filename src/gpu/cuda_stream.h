@@ -42,6 +42,7 @@ class CudaStream {
   static Result<CudaStream> create(const CudaContext& context);
 
   Status synchronize() const;
+  Result<bool> passed() const;  // whether all that was queued has ended; waits for nothing
   Status record(const CudaEvent& event) const;
   Status wait(const CudaEvent& event) const;  // before what is queued next
 

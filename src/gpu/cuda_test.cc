@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/dynlib.h"
+#include "gpu/cuda_abi.h"
+#include "gpu/cuda_error.h"
 #include "gpu/test_child.h"
 
 namespace ridge::gpu {
@@ -102,6 +104,15 @@ TEST(Cuda, SaysWhyADriverIsOfNoUse) {
     EXPECT_EQ(cuda.error().code, Code::kUnsupported);
     EXPECT_NE(cuda.error().message.find("too old"), std::string::npos) << cuda.error().message;
   });
+}
+
+// CUDA Driver API, CUresult: a corrupt or overflown stack of a kernel; the card is in order.
+TEST(Cuda, DoesNotTakeAKernelsOverflownStackForALostCard) {
+  auto driver = open_table<cuda::Library>(test_support("libcuda.so.1"), "RIDGE_CUDA", {"libcuda.so.1"}, "the driver");
+  ASSERT_TRUE(driver) << driver.error().message;
+  const Error error = cuda_error(**driver, "cuStreamSynchronize", cuda::kHardwareStackError);
+  EXPECT_EQ(error.code, Code::kFailed);
+  EXPECT_EQ(error.message.find("Xid"), std::string::npos) << error.message;
 }
 
 TEST(CudaWorkspace, RunsLaunchesInOrderAndTimesThem) {

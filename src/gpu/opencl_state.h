@@ -46,6 +46,10 @@ struct OpenClBuffer {
 
 struct OpenClWorkspace::State {
   explicit State(std::shared_ptr<const opencl::Library> opened) : library(std::move(opened)) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  // What was queued before a step failed may still use buffers and the host's memory.
+  ~State() { [[maybe_unused]] Status ended = finish(); }
   Status start(opencl::Handle on);
   // The queue of that number, made when it is first asked for.
   Result<opencl::Handle> queue(size_t number);

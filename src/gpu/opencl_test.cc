@@ -87,6 +87,16 @@ TEST(OpenCl, KernelsCannotTakeTheHostsMemory) {
   EXPECT_EQ(refused.error().code, Code::kInvalid);
 }
 
+// Large memory of the host, which is gone at once when it is freed.
+TEST(OpenCl, WhatWasQueuedBeforeAFailureEndsBeforeItsMemoryDoes) {
+  const std::vector<float> content(16 << 20, 1.0F);
+  auto space = first_workspace();
+  ASSERT_TRUE(space) << space.error().message;
+  auto host = space->add(content, MemoryKind::kHost), device = space->add(content);
+  ASSERT_TRUE(host && device);
+  EXPECT_FALSE(space->run(std::vector<Step>{{Copy{*host, *device}}, {Copy{*device, *host}}, {Renew{*host, true}}}));
+}
+
 TEST(OpenCl, SaysWhatIsWrongWithASourceOrALaunch) {
   auto space = first_workspace();
   ASSERT_TRUE(space) << space.error().message;

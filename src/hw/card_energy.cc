@@ -31,7 +31,7 @@ Result<EnergyMeter> EnergyMeter::open_nvidia_card(int index) {
   const char* whole = facts.name.find("MIG") == std::string::npos ? "" : ", of all its slices";
   EnergyCounter counter{fmt::format("NVML card {}{}", card, whole), [nvml, card] { return read_card_uj(*nvml, card); },
                         0};
-  return of({std::move(counter)}, kNvmlStepSeconds);
+  return of_counters({std::move(counter)}, kNvmlStepSeconds);
 }
 
 }  // namespace ridge::hw

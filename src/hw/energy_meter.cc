@@ -39,16 +39,18 @@ std::vector<fs::path> zones(const fs::path& folder) {
 }
 
 // Packages and DRAM add up; core and uncore are parts of their package, psys holds everything once more.
-bool adds_up(const std::string& name) { return name.starts_with("package") || name == "dram"; }
+bool adds_up(const std::string& name, EnergyMeter::Of of) {
+  return name.starts_with("package") || (name == "dram" && of == EnergyMeter::Of::kPackagesAndMemory);
+}
 
 }  // namespace
 
-Result<EnergyMeter> EnergyMeter::open(const std::string& root) {
+Result<EnergyMeter> EnergyMeter::open(const std::string& root, Of of) {
   const fs::path folder = root + "/sys/class/powercap";
   std::vector<EnergyCounter> counters;
   for (const fs::path& zone : zones(folder)) {
     Result<std::string> name = read_file(zone / "name");
-    if (!name || !adds_up(first_word(*name))) continue;
+    if (!name || !adds_up(first_word(*name), of)) continue;
     RIDGE_ASSIGN(const int64_t range_uj, read_number(zone / "max_energy_range_uj"));
     const std::string file = (zone / "energy_uj").string();
     const char* maker = counters.empty() ? "RAPL " : "";
@@ -59,7 +61,7 @@ Result<EnergyMeter> EnergyMeter::open(const std::string& root) {
                  fmt::format("{} has no RAPL zone: this machine shows no energy counter (usual in virtual "
                              "machines and containers)",
                              folder.string())};
-  Result<EnergyMeter> meter = of(std::move(counters), kRaplStepSeconds);
+  Result<EnergyMeter> meter = of_counters(std::move(counters), kRaplStepSeconds);
   if (meter) return meter;
   return Error{Code::kUnavailable,
                fmt::format("{}; energy counters are readable by root alone since Linux 5.10: run as root, or let an "
@@ -67,7 +69,7 @@ Result<EnergyMeter> EnergyMeter::open(const std::string& root) {
                            meter.error().message)};
 }
 
-Result<EnergyMeter> EnergyMeter::of(std::vector<EnergyCounter> counters, double step_seconds) {
+Result<EnergyMeter> EnergyMeter::of_counters(std::vector<EnergyCounter> counters, double step_seconds) {
   EnergyMeter meter;
   meter.step_seconds_ = step_seconds;
   for (EnergyCounter& counter : counters) {

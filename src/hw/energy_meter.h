@@ -24,12 +24,13 @@ struct EnergyCounter {
 
 class EnergyMeter {
  public:
+  enum class Of { kPackagesAndMemory, kPackages };
   // Of the processor. `root` prefixes /sys (tests pass a tree).
-  static Result<EnergyMeter> open(const std::string& root = "");
+  static Result<EnergyMeter> open(const std::string& root = "", Of of = Of::kPackagesAndMemory);
   // Of card `index` as CUDA counts them. kUnsupported: a card without a counter.
   static Result<EnergyMeter> open_nvidia_card(int index);
   // Of these counters, which add up and of which each moves at least every `step_seconds`.
-  static Result<EnergyMeter> of(std::vector<EnergyCounter> counters, double step_seconds);
+  static Result<EnergyMeter> of_counters(std::vector<EnergyCounter> counters, double step_seconds);
 
   // Consumed since open() [J]. Must be called before a counter has gone round twice unseen: 262 kJ on common
   // processors, 15 minutes at 300 W.

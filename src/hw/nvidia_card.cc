@@ -13,39 +13,51 @@
 namespace ridge::hw {
 namespace {
 
-using accelerator::Facts;
+struct LocalCard {
+  accelerator::Facts facts;
+  std::string problem;  // why nothing can be told of it; empty: it is in order
+};
 
-Result<std::vector<Facts>> card_facts() {
-  if (const Result<gpu::Cuda> cuda = gpu::Cuda::open()) return accelerator::facts_of(*cuda);
-  std::vector<Facts> all;
-  RIDGE_ASSIGN(const gpu::Nvml nvml, gpu::Nvml::open());
-  for (const gpu::Card& card : nvml.system().cards) {
-    Facts facts;
-    facts.name = card.name ? *card.name : card.failure;
-    if (card.compute_capability) facts.capability = *card.compute_capability;
-    if (card.uuid) facts.uuid = *card.uuid;
-    if (card.pci_address) facts.pci_address = *card.pci_address;
-    facts.dialect = accelerator::Dialect::kCuda;
-    if (card.memory_total_bytes) facts.memory_bytes = *card.memory_total_bytes;
-    all.push_back(std::move(facts));
+LocalCard local_by_nvml(const gpu::Card& card) {
+  LocalCard local{{}, card.failure};
+  local.facts.dialect = accelerator::Dialect::kCuda;
+  if (card.uuid) local.facts.uuid = *card.uuid;
+  if (card.pci_address) local.facts.pci_address = *card.pci_address;
+  if (card.name) local.facts.name = *card.name;
+  if (card.compute_capability) local.facts.capability = *card.compute_capability;
+  if (card.memory_total_bytes) local.facts.memory_bytes = *card.memory_total_bytes;
+  return local;
+}
+
+Result<std::vector<LocalCard>> local_cards() {
+  std::vector<LocalCard> all;
+  if (const Result<gpu::Cuda> cuda = gpu::Cuda::open()) {
+    for (accelerator::Facts& facts : accelerator::facts_of(*cuda))
+      all.push_back({std::move(facts), cuda->devices()[all.size()].problem});
+    return all;
   }
+  RIDGE_ASSIGN(const gpu::Nvml nvml, gpu::Nvml::open());
+  for (const gpu::Card& card : nvml.system().cards) all.push_back(local_by_nvml(card));
   return all;
 }
 
-std::string names_of(const std::vector<Facts>& all) {
+std::string names_of(const std::vector<LocalCard>& all) {
   std::string names;
-  for (const Facts& facts : all) names += (names.empty() ? "" : ", ") + facts.name;
+  for (const LocalCard& card : all)
+    names += (names.empty() ? "" : ", ") + (card.problem.empty() ? card.facts.name : card.problem);
   return names;
 }
 
 }  // namespace
 
 Result<accelerator::Facts> nvidia_card_facts(int index) {
-  RIDGE_ASSIGN(const std::vector<Facts> all, card_facts());
+  RIDGE_ASSIGN(const std::vector<LocalCard> all, local_cards());
   if (index < 0 || static_cast<size_t>(index) >= all.size())
     return Error{Code::kNotFound, fmt::format("there is no card {}; there {} {}: {}", index,
                                               all.size() == 1 ? "is" : "are", all.size(), names_of(all))};
-  return all[static_cast<size_t>(index)];
+  const LocalCard& card = all[static_cast<size_t>(index)];
+  if (!card.problem.empty()) return Error{Code::kUnavailable, card.problem};
+  return card.facts;
 }
 
 Result<NvidiaCard> nvidia_card(int index, const std::string& cache_file) {

@@ -9,8 +9,8 @@ TimePoint at_seconds(double seconds) { return TimePoint(from_seconds(seconds)); 
 
 // A counter that has counted what `joules` says.
 hw::EnergyMeter meter_of(const double& joules, double step_seconds) {
-  return *hw::EnergyMeter::of({{"card", [&joules] { return Result<int64_t>(static_cast<int64_t>(joules * 1e6)); }, 0}},
-                              step_seconds);
+  return *hw::EnergyMeter::of_counters(
+      {{"card", [&joules] { return Result<int64_t>(static_cast<int64_t>(joules * 1e6)); }, 0}}, step_seconds);
 }
 
 // 300 W at 1000 rows per second: 0.3 J per row.

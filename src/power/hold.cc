@@ -35,8 +35,8 @@ void undo_one(const std::string& folder, int64_t process, const Before& before) 
   Status restored = knobs ? restore(*knobs->front(), before) : Status(knobs.error());
   if (!restored)
     return say_on_stderr(
-        fmt::format("process {} ended and {} could not be restored: {}; `ridge power set --reset` does it", process,
-                    before.name, restored.error().message));
+        fmt::format("process {} ended and {} could not be restored: {}; `ridge power set --reset --device {}` does it",
+                    process, before.name, restored.error().message, before.id));
   if (claim) claim->clear();
   say_on_stderr(fmt::format("process {} ended; {} restored: {}", process, before.name, before_text(before)));
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/file.h"
@@ -157,6 +158,9 @@ class PackagesTest : public ::testing::Test {
     const std::string path = folder_.path() + "/sys/class/powercap/" + zone + "/" + name;
     ASSERT_TRUE(write_file_atomically(path, text + "\n"));
   }
+  std::string limit_of(const std::string& zone) {
+    return *read_file(folder_.path() + "/sys/class/powercap/" + zone + "/constraint_0_power_limit_uw");
+  }
   TemporaryFolder folder_ = TemporaryFolder::make().value();
 };
 
@@ -169,8 +173,44 @@ TEST_F(PackagesTest, TheLimitIsSharedAmongThePackages) {
   EXPECT_EQ(*(*packages)->state()->limit_mw, 300000);
   EXPECT_EQ(*(*packages)->state()->limit_max_mw, 400000);
   ASSERT_TRUE((*packages)->set_limit(200000));
-  EXPECT_EQ(*read_file(folder_.path() + "/sys/class/powercap/intel-rapl:1/constraint_0_power_limit_uw"), "100000000");
+  EXPECT_EQ(limit_of("intel-rapl:1"), "100000000");
   EXPECT_EQ((*packages)->lock_clocks({1, 2}).error().code, Code::kUnsupported);
+}
+
+TEST_F(PackagesTest, EnergyIsThatOfWhatTheLimitIsOf) {
+  zone("intel-rapl:0", "package-0", 150000000);
+  zone("intel-rapl:0:0", "dram", 0);
+  std::unique_ptr<Knob> packages = open_packages(folder_.path()).value();
+  put("intel-rapl:0", "energy_uj", "10001000");
+  put("intel-rapl:0:0", "energy_uj", "5001000");
+  EXPECT_EQ(*packages->state()->energy_mj, 10000) << "memory's 5 J are not under the package's limit";
+}
+
+TEST_F(PackagesTest, PackagesThatDifferGetBackWhatEachHad) {
+  zone("intel-rapl:0", "package-0", 150000000);
+  zone("intel-rapl:1", "package-1", 100000000);
+  Knobs knobs;
+  knobs.push_back(open_packages(folder_.path()).value());
+  Guard guard = Guard::start([](const std::string&) {}).value();
+  {
+    Result<Hold> hold = Hold::take(knobs, {200000, {}, {}}, guard, folder_.path() + "/records");
+    ASSERT_TRUE(hold) << hold.error().message;
+    EXPECT_EQ(limit_of("intel-rapl:0"), "120000000");
+  }
+  EXPECT_EQ(limit_of("intel-rapl:0"), "150000000");
+  EXPECT_EQ(limit_of("intel-rapl:1"), "100000000");
+}
+
+TEST_F(PackagesTest, WhereOneRefusesNoneIsChanged) {
+  zone("intel-rapl:0", "package-0", 150000000);
+  zone("intel-rapl:1", "package-1", 100000000);
+  const std::string second = folder_.path() + "/sys/class/powercap/intel-rapl:1/constraint_0_power_limit_uw";
+  // A number that nobody may write, not even root.
+  std::filesystem::remove(second);
+  std::filesystem::create_symlink("/proc/sys/kernel/random/poolsize", second);
+  std::unique_ptr<Knob> packages = open_packages(folder_.path()).value();
+  EXPECT_FALSE(packages->set_limit(100000));
+  EXPECT_EQ(limit_of("intel-rapl:0"), "150000000");
 }
 
 TEST_F(PackagesTest, AMachineWithoutRaplSaysSo) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "gpu/nvml.h"
 #include "power/packages.h"
@@ -57,15 +58,16 @@ Result<Knobs> open_cards(const std::vector<std::string>& names) {
         fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, cards.back().uuid ? *cards.back().uuid : "does not answer");
   }
   if (cards.empty()) return Error{Code::kNotFound, "NVIDIA's driver runs and has no card"};
-  Knobs knobs;
-  for (const gpu::Card& card : cards)
-    if (names.empty()) knobs.push_back(std::make_unique<NvidiaKnob>(library, card));
+  std::set<int> chosen;  // each once, by whatever names
   for (const std::string& name : names) {
     auto found = std::find_if(cards.begin(), cards.end(), [&](const gpu::Card& card) { return is_named(card, name); });
     if (found == cards.end())
       return invalid(fmt::format("--device {}: there is no such card; there are {}", name, known));
-    knobs.push_back(std::make_unique<NvidiaKnob>(library, *found));
+    chosen.insert(found->index);
   }
+  Knobs knobs;
+  for (const gpu::Card& card : cards)
+    if (names.empty() || chosen.contains(card.index)) knobs.push_back(std::make_unique<NvidiaKnob>(library, card));
   return knobs;
 }
 

@@ -31,8 +31,15 @@ const char* kind_name(gpu::SlowdownKind kind) {
   return "";
 }
 
+Json record_json(const Record* record) {
+  if (record == nullptr) return Json();
+  Json json = to_json(*record);
+  json["held"] = record->held;
+  return json;
+}
+
 Json card_json(const MakersCards& maker, const gpu::Card& card, const Record* record) {
-  Json all = gpu::to_json(card), json = {{"maker", maker.maker}, {"index", card.index}};
+  Json all = gpu::to_json(card), json = {{"maker", maker.maker}, {"library", maker.library}, {"index", card.index}};
   if (!card.failure.empty()) json["failure"] = card.failure;
   gpu::visit_readings(card, [&](const char* name, const auto&) {
     if (speaks_of_power(name)) json[name] = all[name];
@@ -43,8 +50,7 @@ Json card_json(const MakersCards& maker, const gpu::Card& card, const Record* re
       json["slowdown"].push_back(
           {{"name", slowdown.name}, {"kind", kind_name(slowdown.kind)}, {"meaning", slowdown.meaning}});
   }
-  json["set_by_ridge"] = record ? to_json(*record) : Json();
-  if (record) json["set_by_ridge"]["held"] = record->held;
+  json["set_by_ridge"] = record_json(record);
   return json;
 }
 
@@ -52,17 +58,19 @@ Json reading_json(const gpu::Reading<int64_t>& reading) {
   return reading ? Json(*reading) : Json{{"reason", reading.reason}};
 }
 
-Json processor_json(const gpu::Reading<State>& processor) {
-  if (!processor) return Json{{"reason", processor.reason}};
-  return {{"power_mw", reading_json(processor->power_mw)},
-          {"power_limit_mw", reading_json(processor->limit_mw)},
-          {"power_limit_max_mw", reading_json(processor->limit_max_mw)},
-          {"energy_mj", reading_json(processor->energy_mj)}};
+Json processor_json(const gpu::Reading<State>& processor, const Record* record) {
+  Json json = {{"set_by_ridge", record_json(record)}};
+  if (!processor) return json["reason"] = processor.reason, json;
+  json["power_mw"] = reading_json(processor->power_mw);
+  json["power_limit_mw"] = reading_json(processor->limit_mw);
+  json["power_limit_max_mw"] = reading_json(processor->limit_max_mw);
+  json["energy_mj"] = reading_json(processor->energy_mj);
+  return json;
 }
 
 // A counter alone: no limit can be set, still its power is told.
 gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit) {
-  Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root);
+  Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root, hw::EnergyMeter::Of::kPackages);
   if (!meter) return meter.error();
   const TimePoint begin = Clock::now();
   std::this_thread::sleep_for(kPowerWindow);
@@ -125,11 +133,13 @@ Status choose(Overview& overview, const std::vector<std::string>& names) {
     if (!found && name != "cpu")
       return invalid("--device " + name + ": there is no such card; there are: " + (known.empty() ? "none" : known));
   }
-  for (MakersCards& maker : overview.makers)
-    if (!names.empty())
-      std::erase_if(maker.cards, [&](const gpu::Card& card) {
-        return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return is_named(card, name); });
-      });
+  if (names.empty()) return {};
+  for (MakersCards& maker : overview.makers) {
+    std::erase_if(maker.cards, [&](const gpu::Card& card) {
+      return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return is_named(card, name); });
+    });
+    if (maker.cards.empty() && maker.reason.empty()) maker.reason = "not asked for";
+  }
   return {};
 }
 
@@ -146,7 +156,9 @@ Json to_json(const Overview& overview) {
       cards.push_back(card_json(maker, card, card.uuid ? record_of(overview, *card.uuid) : nullptr));
     if (maker.cards.empty()) reasons[maker.maker] = maker.reason;
   }
-  return {{"cards", cards}, {"processor", processor_json(overview.processor)}, {"reasons", reasons}};
+  return {{"cards", cards},
+          {"processor", processor_json(overview.processor, record_of(overview, kProcessorId))},
+          {"reasons", reasons}};
 }
 
 }  // namespace ridge::power

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -20,6 +22,8 @@ namespace ridge::power {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kLimitFile = "constraint_0_power_limit_uw";
 
 Result<int64_t> number_in(const fs::path& file) {
   RIDGE_ASSIGN(std::string text, read_file(file.string()));
@@ -47,7 +51,8 @@ Status write_number(const fs::path& path, int64_t value) {
 class PackagesKnob : public Knob {
  public:
   PackagesKnob(std::vector<fs::path> zones, const std::string& root) : zones_(std::move(zones)) {
-    Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root);
+    // What the limit is of: memory is not limited with its package.
+    Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root, hw::EnergyMeter::Of::kPackages);
     if (meter)
       meter_.emplace(std::move(*meter));
     else
@@ -57,13 +62,7 @@ class PackagesKnob : public Knob {
   const std::string& id() const override { return id_; }
   const std::string& name() const override { return name_; }
   Result<State> state() override;
-  Status set_limit(int64_t limit_mw) override {
-    const int64_t each_uw = limit_mw * 1000 / static_cast<int64_t>(zones_.size());
-    for (const fs::path& zone : zones_)
-      if (Status status = write_number(zone / "constraint_0_power_limit_uw", each_uw); !status)
-        return wrap(status.error(), fmt::format("set the power limit of the {} to {}", name_, watts_text(limit_mw)));
-    return {};
-  }
+  Status set_limit(int64_t limit_mw) override;
   Status lock_clocks(const ClockRange&) override { return no_clocks(); }
   Status unlock_clocks() override { return no_clocks(); }
   Status lock_memory_clocks(const ClockRange&) override { return no_clocks(); }
@@ -84,7 +83,7 @@ class PackagesKnob : public Knob {
     return total_uw / 1000;
   }
 
-  std::string id_ = "cpu", name_;
+  std::string id_ = kProcessorId, name_;
   std::vector<fs::path> zones_;
   std::mutex mutex_;  // the meter
   std::optional<hw::EnergyMeter> meter_;
@@ -93,12 +92,33 @@ class PackagesKnob : public Knob {
   TimePoint last_time_ = Clock::now();
 };
 
+// In the proportion of now, so that what was comes back where packages differ. All or none: where one refuses, those before
+// it get back what they had.
+Status PackagesKnob::set_limit(int64_t limit_mw) {
+  const std::string what = fmt::format("set the power limit of the {} to {}", name_, watts_text(limit_mw));
+  std::vector<int64_t> before_uw;
+  for (const fs::path& zone : zones_) {
+    RIDGE_ASSIGN(int64_t one, number_in(zone / kLimitFile));
+    before_uw.push_back(one);
+  }
+  const auto count = static_cast<double>(zones_.size());
+  const auto all = static_cast<double>(std::accumulate(before_uw.begin(), before_uw.end(), int64_t{0}));
+  for (size_t i = 0; i < zones_.size(); ++i) {
+    const double share = all > 0 ? static_cast<double>(before_uw[i]) / all : 1 / count;
+    Status written = write_number(zones_[i] / kLimitFile, std::llround(static_cast<double>(limit_mw) * 1000 * share));
+    if (written) continue;
+    while (i-- > 0) (void)write_number(zones_[i] / kLimitFile, before_uw[i]);
+    return wrap(written.error(), what);
+  }
+  return {};
+}
+
 Result<State> PackagesKnob::state() {
   State state;
   const Error untold{Code::kUnsupported, "RAPL does not tell"};
   state.temperature_c = state.clock_mhz = state.clock_max_mhz = state.memory_clock_mhz = state.memory_clock_max_mhz =
       state.slowdown_bits = untold;
-  state.limit_mw = state.limit_set_mw = sum("constraint_0_power_limit_uw");
+  state.limit_mw = state.limit_set_mw = sum(kLimitFile);
   state.limit_max_mw = sum("constraint_0_max_power_uw");
   if (state.limit_max_mw && *state.limit_max_mw == 0)
     state.limit_max_mw = Error{Code::kUnsupported, "RAPL names no highest limit of this processor"};
@@ -142,7 +162,7 @@ Result<std::unique_ptr<Knob>> open_packages(const std::string& root) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     if (!entry.path().filename().string().starts_with("intel-rapl:")) continue;
     Result<std::string> name = read_file((entry.path() / "name").string());
-    if (name && name->starts_with("package") && fs::exists(entry.path() / "constraint_0_power_limit_uw", ignored))
+    if (name && name->starts_with("package") && fs::exists(entry.path() / kLimitFile, ignored))
       zones.push_back(entry.path());
   }
   if (zones.empty())

@@ -1,6 +1,6 @@
 // The processor's packages as a device whose power can be limited: the RAPL zones of Linux's power capping framework
 // (Documentation/power/powercap/powercap.rst; energy: hw/energy_meter.h). A limit is the long-term one ("constraint_0") of
-// all packages together, shared equally among them. There are no clocks to lock here.
+// all packages together, shared among them as it is now. There are no clocks to lock here.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,8 @@
 #include "power/knob.h"
 
 namespace ridge::power {
+
+constexpr const char* kProcessorId = "cpu";
 
 // What stands before /sys: RIDGE_POWER_ROOT, for tests; usually nothing.
 std::string system_root();

@@ -17,7 +17,8 @@ namespace ridge::power {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenStates(100);
-constexpr double kSettle = 0.2;  // of a slice, before it: clocks follow a new limit within tenths of a second
+constexpr double kFirstRounds = 0.5;  // of the time, for the fewest rounds: so that more can follow, or none need to
+constexpr double kSettle = 0.2;       // of a slice, before it: clocks follow a new limit within tenths of a second
 
 // One slice under one limit.
 struct Visit {
@@ -77,8 +78,8 @@ Result<Visit> visit_limit(Knob& knob, const Workload& workload, int64_t limit_mw
   Result<double> rate = workload.rate(slice);
   std::vector<State> states = watcher.finish();
   if (!rate) return rate.error();
-  const double seconds = to_seconds(Clock::now() - begin);
   RIDGE_ASSIGN(State after, knob.state());
+  const double seconds = to_seconds(Clock::now() - begin);  // from look to look, as the counter went
   states.push_back(after);
   Visit visit;
   visit.rate = *rate;
@@ -179,14 +180,15 @@ Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& op
     contenders.push_back({watts_text(limits[i]), [&, i](Nanoseconds slice) -> Result<double> {
                             if (options.interrupted && options.interrupted())
                               return Error{Code::kCancelled, "interrupted"};
-                            if (options.progress) options.progress("limit " + watts_text(limits[i]), done / visits);
+                            if (options.progress)
+                              options.progress("limit " + watts_text(limits[i]), kFirstRounds * done / visits);
                             RIDGE_ASSIGN(Visit visit, visit_limit(knob, workload, limits[i], slice));
                             done += 1;
                             journal.visits[i].push_back(visit);
                             return visit.rate;
                           }});
   measure::CompareOptions how;
-  how.slice = from_seconds(to_seconds(options.most_time) / visits / (1 + kSettle));
+  how.slice = from_seconds(kFirstRounds * to_seconds(options.most_time) / visits / (1 + kSettle));
   how.min_rounds = options.min_rounds;
   how.max_time = options.most_time;
   how.seed = options.seed;

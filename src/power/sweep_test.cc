@@ -100,6 +100,41 @@ TEST(PowerSweep, MeasuresTheCurveOfACardThroughADrift) {
   EXPECT_EQ(swept->claims.size(), 2u);
 }
 
+TEST(PowerSweep, EndsEarlyWhereEveryRateIsKnown) {
+  PlayedCard::Values values;
+  PlayedCard card(values);
+  Nanoseconds asked{0};
+  Workload workload{"played", "items", [&](Nanoseconds slice) -> Result<double> { return asked += slice, 5.0; }};
+  SweepOptions options;
+  options.limits_mw = {450000, 300000};
+  options.default_limit_mw = 450000;
+  options.most_time = std::chrono::seconds(100);
+  Result<Sweep> swept = sweep(card, workload, options);
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_TRUE(swept->converged);
+  EXPECT_LT(to_seconds(asked), 60) << "of 100 s";
+}
+
+// A look at a card takes some milliseconds, in which its counter goes on.
+TEST(PowerSweep, PowerIsWhatTheCounterGainedOverTheTimeThatItRan) {
+  PlayedCard::Values values;
+  values.counts_mw = 100000;
+  values.look_takes = std::chrono::milliseconds(60);
+  PlayedCard card(values);
+  Workload workload{"played", "items", [](Nanoseconds slice) -> Result<double> {
+                      std::this_thread::sleep_for(slice);
+                      return 1.0;
+                    }};
+  SweepOptions options;
+  options.limits_mw = {450000};
+  options.min_rounds = 1;
+  options.most_time = std::chrono::milliseconds(480);
+  Result<Sweep> swept = sweep(card, workload, options);
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_EQ(swept->power_origin, "energy counter");
+  EXPECT_NEAR(swept->points[0].power_w, 100, 10);
+}
+
 TEST(PowerSweep, ALostCardEndsIt) {
   PlayedCard::Values values;
   values.changes_left = 3;

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "power/knob.h"
 
 namespace ridge::power {
@@ -16,13 +18,18 @@ class PlayedCard : public Knob {
     int64_t limit_mw = 450000;
     std::vector<std::string> changes;  // "limit 300", "lock 1200 1500", "unlock"
     int changes_left = 1000;
-    double energy_j = 0;
+    int64_t counts_mw = 0;                    // what its energy counter counts; 0: it has none
+    std::chrono::milliseconds look_takes{0};  // state()
   };
   explicit PlayedCard(Values& values, std::string id = "GPU-played") : values_(values), id_(std::move(id)) {}
   const std::string& id() const override { return id_; }
   const std::string& name() const override { return id_; }
   Result<State> state() override {
+    std::this_thread::sleep_for(values_.look_takes);
     State state;
+    if (values_.counts_mw > 0)
+      state.energy_mj =
+          static_cast<int64_t>(static_cast<double>(values_.counts_mw) * to_seconds(Clock::now().time_since_epoch()));
     state.limit_mw = state.limit_set_mw = state.power_mw = values_.limit_mw;
     state.limit_default_mw = int64_t{450000};
     state.limit_min_mw = int64_t{100000};

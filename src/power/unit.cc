@@ -72,8 +72,11 @@ Status install_unit(const std::string& text, const UnitOptions& options) {
         written.error().message + "; units of the system are written by root (sudo), --unit-dir names another folder"};
   if (!options.start) return {};
   Status started = systemctl({"daemon-reload"});
-  if (started) started = systemctl({"enable", "--now", kUnitName});
+  if (started) started = systemctl({"enable", kUnitName});
+  // Not "enable --now", which leaves alone what runs already: an older setting.
+  if (started) started = systemctl({"restart", kUnitName});
   if (started) return {};
+  (void)systemctl({"disable", "--now", kUnitName});
   std::error_code ignored;
   fs::remove(path, ignored);
   (void)systemctl({"daemon-reload"});

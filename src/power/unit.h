@@ -20,8 +20,9 @@ struct UnitOptions {
   std::string folder = kUnitFolder;
   bool start = true;  // tell systemd: else the file is all, e.g. for an image that is built
 };
-// Writes the file, replacing an older one, and starts the service now and at every boot. Errors: the folder cannot be
-// written (root), no systemd, or the service does not start (with systemctl's words; the file is removed again).
+// Writes the file, replacing an older one, and starts the service, anew if it runs, now and at every boot. Errors: the folder
+// cannot be written (root), no systemd, or the service does not start (with systemctl's words; it is disabled and the file
+// removed again).
 Status install_unit(const std::string& text, const UnitOptions& options);
 // Stops the service, which restores, and removes the file. kNotFound: there is none.
 Status remove_unit(const UnitOptions& options);

@@ -14,10 +14,19 @@ extern char** environ;
 namespace ridge::power {
 namespace {
 
+bool ignored(int number) {
+  struct sigaction now = {};
+  sigaction(number, nullptr, &now);
+  return now.sa_handler == SIG_IGN;
+}
+
+// But for what nohup or a shell has this process ignore: blocked, it would come all the same.
 sigset_t awaited() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, number);
+  for (int number : {SIGINT, SIGTERM, SIGHUP})
+    if (!ignored(number)) sigaddset(&signals, number);
+  sigaddset(&signals, SIGCHLD);
   return signals;
 }
 
@@ -25,6 +34,7 @@ enum class Output { kKept, kToStderr };
 
 // With no signal blocked, whatever this process waits for.
 Result<pid_t> start(const std::vector<std::string>& command, Output output) {
+  signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

@@ -9,7 +9,8 @@
 
 namespace ridge::power {
 
-// From now on SIGINT, SIGTERM and SIGHUP wait for watch(). Call it before anything is set.
+// From now on SIGINT, SIGTERM and SIGHUP wait for watch(), but for those that this process ignores (nohup). Call it before
+// anything is set.
 void hold_signals();
 
 // Without a command: until a signal asks for the end; returns 0. With one: runs it (searched on PATH) and waits for its end;

@@ -2,6 +2,13 @@
 
 #include <prometheus/metric_family.h>
 
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/log.h"
 #include "gpu/nvml.h"
 #include "gpu/slowdown.h"
 
@@ -51,11 +58,39 @@ ClientMetric& add_series(MetricFamily& family, const std::string& uuid, double v
   return metric;
 }
 
-}  // namespace
+constexpr std::chrono::seconds kPatience(1);  // with the driver, at the end
 
-struct CardSampler::Source {
-  gpu::Nvml library;
+// Looks at all cards, and keeps in mind what a lost card no longer tells.
+class CardEyes {
+ public:
+  explicit CardEyes(gpu::Nvml library) : library_(std::move(library)) {}
+  // `before`: what was seen last. If the library no longer answers, its cards do not.
+  std::vector<CardSample> look(const std::vector<CardSample>& before) {
+    std::vector<CardSample> samples;
+    Result<int> count = library_.count();
+    if (!count)
+      for (const CardSample& known : before) samples.push_back(unanswered(known));
+    for (int i = 0; count && i < *count; ++i) {
+      gpu::Card card = library_.vitals(i);
+      if (card.uuid) uuids_[i] = *card.uuid;
+      if (!card.uuid && uuids_.contains(i)) card.uuid = uuids_[i];
+      if (card.energy_mj) {
+        int64_t& first = first_energy_mj_.try_emplace(i, *card.energy_mj).first->second;
+        first = std::min(first, *card.energy_mj);  // the card was reset, and its counter begins anew
+      }
+      samples.push_back(
+          sample_of(card, first_energy_mj_.contains(i) ? std::optional(first_energy_mj_[i]) : std::nullopt));
+    }
+    return samples;
+  }
+
+ private:
+  gpu::Nvml library_;
+  std::map<int, std::string> uuids_;  // by index, as the following
+  std::map<int, int64_t> first_energy_mj_;
 };
+
+}  // namespace
 
 CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_mj) {
   CardSample sample;
@@ -96,46 +131,59 @@ std::vector<MetricFamily> card_families(const std::vector<CardSample>& cards) {
   return families;
 }
 
-std::unique_ptr<CardSampler> CardSampler::start(std::chrono::milliseconds period) {
-  Result<gpu::Nvml> library = gpu::Nvml::open();
-  if (!library) return nullptr;
-  Result<int> count = library->count();
-  if (!count || *count == 0) return nullptr;
-  return std::unique_ptr<CardSampler>(
-      new CardSampler(std::make_unique<Source>(Source{std::move(*library)}), period));  // NOLINT: private constructor
+CardSample unanswered(const CardSample& sample) {
+  CardSample silent;
+  silent.uuid = sample.uuid;
+  silent.answers = false;
+  return silent;
 }
 
-CardSampler::CardSampler(std::unique_ptr<Source> source, std::chrono::milliseconds period)
-    : source_(std::move(source)), thread_([this, period](std::stop_token stop) { run(period, stop); }) {}
+struct CardSampler::Shared {
+  const std::chrono::milliseconds period;
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::vector<CardSample> last;  // guarded by mutex, as the following
+  TimePoint heard{};             // when the last look ended
+  bool ended = false;
 
-CardSampler::~CardSampler() = default;
+  explicit Shared(std::chrono::milliseconds every) : period(every) {}
+  // The library is opened and asked without the lock.
+  void run(const std::stop_token& stop) {
+    if (Result<gpu::Nvml> library = gpu::Nvml::open()) {
+      CardEyes eyes(std::move(*library));
+      std::vector<CardSample> samples;
+      while (!stop.stop_requested()) {
+        samples = eyes.look(samples);
+        std::unique_lock lock(mutex);
+        last = samples;
+        heard = Clock::now();
+        changed.wait_for(lock, stop, period, [] { return false; });
+      }
+    }
+    std::lock_guard lock(mutex);
+    ended = true;
+    changed.notify_all();
+  }
+};
+
+CardSampler::CardSampler(std::chrono::milliseconds period)
+    : shared_(std::make_shared<Shared>(period)),
+      thread_([shared = shared_](const std::stop_token& stop) { shared->run(stop); }) {}
+
+CardSampler::~CardSampler() {
+  thread_.request_stop();
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->changed.wait_for(lock, kPatience, [this] { return shared_->ended; })) return;
+  log::warning("the NVIDIA driver does not answer: left behind");
+  thread_.detach();
+}
 
 std::vector<CardSample> CardSampler::last() const {
-  std::lock_guard lock(mutex_);
-  return last_;
-}
-
-void CardSampler::run(std::chrono::milliseconds period, std::stop_token stop) {
-  while (!stop.stop_requested()) {
-    look();
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, stop, period, [] { return false; });
-  }
-}
-
-// The library is asked without the lock.
-void CardSampler::look() {
-  std::vector<CardSample> samples;
-  Result<int> count = source_->library.count();
-  for (int i = 0; count && i < *count; ++i) {
-    gpu::Card card = source_->library.vitals(i);
-    if (card.uuid && card.energy_mj) first_energy_mj_.try_emplace(*card.uuid, *card.energy_mj);
-    std::optional<int64_t> first;
-    if (card.uuid && first_energy_mj_.contains(*card.uuid)) first = first_energy_mj_[*card.uuid];
-    samples.push_back(sample_of(card, first));
-  }
-  std::lock_guard lock(mutex_);
-  last_ = std::move(samples);
+  std::lock_guard lock(shared_->mutex);
+  if (Clock::now() - shared_->heard <= 3 * shared_->period) return shared_->last;
+  std::vector<CardSample> silent;
+  for (const CardSample& card : shared_->last) silent.push_back(unanswered(card));
+  return silent;
 }
 
 }  // namespace ridge::telemetry

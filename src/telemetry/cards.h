@@ -1,13 +1,10 @@
 // How NVIDIA's cards fare, looked at again and again while a server runs, as the metrics that Triton made customary and a few
-// of ridge's own. A slow or hanging driver delays nobody: a thread of the sampler asks it, and who wants to know gets the last
-// answer.
+// of ridge's own. A slow or hanging driver delays nobody: a thread of the sampler opens and asks it, who wants to know gets the
+// last answer, and the thread is left behind where it does not come back.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -39,26 +36,23 @@ CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_
 // Families without a series where there is no card.
 std::vector<prometheus::MetricFamily> card_families(const std::vector<CardSample>& cards);
 
-// Thread-safe.
+// What is left of a sample when nobody answers any more: whose it was.
+CardSample unanswered(const CardSample& sample);
+
+// Thread-safe. Without NVIDIA's library its thread ends at once.
 class CardSampler {
  public:
-  // Null: there is no card whose library answers.
-  static std::unique_ptr<CardSampler> start(std::chrono::milliseconds period = std::chrono::seconds(2));
-  ~CardSampler();
-  std::vector<CardSample> last() const;  // empty until the first look is done
+  explicit CardSampler(std::chrono::milliseconds period = std::chrono::seconds(2));
+  CardSampler(const CardSampler&) = delete;
+  CardSampler& operator=(const CardSampler&) = delete;
+  ~CardSampler();  // waits for the driver's answer, but not for long
+  // Empty until the first look is done, and without cards. What has not been heard of for three periods is unanswered.
+  std::vector<CardSample> last() const;
 
  private:
-  struct Source;
-  CardSampler(std::unique_ptr<Source> source, std::chrono::milliseconds period);
-  void run(std::chrono::milliseconds period, std::stop_token stop);
-  void look();
-
-  std::unique_ptr<Source> source_;                  // used by the thread alone
-  std::map<std::string, int64_t> first_energy_mj_;  // likewise; by UUID
-  mutable std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::vector<CardSample> last_;  // guarded by mutex_
-  std::jthread thread_;           // last: starts when the rest is there
+  struct Shared;  // with the thread, which may outlive this
+  std::shared_ptr<Shared> shared_;
+  std::jthread thread_;
 };
 
 }  // namespace ridge::telemetry

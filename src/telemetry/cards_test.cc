@@ -5,6 +5,10 @@
 #include <prometheus/metric_family.h>
 #include <stdlib.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "gpu/test_child.h"
 #include "telemetry/metrics.h"
 
 namespace ridge::telemetry {
@@ -49,17 +53,44 @@ TEST(CardMetrics, ALostCardIsDown) {
 
 TEST(CardMetrics, AMachineWithoutCardsHasNone) { EXPECT_THAT(prometheus_text({}, {}), Not(HasSubstr("_gpu_"))); }
 
-TEST(CardSampler, SeesTheCardsOfTheLibrary) {
+void play(const std::string& script) {
   setenv("RIDGE_NVML", RIDGE_TEST_SUPPORT "/libnvidia-ml.so.1", 1);
-  setenv("RIDGE_FAKE_NVML", RIDGE_SOURCE_DIR "/tests/support/nvml/four.txt", 1);
-  std::unique_ptr<CardSampler> sampler = CardSampler::start(std::chrono::milliseconds(5));
-  ASSERT_NE(sampler, nullptr);
-  while (sampler->last().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  ASSERT_EQ(sampler->last().size(), 4u);
-  EXPECT_EQ(sampler->last()[3].power_limit_w, 270);
-  setenv("RIDGE_NVML", "/nowhere.so", 1);
-  EXPECT_EQ(CardSampler::start(), nullptr);
-  unsetenv("RIDGE_NVML");
+  setenv("RIDGE_FAKE_NVML", script.c_str(), 1);
+}
+
+void sleep_a_moment() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
+TEST(CardSampler, SeesTheCardsOfTheLibrary) {
+  gpu::in_child("four cards", [] {
+    play(RIDGE_SOURCE_DIR "/tests/support/nvml/four.txt");
+    CardSampler sampler(std::chrono::milliseconds(5));
+    while (sampler.last().empty()) sleep_a_moment();
+    ASSERT_EQ(sampler.last().size(), 4u);
+    EXPECT_EQ(sampler.last()[3].uuid, "GPU-77aa0000-0000-0000-0000-000000000004");
+  });
+}
+
+TEST(CardSampler, SeesNothingWithoutALibrary) {
+  gpu::in_child("no library", [] {
+    setenv("RIDGE_NVML", "/nowhere.so", 1);
+    { CardSampler sampler(std::chrono::milliseconds(1)); }  // waits for its thread
+    CardSampler sampler(std::chrono::milliseconds(1));
+    EXPECT_TRUE(sampler.last().empty());
+  });
+}
+
+// The second look never ends.
+TEST(CardSampler, SaysThatACardNoLongerAnswersAndWaitsForNobody) {
+  const std::filesystem::path script = std::filesystem::path(testing::TempDir()) / "hangs_later.txt";
+  std::ofstream(script) << "driver_version 580.95.05\ncard\nuuid GPU-1\npower_mw 69800\n"
+                           "hang nvmlDeviceGetPowerUsage 3600 1\n";
+  gpu::in_child("a driver that hangs", [&] {
+    play(script.string());
+    CardSampler sampler(std::chrono::milliseconds(20));
+    while (sampler.last().empty() || sampler.last()[0].answers) sleep_a_moment();
+    EXPECT_EQ(sampler.last()[0].uuid, "GPU-1");
+    EXPECT_FALSE(sampler.last()[0].power_w) << "an old value is none";
+  });
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST_F(TunerTest, MeasuresEnergyOverSlicesThatTheCounterCanSee) {
     const double steps = std::floor(to_seconds(Clock::now().time_since_epoch()) / kStep);
     return Result<int64_t>(static_cast<int64_t>(100 * steps * kStep * 1e6));
   };
-  hw::EnergyMeter meter = *hw::EnergyMeter::of({{"card", counted, 0}}, kStep);
+  hw::EnergyMeter meter = *hw::EnergyMeter::of_counters({{"card", counted, 0}}, kStep);
   ContestOptions how;
   how.slice = std::chrono::milliseconds(15);
   how.seconds = 1;

@@ -71,6 +71,11 @@ def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards
     assert asked[-1] == "run in: card out: card"
 
 
+def test_plan_says_why_a_card_of_this_machine_is_of_no_use(cards, model):
+    done = ridge("plan", model, "--device", "cuda:0", status=3)
+    assert "device cuda:0: cuDeviceGet: " in done.stderr and "another process holds the card" in done.stderr
+
+
 def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
     done = ridge("tune", model, "--device", CARD, "--engine-library", LIBRARY, "--precision", "fp32", "--max-batch", "2",
                  "--seconds", "2", "--trials", "6", "-o", tmp_path / "repo", "--json")

@@ -10,7 +10,7 @@ import time
 
 import models
 import pytest
-from server import RIDGE, Server
+from server import RIDGE
 
 SUPPORT = os.environ["RIDGE_TEST_SUPPORT"]
 SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests/support/nvml"
@@ -19,7 +19,8 @@ SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests/support/nvml"
 class Card:
     """A scripted card whose settings lie in a file, and a process that holds its limit at 400 W."""
 
-    def __init__(self, folder, *command, script="healthy"):
+    def __init__(self, folder, *command, script="healthy", ignores=None):
+        self.ignores = ignores
         self.state = folder / "state"
         self.environment = os.environ | {
             "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
@@ -32,7 +33,8 @@ class Card:
 
     def start(self, *arguments):
         return subprocess.Popen(
-            [RIDGE, "power", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [RIDGE, "power", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True, preexec_fn=lambda: self.ignores and signal.signal(self.ignores, signal.SIG_IGN),
         )
 
     def limit_mw(self):
@@ -63,6 +65,22 @@ def test_a_signal_ends_it_and_the_limit_is_restored(tmp_path, number):
     assert card.limit_mw() == 700000
 
 
+def test_what_it_was_started_to_ignore_does_not_end_it(tmp_path):
+    card = Card(tmp_path, ignores=signal.SIGHUP)  # as nohup does
+    card.process.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert card.process.poll() is None and card.limit_mw() == 400000
+    card.process.terminate()
+    card.process.communicate(timeout=20)
+    assert card.limit_mw() == 700000
+
+
+def test_the_end_of_the_command_is_seen_where_the_parent_ignores_its_children(tmp_path):
+    card = Card(tmp_path, "sh", "-c", "sleep 1; exit 6", ignores=signal.SIGCHLD)
+    card.process.communicate(timeout=20)
+    assert card.process.returncode == 6 and card.limit_mw() == 700000
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_the_guard_restores_when_it_is_killed_or_crashes(tmp_path, number):
     card = Card(tmp_path)
@@ -76,9 +94,7 @@ def test_the_guard_restores_when_it_is_killed_or_crashes(tmp_path, number):
 
 def test_killing_the_whole_group_leaves_the_guard(tmp_path):
     card = Card(tmp_path, "sleep", "30")
-    guard = card.guard()
-    assert os.getsid(guard) == guard
-    card.process.kill()
+    os.killpg(card.process.pid, signal.SIGKILL)
     card.process.wait(timeout=20)
     card.wait_for(700000)
 
@@ -112,19 +128,6 @@ def test_a_signal_is_passed_on_to_the_command(tmp_path):
     card.process.communicate(timeout=20)
     assert card.process.returncode == 5
     assert card.limit_mw() == 700000
-
-
-@pytest.mark.parametrize("script, cards, up", [("healthy", 1, 1), ("lost", 2, 1), ("four", 4, 4), ("thermal", 1, 1)])
-def test_metrics_of_a_server_show_the_cards(repository, script, cards, up):
-    environment = {"RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1", "RIDGE_FAKE_NVML": str(SCRIPTS / f"{script}.txt")}
-    with Server(repository, environment=environment) as server:
-        end = time.monotonic() + 20
-        while "ridge_gpu_up{" not in (text := server.get("/metrics").body.decode()) and time.monotonic() < end:
-            time.sleep(0.05)
-        values = [line.split() for line in text.splitlines() if line.startswith("ridge_gpu_up{")]
-        assert len(values) == cards and sum(int(value) for *_, value in values) == up
-        assert text.count("nv_gpu_power_usage{") == up
-        assert ('reason="heat"' in text) == (script == "thermal")
 
 
 def test_a_sweep_runs_a_model_on_the_card_that_it_limits(tmp_path, real_onnxruntime):

@@ -129,13 +129,21 @@ struct Card {
            reinterpret_cast<Address>(host) < found->first + found->second.size;
   }
 
-  // Does the work that a stream has put off: all of it, or until it has passed a mark.
+  // Does what is first in a stream; kNotReady: it waits for another card, and stays.
+  int step(Stream& stream) {
+    Operation operation = std::move(stream.queue.front());
+    stream.queue.pop_front();
+    const int code = operation();
+    if (code == gpu::cuda::kNotReady)
+      stream.queue.push_front(std::move(operation));
+    else
+      broken = code;
+    return code;
+  }
+  // Does the work that a stream has put off: all of it, until it has passed a mark, or until it waits for another card.
   int drain(Stream& stream, const Mark* until = nullptr) {
-    while (!stream.queue.empty() && broken == 0 && !(until != nullptr && until->passed)) {
-      Operation operation = std::move(stream.queue.front());
-      stream.queue.pop_front();
-      broken = operation();
-    }
+    while (!stream.queue.empty() && broken == 0 && !(until != nullptr && until->passed))
+      if (step(stream) == gpu::cuda::kNotReady) return gpu::cuda::kNotReady;
     return broken;
   }
   int drain_all() {

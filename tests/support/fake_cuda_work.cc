@@ -21,9 +21,18 @@ int queue_on(Handle handle, Operation operation) {
 
 // What waits for a stream is forbidden while it is captured, and breaks the capture.
 int wait_for(Stream& stream, const Mark* until = nullptr) {
-  if (stream.captured_by == nullptr) return current->drain(stream, until);
-  stream.capture_broken = true;
-  return kCaptureUnsupported;
+  if (stream.captured_by != nullptr) {
+    stream.capture_broken = true;
+    return kCaptureUnsupported;
+  }
+  int code = current->drain(stream, until);
+  // It waits for other cards, as long as they come nearer.
+  for (size_t left = stream.queue.size() + 1; code == kNotReady && stream.queue.size() < left;) {
+    left = stream.queue.size();
+    for (Card& card : cards()) card.drain_all();
+    code = current->drain(stream, until);
+  }
+  return code == kNotReady ? int{kLaunchTimeout} : code;
 }
 
 // A copy whose source is read when its turn comes.
@@ -147,6 +156,15 @@ EXPORT int cuStreamSynchronize(Handle handle) {
   Stream* stream = handle == nullptr ? &current->standard : known(current->streams, handle);
   return stream == nullptr ? int{kInvalidHandle} : wait_for(*stream);
 }
+// Every question brings the work on by a step.
+EXPORT int cuStreamQuery(Handle handle) {
+  ENTER(cuStreamQuery);
+  Stream* stream = known(current->streams, handle);
+  if (stream == nullptr) return kInvalidHandle;
+  if (!stream->queue.empty()) current->step(*stream);
+  if (current->broken != 0) return current->broken;
+  return stream->queue.empty() ? kSuccess : kNotReady;
+}
 EXPORT int cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned) {
   ENTER(cuStreamWaitEvent);
   Stream* stream = known(current->streams, handle);
@@ -219,6 +237,19 @@ EXPORT int cuLaunchKernel(Handle function, unsigned blocks_x, unsigned blocks_y,
                                [card](Address address) { return card->range_of(address); });
     return ran ? int{kSuccess} : int{kIllegalAddress};
   });
+}
+// For the stand-in for NCCL: a card's part of what several do together, which is kNotReady until they have come to it; and whether
+// memory lies on a card.
+EXPORT int fakeCudaQueue(Device device, Handle handle, const Operation* operation) {
+  LOCK;
+  Stream* stream = known(cards()[static_cast<size_t>(device)].streams, handle);
+  if (stream == nullptr) return kInvalidHandle;
+  stream->add(*operation);
+  return kSuccess;
+}
+EXPORT bool fakeCudaHolds(Device device, const void* memory, size_t bytes) {
+  LOCK;
+  return cards()[static_cast<size_t>(device)].holds(reinterpret_cast<Address>(memory), bytes);
 }
 // What other libraries queue beside kernels.
 EXPORT int cuLaunchHostFunc(Handle stream, void (*function)(void*), void* argument) {

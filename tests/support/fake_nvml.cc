@@ -45,21 +45,23 @@ int64_t setting(const Part& part, const char* key, int64_t otherwise) {
   return found == settings.end() ? otherwise : found->second;
 }
 
+bool lost(const Part& part) {
+  return says(part, "lost_after_changes") &&
+         setting(part, "writes", 0) >= static_cast<int64_t>(number_of(part, "lost_after_changes"));
+}
+
 int outcome(const Part& part, const char* function) {
-  if (says(part, "lost_after_changes") &&
-      setting(part, "writes", 0) >= static_cast<int64_t>(number_of(part, "lost_after_changes")))
-    return kGpuIsLost;
-  return fake::outcome(part, function, int{kSuccess});
+  return lost(part) ? int{kGpuIsLost} : fake::outcome(part, function, int{kSuccess});
 }
 
 int text(const Part& part, const char* function, const char* key, char* buffer, unsigned size) {
-  if (int code = outcome(part, function); code != kSuccess) return code;
+  if (lost(part)) return kGpuIsLost;
   return fake::text(kCodes, part, function, key, buffer, size);
 }
 
 template <typename T>
 int number(const Part& part, const char* function, const char* key, T* value) {
-  if (int code = outcome(part, function); code != kSuccess) return code;
+  if (lost(part)) return kGpuIsLost;
   return fake::number(kCodes, part, function, key, value);
 }
 

@@ -8,7 +8,8 @@
 //   name NVIDIA H100 80GB HBM3
 //   fail nvmlDeviceGetTemperature 3
 //   fail * 15                       every question about this card: it is lost
-//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does
+//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does; with a third number, so many
+//                                   answers come at once before
 //   process 4711 1073741824         pid and bytes
 //   slice                           begins a slice (MIG) of the card; its lines follow, named as in src/gpu/card.h
 //   pair 0 1 40                     how two cards meet on the bus, in the library's number
@@ -17,6 +18,7 @@
 // What the script does not say answers "not supported".
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -41,10 +43,15 @@ struct Link {
   unsigned long long replays = 0, recoveries = 0, crc_errors = 0;
 };
 
+struct Hang {
+  int seconds = 0;
+  int after = 0;  // answers
+};
+
 struct Part {  // the system, or a card
   std::map<std::string, std::string> values;
   std::map<std::string, int64_t> failures;
-  std::map<std::string, int> hangs;  // [s]
+  std::map<std::string, Hang> hangs;
   std::vector<Process> processes;
   std::map<unsigned, Link> links;
   std::vector<Part> slices;
@@ -77,7 +84,8 @@ inline void read_line(const std::string& line, Script& script) {
     part.failures[function] = std::strtoll(code.c_str(), nullptr, 0);
   } else if (key == "hang") {
     arguments >> function;
-    arguments >> part.hangs[function];
+    Hang& hang = part.hangs[function];
+    arguments >> hang.seconds >> hang.after;
   } else if (key == "process") {
     Process process;
     arguments >> process.pid >> process.bytes;
@@ -106,11 +114,18 @@ inline Script& script_of(const char* variable) {
   return read;
 }
 
+// Answers so far of functions that hang sooner or later.
+inline std::atomic<int>& answers_before_hanging() {
+  static std::atomic<int> count = 0;
+  return count;
+}
+
 // The code that the script gives to a function, after the time that it takes; `success` if it gives none.
 template <typename Code>
 Code outcome(const Part& part, const char* function, Code success) {
-  if (auto hang = part.hangs.find(function); hang != part.hangs.end())
-    std::this_thread::sleep_for(std::chrono::seconds(hang->second));
+  if (auto hang = part.hangs.find(function);
+      hang != part.hangs.end() && answers_before_hanging()++ >= hang->second.after)
+    std::this_thread::sleep_for(std::chrono::seconds(hang->second.seconds));
   for (const char* name : {function, "*"})
     if (auto failure = part.failures.find(name); failure != part.failures.end())
       return static_cast<Code>(failure->second);

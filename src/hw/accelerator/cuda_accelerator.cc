@@ -64,7 +64,9 @@ class CudaAccelerator : public Accelerator {
   Facts facts_;
 };
 
-Facts facts_of_cuda(const gpu::CudaDevice& device, size_t index) {
+}  // namespace
+
+Facts facts_of(const gpu::CudaDevice& device, size_t index) {
   Facts facts;
   facts.device = fmt::format("cuda:{}", index);
   facts.name = device.name;
@@ -85,12 +87,10 @@ Facts facts_of_cuda(const gpu::CudaDevice& device, size_t index) {
   return facts;
 }
 
-}  // namespace
-
 std::vector<Facts> facts_of(const gpu::Cuda& cuda) {
   std::vector<Facts> all;
   for (const gpu::CudaDevice& card : cuda.devices()) {
-    all.push_back(facts_of_cuda(card, all.size()));
+    all.push_back(facts_of(card, all.size()));
     all.back().software = "CUDA driver " + cuda.driver_version_text();
   }
   return all;

@@ -10,7 +10,8 @@
 
 namespace ridge::hw::accelerator {
 
-// Of every card of the driver's.
+Facts facts_of(const gpu::CudaDevice& device, size_t index);
+// Of every card of the driver's, with its version.
 std::vector<Facts> facts_of(const gpu::Cuda& cuda);
 // kNotFound: no driver, or no such card; kUnavailable: the card cannot be used, with the reason.
 Result<std::unique_ptr<Accelerator>> open_cuda_accelerator(size_t index);

@@ -22,6 +22,11 @@ RandomBits random_bits_of(Precision precision);
 // E4M3, INT8.
 double value_at(Precision precision, const std::vector<std::byte>& values, size_t index);
 
+// How far a sum of k products of such factors may be off. They are about 0.75 in size and of either sign, so sums are about
+// 0.56 · √k; results of 8 bits of fraction and factors rounded to 10 (TF32) are within 1 % of √k. Of sums of FP8 Hopper's tensor cores
+// keep 14 bits at every step (DeepSeek-V3 Technical Report, 3.3.2): 5 %.
+double sum_tolerance(Precision precision, int64_t k);
+
 // `workspace`: of the card, empty; `newest_cuda`: major number of the driver's CUDA.
 Result<std::unique_ptr<Products>> open_cuda_products(gpu::CudaWorkspace workspace, int newest_cuda);
 

@@ -81,6 +81,8 @@ struct Measured {
   std::string kept;              // where, or why not
 };
 
+// Adds the members that every figure has; `unit`: the name of its own one, "flops_per_s".
+void add_figure(Json& json, const Figure& figure, const std::string& unit);
 Json to_json(const Measured& measured);
 // The figures, and what stands beside them, of what to_json wrote; the device's facts, and where they are kept, are not read.
 Result<Measured> measured_from_json(const Json& json);

@@ -27,23 +27,6 @@ Json observed_json(const Observed& observed) {
           {"samples", observed.samples}};
 }
 
-// `unit`: the name of the figure's member, "flops_per_s".
-void add_figure(Json& json, const Figure& figure, const std::string& unit) {
-  json[unit] = or_null(figure.best);
-  json["typical_" + unit] = or_null(figure.typical);
-  json["origin"] = origin_name(Origin::kMeasured);
-  if (!figure.best) {
-    json["reason"] = figure.reason;
-    return;
-  }
-  json["spread_percent"] = figure.spread_percent;
-  json["bursts"] = figure.bursts;
-  json["burst_seconds"] = figure.burst_seconds;
-  json["kernel"] = figure.conditions;
-  json["shares"] = shares_json(figure.shares);
-  if (figure.observed.samples > 0) json["observed"] = observed_json(figure.observed);
-}
-
 Json peaks_json(const std::vector<PeakRow>& rows) {
   Json json = Json::array();
   for (const PeakRow& row : rows) {
@@ -92,6 +75,22 @@ Json starts_json(const std::vector<StartRow>& rows) {
 }
 
 }  // namespace
+
+void add_figure(Json& json, const Figure& figure, const std::string& unit) {
+  json[unit] = or_null(figure.best);
+  json["typical_" + unit] = or_null(figure.typical);
+  json["origin"] = origin_name(Origin::kMeasured);
+  if (!figure.best) {
+    json["reason"] = figure.reason;
+    return;
+  }
+  json["spread_percent"] = figure.spread_percent;
+  json["bursts"] = figure.bursts;
+  json["burst_seconds"] = figure.burst_seconds;
+  json["kernel"] = figure.conditions;
+  json["shares"] = shares_json(figure.shares);
+  if (figure.observed.samples > 0) json["observed"] = observed_json(figure.observed);
+}
 
 Json to_json(const Measured& measured) {
   return {{"device", measured.facts.name},

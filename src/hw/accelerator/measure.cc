@@ -12,10 +12,10 @@
 #include "hw/accelerator/mma.h"
 #include "hw/accelerator/multiply_adds.h"
 #include "hw/accelerator/products.h"
+#include "hw/accelerator/rounds.h"
 #include "hw/accelerator/shares.h"
 #include "hw/accelerator/watch.h"
 #include "hw/limits_store.h"
-#include "hw/rates.h"
 
 namespace ridge::hw::accelerator {
 namespace {
@@ -27,8 +27,8 @@ struct Questions {
   std::vector<LinkQuestion> links;
   std::vector<StartQuestion> starts;
 
-  std::vector<std::pair<std::string, Question*>> all() {
-    std::vector<std::pair<std::string, Question*>> result;
+  std::vector<NamedQuestion> all() {
+    std::vector<NamedQuestion> result;
     for (PeakQuestion& asked : peaks)
       result.emplace_back(fmt::format("{} {}", precision_name(asked.precision), asked.way), &asked.question);
     for (BandwidthQuestion& asked : bandwidths) result.emplace_back(asked.level + " " + asked.access, &asked.question);
@@ -36,43 +36,6 @@ struct Questions {
     for (StartQuestion& asked : starts) result.emplace_back(asked.what, &asked.question);
     return result;
   }
-};
-
-class Rounds {
- public:
-  Rounds(Questions& questions, const Options& options)
-      : questions_(questions.all()), options_(options), rule_(options.least_rounds, options.most_seconds) {}
-  void run() {
-    while (rule_.another(used()) && !stopped()) {
-      rule_.round_done(ask_all());
-      if (rule_.trial_over())
-        for (auto& [name, question] : questions_) drop_hopeless(*question);
-    }
-  }
-
- private:
-  double used() const { return to_seconds(Clock::now() - begin_); }
-  bool stopped() const { return options_.interrupted && options_.interrupted(); }
-  // True if an answer is clearly better than before.
-  bool ask_all() {
-    bool grew = false;
-    for (size_t i = 0; i < questions_.size() && !stopped(); ++i) {
-      auto& [name, question] = questions_[i];
-      const double share = static_cast<double>(i) / static_cast<double>(questions_.size());
-      if (options_.progress) options_.progress(name, rule_.share_done(used(), share));
-      const Candidate* before = question->winner();
-      const double rate = before ? question->best_rate(*before) : 0;
-      visit_all(*question);
-      const Candidate* after = question->winner();
-      grew |= after && question->best_rate(*after) > rate * kStillGrowing;
-    }
-    return grew;
-  }
-
-  std::vector<std::pair<std::string, Question*>> questions_;
-  const Options& options_;
-  RoundRule rule_;
-  TimePoint begin_ = Clock::now();
 };
 
 Figure figure_of(const Question& question, const std::vector<CardSample>& samples) {
@@ -142,7 +105,7 @@ Result<Measured> measure(Accelerator& accelerator, const Options& options) {
   Questions questions{all_peak_questions(accelerator), memory_questions(accelerator), link_questions(accelerator),
                       start_questions(accelerator)};
   const Watched watched = watch_card(measured.facts);
-  Rounds(questions, options).run();
+  ask_in_rounds(questions.all(), options);
   answer_all(questions, watched.watch ? watched.watch->samples() : std::vector<CardSample>{}, measured);
   const References references = references_for(measured.facts, watched, options);
   measured.processor_limits = references.processor_reason;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <random>
 
 #include "hw/accelerator/cuda_products.h"
 
@@ -63,6 +65,32 @@ TEST(ValueAt, ReadsEveryTypeAsItsStandardHasIt) {
   EXPECT_EQ(value_at(Precision::kInt8, bytes_of(int8_t{-128}), 0), -128);
   EXPECT_EQ(value_at(Precision::kTf32, bytes_of(0.1F), 0), static_cast<double>(0.1F));
   EXPECT_EQ(value_at(Precision::kFp64, bytes_of(0.1), 0), 0.1);
+}
+
+// As a tensor core sums up that takes 32 products at a time and then keeps 14 bits of what it has.
+double sum_of_14_bits(const std::vector<double>& products) {
+  double sum = 0;
+  for (size_t i = 0; i < products.size(); i += 32) {
+    int exponent = 0;
+    const double fraction = std::frexp(std::accumulate(products.begin() + static_cast<std::ptrdiff_t>(i),
+                                                       products.begin() + static_cast<std::ptrdiff_t>(i) + 32, sum),
+                                       &exponent);
+    sum = std::ldexp(std::trunc(std::ldexp(fraction, 14)), exponent - 14);
+  }
+  return sum;
+}
+
+TEST(SumTolerance, LetsShortSumsOfFp8PassButNoZeros) {
+  constexpr int64_t kDepth = 16640;  // the largest product of an H100
+  std::mt19937 random(1);
+  auto factor = [&] { return (random() % 2 == 0 ? 1 : -1) * (0.5 + static_cast<double>(random() % 8) / 16); };
+  for (int look = 0; look < 200; ++look) {
+    std::vector<double> products(kDepth);
+    for (double& one : products) one = factor() * factor();
+    const double exact = std::accumulate(products.begin(), products.end(), 0.0);
+    ASSERT_NEAR(sum_of_14_bits(products), exact, sum_tolerance(Precision::kFp8, kDepth));
+  }
+  EXPECT_LT(sum_tolerance(Precision::kFp8, kDepth), 0.56 * std::sqrt(kDepth) / 5);
 }
 
 TEST(RandomBits, AreNumbersFromOneHalfToOneOfEitherSign) {

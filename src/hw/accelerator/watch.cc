@@ -117,7 +117,7 @@ Watched watch_card(const Facts& facts) {
   }
   watched.card = system.cards[static_cast<size_t>(*index)];
   watched.by = fmt::format("{}, card {}", system.library, *index);
-  watched.watch = std::make_unique<Watch>([nvml, index = *index] { return nvml->card(index); });
+  watched.watch = std::make_unique<Watch>([nvml, index = *index] { return nvml->vitals(index); });
   return watched;
 }
 

@@ -102,6 +102,21 @@ std::optional<LibraryRow> tensorrt_row(const Version& version, const std::option
   return library_row("tensorrt_compat", "tensorrt_version", version, cuda);
 }
 
+std::optional<LibraryRow> nccl_row(const Version& version, int cuda_major) {
+  Table table("nccl_compat");
+  std::optional<LibraryRow> best;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    std::optional<Version> listed = table.version(row, "nccl_version");
+    if (!listed || *listed > version || (best && *listed <= best->version)) continue;
+    best = LibraryRow{*listed, std::to_string(cuda_major), {}, {}, {}};
+    best->least_capability = table.version(row, cuda_major >= 13 ? "min_cc_cuda13_build" : "min_cc_cuda12_build");
+  }
+  std::optional<Version> first = parse_version(std::to_string(cuda_major) + ".0");
+  std::optional<CudaRow> cuda = first ? cuda_row(*first) : std::nullopt;
+  if (best && cuda) best->driver = cuda->driver_minor ? cuda->driver_minor : cuda->driver;
+  return best;
+}
+
 std::optional<OnnxRuntimeRow> onnxruntime_row(const Version& version) {
   Table table("onnxruntime_compat");
   std::optional<OnnxRuntimeRow> best;

@@ -1,5 +1,5 @@
-// The version matrix: what NVIDIA's driver, CUDA, cuDNN, TensorRT and ONNX Runtime ask of each other. Pure questions
-// to the tables of data/ (cuda_compat, cudnn_compat, tensorrt_compat, onnxruntime_compat), each answer with the row
+// The version matrix: what NVIDIA's driver, CUDA, cuDNN, TensorRT, NCCL and ONNX Runtime ask of each other. Pure questions
+// to the tables of data/ (cuda_compat, cudnn_compat, tensorrt_compat, nccl_compat, onnxruntime_compat), each answer with the row
 // behind it.
 #pragma once
 
@@ -40,6 +40,10 @@ struct LibraryRow {
 // The newest row not newer than `version` within its major version, that was made for `cuda` if there is one, else any.
 std::optional<LibraryRow> cudnn_row(const Version& version, const std::optional<Version>& cuda);
 std::optional<LibraryRow> tensorrt_row(const Version& version, const std::optional<Version>& cuda);
+
+// The newest row of NCCL not newer than `version`, as built for that CUDA (major version): from which capability on it has code for
+// cards, if that is known, and the driver that such a CUDA needs.
+std::optional<LibraryRow> nccl_row(const Version& version, int cuda_major);
 
 // What a release of onnxruntime-gpu was built with.
 struct OnnxRuntimeRow {

@@ -21,9 +21,9 @@ void keep_newest(std::optional<InstalledPart>& known, const std::string& version
 
 // Which part a path shows, by the file's or package's name.
 void read_path(const std::string& path, Installed& installed) {
-  static const std::regex library(R"(lib(cuda|cudart|cudnn|nvinfer)\.so\.([0-9.]+)$)");
+  static const std::regex library(R"(lib(cuda|cudart|cudnn|nvinfer|nccl)\.so\.([0-9.]+)$)");
   static const std::regex package(
-      R"(/(onnxruntime|onnxruntime_gpu|tensorrt|tensorrt_cu\d+|nvidia_cudnn_cu\d+|nvidia_cuda_runtime(?:_cu\d+)?)-([0-9.]+)[^/]*\.dist-info$)");
+      R"(/(onnxruntime|onnxruntime_gpu|tensorrt|tensorrt_cu\d+|nvidia_cudnn_cu\d+|nvidia_nccl_cu\d+|nvidia_cuda_runtime(?:_cu\d+)?)-([0-9.]+)[^/]*\.dist-info$)");
   std::smatch match;
   if (std::regex_search(path, match, library)) {
     std::string name = match[1], version = match[2];
@@ -33,6 +33,7 @@ void read_path(const std::string& path, Installed& installed) {
     if (name == "cudart") keep_newest(installed.cuda, version, path);
     if (name == "cudnn") keep_newest(installed.cudnn, version, path);
     if (name == "nvinfer") keep_newest(installed.tensorrt, version, path);
+    if (name == "nccl") keep_newest(installed.nccl, version, path);
   } else if (std::regex_search(path, match, package)) {
     std::string name = match[1], version = match[2];
     if (name.starts_with("onnxruntime")) {
@@ -42,6 +43,10 @@ void read_path(const std::string& path, Installed& installed) {
     }
     if (name.starts_with("tensorrt")) keep_newest(installed.tensorrt, version, path);
     if (name.starts_with("nvidia_cudnn")) keep_newest(installed.cudnn, version, path);
+    if (name.starts_with("nvidia_nccl_cu")) {
+      keep_newest(installed.nccl, version, path);
+      if (installed.nccl && installed.nccl->path == path) installed.nccl_cuda = std::stoi(name.substr(14));
+    }
     if (name.starts_with("nvidia_cuda_runtime")) keep_newest(installed.cuda, version, path);
   }
 }
@@ -90,12 +95,13 @@ std::vector<std::string> installed_patterns(const std::vector<std::string>& libr
                                             const std::vector<std::string>& python_folders) {
   std::vector<std::string> patterns;
   for (const std::string& folder : library_folders)
-    for (const char* name : {"libcuda.so.*", "libcudart.so.*", "libcudnn.so.*", "libnvinfer.so.*"})
+    for (const char* name : {"libcuda.so.*", "libcudart.so.*", "libcudnn.so.*", "libnvinfer.so.*", "libnccl.so.*"})
       patterns.push_back(folder + "/" + name);
   for (const std::string& folder : python_folders) {
-    for (const char* name : {"onnxruntime*", "tensorrt*", "nvidia_cudnn*", "nvidia_cuda_runtime*"})
+    for (const char* name : {"onnxruntime*", "tensorrt*", "nvidia_cudnn*", "nvidia_nccl*", "nvidia_cuda_runtime*"})
       patterns.push_back(folder + "/" + name + ".dist-info");
-    for (const char* name : {"cudnn/lib/libcudnn.so.*", "cuda_runtime/lib/libcudart.so.*", "cu13/lib/libcudart.so.*"})
+    for (const char* name : {"cudnn/lib/libcudnn.so.*", "cuda_runtime/lib/libcudart.so.*", "cu13/lib/libcudart.so.*",
+                             "nccl/lib/libnccl.so.*"})
       patterns.push_back(folder + "/nvidia/" + name);
   }
   return patterns;

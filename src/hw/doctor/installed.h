@@ -23,6 +23,8 @@ struct Installed {
   std::optional<InstalledPart> cuda;           // run-time library, newest
   std::optional<InstalledPart> cudnn;
   std::optional<InstalledPart> tensorrt;
+  std::optional<InstalledPart> nccl;
+  std::optional<int> nccl_cuda;  // major version of CUDA that it was made for; absent: its name does not say
   std::optional<InstalledPart> onnxruntime;  // python package
   bool onnxruntime_gpu = false;              // it is onnxruntime-gpu
   std::optional<std::string> container;      // what shows that this is a container

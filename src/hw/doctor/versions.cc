@@ -1,4 +1,4 @@
-// Versions: driver, CUDA, cuDNN, TensorRT and ONNX Runtime against the matrix of what fits what.
+// Versions: driver, CUDA, cuDNN, TensorRT, NCCL and ONNX Runtime against the matrix of what fits what.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace ridge::hw::doctor {
 namespace {
 
 constexpr const char* kVersionsArea = "versions";
-constexpr const char* kMatrix = "tables cuda_compat, cudnn_compat, tensorrt_compat, onnxruntime_compat";
+constexpr const char* kMatrix = "tables cuda_compat, cudnn_compat, tensorrt_compat, nccl_compat, onnxruntime_compat";
 
 std::string shown(const InstalledPart& part) { return fmt::format("{} ({})", version_text(part.version), part.path); }
 
@@ -138,6 +138,32 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
   return ok(finding, evidence);
 }
 
+// NCCL holds its CUDA run-time library itself: what counts is the driver, and the cards for which it has code.
+Finding judge_nccl(const Stack& stack) {
+  Finding finding = about(kVersionsArea, "nccl", "NCCL", kMatrix);
+  const std::optional<InstalledPart>& part = stack.installed.nccl;
+  if (!part) return not_applicable(finding, "NCCL was not found; only programs that use several cards need it");
+  std::string evidence = "NCCL " + shown(*part);
+  if (part->version.parts.size() < 2) return not_applicable(finding, evidence + "; the file's name tells no version");
+  const int cuda =
+      stack.installed.nccl_cuda.value_or(stack.installed.cuda ? stack.installed.cuda->version.part(0) : 12);
+  std::optional<LibraryRow> row = nccl_row(part->version, cuda);
+  if (!row) return not_applicable(finding, evidence + "; the table has no such release");
+  evidence += fmt::format("; row {} for CUDA {}: {}", version_text(row->version), cuda,
+                          row->least_capability ? "cards from capability " + version_text(*row->least_capability)
+                                                : std::string("which cards is not known"));
+  if (stack.driver && row->driver && *stack.driver < *row->driver)
+    return fail(finding,
+                evidence + fmt::format(", driver {} or newer, here is {}", version_text(*row->driver),
+                                       version_text(*stack.driver)),
+                fmt::format("update the driver, or install NCCL for CUDA {}", cuda - 1));
+  for (const Version& capability : stack.capabilities)
+    if (row->least_capability && capability < *row->least_capability)
+      return fail(finding, evidence + ", here is " + version_text(capability),
+                  cuda >= 13 ? "install NCCL for CUDA 12, or an older release" : "use an older release for this card");
+  return ok(finding, evidence);
+}
+
 Finding judge_onnxruntime(const Stack& stack) {
   Finding finding = about(kVersionsArea, "onnxruntime", "ONNX Runtime for GPUs", kMatrix);
   const Installed& installed = stack.installed;
@@ -215,6 +241,7 @@ Findings judge_versions(const Facts& facts) {
           judge_cuda(stack),
           judge_library(stack, "cudnn", "cuDNN", stack.installed.cudnn, cudnn),
           judge_library(stack, "tensorrt", "TensorRT", stack.installed.tensorrt, tensorrt),
+          judge_nccl(stack),
           judge_onnxruntime(stack),
           judge_capability(stack)};
 }

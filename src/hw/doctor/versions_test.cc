@@ -181,5 +181,18 @@ TEST(Versions, MachineWithoutACardHasNothingToMatch) {
     EXPECT_EQ(finding.verdict, Verdict::kNotApplicable) << finding.id;
 }
 
+// nccl_compat: 2.28.3 for CUDA 13 begins at capability 7.5, for CUDA 12 at 6.0; CUDA 13 needs driver 580 (cuda_compat).
+TEST(Versions, NcclIsComparedWithDriverAndCards) {
+  const std::string cu13 = "/v/nvidia_nccl_cu13-2.28.9.dist-info", cu12 = "/v/nvidia_nccl_cu12-2.28.9.dist-info";
+  EXPECT_THAT(judged_versions(kModule + installed({cu13}), "versions.nccl"),
+              AllOf(StartsWith("fail: NCCL 2.28.9"), HasSubstr("driver 580"), HasSubstr("here is 550.54.14")));
+  EXPECT_THAT(judged_versions(kModule + installed({cu12}), "versions.nccl"),
+              AllOf(StartsWith("ok: NCCL 2.28.9"), HasSubstr("row 2.28.3 for CUDA 12: cards from capability 6.0")));
+  EXPECT_THAT(judged_versions(kModule + installed({"/usr/lib/libnccl.so.2"}), "versions.nccl"),
+              HasSubstr("tells no version"));
+  EXPECT_EQ(nccl_row(version("2.28.9"), 13)->least_capability, version("7.5"));
+  EXPECT_FALSE(nccl_row(version("1.3"), 12).has_value());
+}
+
 }  // namespace
 }  // namespace ridge::hw::doctor

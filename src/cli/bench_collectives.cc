@@ -1,0 +1,62 @@
+#include "cli/bench_collectives.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/paragraph.h"
+#include "cli/terminal.h"
+
+namespace ridge::cli {
+namespace {
+
+using hw::accelerator::CollectiveAnswer;
+using hw::accelerator::CollectiveRow;
+using hw::accelerator::CollectivesMeasured;
+
+constexpr size_t kTextWidth = 120;
+
+std::string head_text(const CollectivesMeasured& measured) {
+  std::vector<std::vector<std::string>> rows;
+  for (const hw::accelerator::Facts& facts : measured.cards) rows.push_back({facts.device, facts.name});
+  rows.push_back({"joined by", measured.links ? measured.links->text : "not known: " + measured.links_reason});
+  rows.push_back({"library", measured.library});
+  rows.push_back({"measured", fmt::format("{}, in {:.0f} s", measured.measured_at, measured.seconds)});
+  return table({}, rows, "ll");
+}
+
+std::vector<std::string> row_text(const CollectiveRow& row, size_t cards) {
+  const hw::accelerator::Figure& figure = row.figure;
+  std::vector<std::string> cells = {gpu::collective_name(row.collective), format_bytes(static_cast<double>(row.bytes))};
+  if (!figure.best || !figure.typical) {
+    cells.insert(cells.end(), 6, "-");
+    cells.push_back("not measured: " + figure.reason);
+    return cells;
+  }
+  const double factor = hw::accelerator::bus_factor(row.collective, cards);
+  cells.push_back(format_ms(1e3 * static_cast<double>(row.bytes) / *figure.typical));
+  cells.push_back(format_bandwidth(*figure.typical));
+  cells.push_back(format_bandwidth(factor * *figure.typical));
+  cells.push_back(format_bandwidth(factor * *figure.best));
+  cells.push_back(figure.shares.empty() ? "-" : format_percent(figure.shares.front().percent));
+  cells.push_back(format_percent(figure.spread_percent));
+  cells.push_back(std::to_string(figure.bursts));
+  return cells;
+}
+
+std::string rows_text(const CollectivesMeasured& measured) {
+  std::vector<std::vector<std::string>> rows;
+  for (const CollectiveRow& row : measured.rows) rows.push_back(row_text(row, measured.cards.size()));
+  return table({"operation", "size", "time", "rate", "bus", "best", "of the limit", "spread", "bursts"}, rows,
+               "lrrrrrrrl");
+}
+
+}  // namespace
+
+std::string collectives_text(const CollectivesMeasured& measured) {
+  if (!measured.alone.empty()) return measured.alone;
+  std::string text = head_text(measured) + "\n" + rows_text(measured);
+  for (const CollectiveAnswer& answer : measured.answers) text += "\n" + paragraph("", answer.sentence, 0, kTextWidth);
+  return text;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,12 @@
+// ridge bench device --device cuda:0,cuda:1 | cuda:all as text.
+#pragma once
+
+#include <string>
+
+#include "hw/accelerator/collectives.h"
+
+namespace ridge::cli {
+
+std::string collectives_text(const hw::accelerator::CollectivesMeasured& measured);
+
+}  // namespace ridge::cli

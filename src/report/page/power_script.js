@@ -1,0 +1,145 @@
+// Draws the sweep over power limits that lies in the element "data". Numbers keep their value in data-value beside what is shown.
+(() => {
+const sweep = JSON.parse(document.getElementById('data').textContent);
+
+ridge.translate({
+  'confirmed': '证实', 'larger': '更大', 'smaller': '更小', 'contradicted': '相反', 'not testable here': '此处无法检验',
+  'most work per joule': '每焦耳做功最多', 'lowest limit within 5 % of the peak': '距峰值 5 % 以内的最低上限', 'compared with': '对比基准',
+  'performance there': '该处的性能', 'Performance': '性能', 'Work per joule': '每焦耳做功', 'Draw': '功耗', 'Temperature and clock': '温度与时钟',
+  'Every limit': '各个上限', 'Claim L18': '说法 L18', 'power limit, W': '功耗上限,W', 'relative': '相对值', '95 % interval': '95 % 区间', 'measured': '实测',
+  'the limit itself': '上限本身', 'temperature': '温度', 'clock': '时钟', 'limit': '上限', 'performance': '性能', 'draws': '功耗', 'per joule': '每焦耳',
+  'hottest': '最高温度', 'slowed by': '降速原因', 'at': '位置', 'claim': '说法', 'verdict': '结论', 'rounds': '轮', 'spread': '离散', 'why': '原因',
+  'of the default limit': '默认上限', 'L18, measured': 'L18,实测',
+  'interrupted': '已中断', 'time was up before every rate was known to 2 %': '时间已到,部分速率未达到 2 % 的精度',
+  'Medians of all rounds, relative to the compared limit within each round. The large dots are the limits that pay.':
+    '各轮的中位数,相对于同一轮中的对比上限。大圆点为值得采用的上限。',
+  'by the energy counter': '由能量计数器测得', 'by samples every 0.1 s': '每 0.1 s 采样测得',
+});
+const {say, digits, rate, flops, make, section, quiet, number, table, faded, canvas, draw, axis, plain, show} = ridge;
+
+const points = sweep.points.map((point, i) => ({...point, member: `points.${i}`}));
+const rising = [...points].sort((a, b) => a.limit_w - b.limit_w);
+const watts = value => `${Number(value.toPrecision(4))} W`;
+const percent = value => (100 * value).toFixed(1) + ' %';
+const work = value => sweep.unit === 'FLOP' ? rate(value) : `${Number(value.toPrecision(4))} ${sweep.unit}/s`;
+const perJoule = value => sweep.unit === 'FLOP' ? `${flops(value)}/J` : `${digits(value)} ${sweep.unit}/J`;
+const celsius = value => `${value} °C`;
+const megahertz = value => `${value} MHz`;
+const told = value => value > 0 ? value : null;  // a device that tells no power
+const pays = point => [sweep.best_per_watt_w, sweep.within_5_percent_of_peak_w].includes(point.limit_w);
+const reference = points.find(point => point.limit_w === sweep.reference_limit_w);
+
+function header() {
+  const card = (name, value, format, member) =>
+    make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', value, format, member));
+  const end = sweep.interrupted ? 'interrupted' : sweep.converged ? '' : 'time was up before every rate was known to 2 %';
+  return [
+    make('h1', sweep.device),
+    make('p', sweep.workload, {class: 'name'}),
+    make('p', `${sweep.rounds} ${say('rounds')}`, {class: 'quiet'}),
+    ...(end ? [make('p', say(end), {class: 'warn'})] : []),
+    make('div', null, {class: 'figures'},
+         card('most work per joule', sweep.best_per_watt_w, watts, 'best_per_watt_w'),
+         card('lowest limit within 5 % of the peak', sweep.within_5_percent_of_peak_w, watts, 'within_5_percent_of_peak_w'),
+         card('compared with', sweep.reference_limit_w, watts, 'reference_limit_w'),
+         ...(reference ? [card('performance there', reference.rate_per_s, work, `${reference.member}.rate_per_s`)] : [])),
+  ];
+}
+
+// A line over the limits; the limits that pay are larger dots.
+const curve = (c, label, colour, value, more = {}) => ({
+  type: 'line', label: say(label), borderColor: colour, backgroundColor: colour, borderWidth: 2,
+  data: rising.map(point => ({x: point.limit_w, y: value(point)})).filter(point => point.y !== null),
+  pointRadius: rising.filter(point => value(point) !== null).map(point => pays(point) ? 7 : 3), ...more});
+const limits = c => axis(c, 'power limit, W', {type: 'linear', offset: true, ticks: {maxRotation: 0, autoSkip: true, autoSkipPadding: 12, callback: String}});
+const upwards = (c, format, more = {}) =>
+  axis(c, '', {title: {display: false}, beginAtZero: true, ticks: {callback: format, maxTicksLimit: 7}, ...more});
+
+function chart(id, title, datasets, scales, format, legend = true) {
+  const [element, box] = canvas(id, true);
+  const label = item => `${item.dataset.label}: ${[item.raw.y].flat().map(format(item.dataset)).join(' – ')}`;
+  draw(element, c => ({
+    type: 'bar', data: {datasets: datasets(c)},
+    options: {...plain(c, scales(c), {callbacks: {title: items => watts(items[0].raw.x), label}}, legend), parsing: true, normalized: false},
+  }));
+  return make('div', null, {class: 'case'}, make('h3', say(title)), box);
+}
+
+const judged = sweep.claims.filter(claim => claim.relative !== null);
+
+function performance() {
+  return chart('performance-chart', 'Performance', c => [
+    curve(c, 'relative', c.accent, point => point.relative),
+    {label: say('95 % interval'), data: rising.map(point => ({x: point.limit_w, y: [point.relative_low, point.relative_high]})),
+     grouped: false, barThickness: 4, minBarLength: 2, backgroundColor: faded(c.accent)},
+    ...(judged.length ? [{type: 'line', label: say('L18, measured'), showLine: false, pointStyle: 'rectRot', pointRadius: 6, borderColor: c.compute,
+      backgroundColor: c.compute, data: judged.map(claim => ({x: claim.share_of_default_limit * sweep.reference_limit_w, y: claim.relative}))}] : []),
+  ], c => ({x: limits(c), y: upwards(c, percent)}), () => percent);
+}
+
+function energy() {
+  if (!points.some(point => told(point.per_joule))) return null;
+  return chart('energy-chart', 'Work per joule', c => [curve(c, 'measured', c.memory, point => told(point.per_joule))],
+               c => ({x: limits(c), y: upwards(c, perJoule)}), () => perJoule, false);
+}
+
+function drawn() {
+  if (!points.some(point => told(point.power_w))) return null;
+  return chart('draw-chart', 'Draw', c => [
+    curve(c, 'measured', c.compute, point => told(point.power_w)),
+    curve(c, 'the limit itself', c.other, point => point.limit_w, {borderDash: [5, 4], borderWidth: 1, pointRadius: 0}),
+  ], c => ({x: limits(c), y: upwards(c, watts)}), () => watts);
+}
+
+function heat() {
+  if (!points.some(point => point.temperature_c !== null || point.clock_mhz !== null)) return null;
+  const clock = {yAxisID: 'clock'};
+  return chart('heat-chart', 'Temperature and clock', c => [
+    curve(c, 'temperature', c.warn, point => point.temperature_c),
+    curve(c, 'clock', c.memory, point => point.clock_mhz, clock),
+  ].filter(set => set.data.length), c => ({
+    x: limits(c), y: upwards(c, celsius),
+    ...(points.some(point => point.clock_mhz !== null) ? {clock: upwards(c, megahertz, {position: 'right', grid: {display: false}})} : {}),
+  }), set => set.yAxisID === 'clock' ? megahertz : celsius);
+}
+
+function curves() {
+  return section('curves', 'Every limit',
+    quiet('Medians of all rounds, relative to the compared limit within each round. The large dots are the limits that pay.'),
+    make('div', null, {class: 'cases'}, ...[performance(), energy(), drawn(), heat()].filter(part => part)), rows());
+}
+
+function rows() {
+  const marks = point => [...(point.limit_w === sweep.best_per_watt_w ? [say('most work per joule')] : []),
+                          ...(point.limit_w === sweep.within_5_percent_of_peak_w ? [say('lowest limit within 5 % of the peak')] : [])].join(', ');
+  const body = points.map(point => {
+    const cell = (name, value, format) => number('td', value, format, `${point.member}.${name}`, {class: 'number'});
+    return [
+      cell('limit_w', point.limit_w, watts), cell('rate_per_s', point.rate_per_s, work), cell('relative', point.relative, percent),
+      cell('relative_low', point.relative_low, percent), cell('relative_high', point.relative_high, percent),
+      cell('power_w', told(point.power_w), watts),
+      cell('power_spread_percent', told(point.power_w) && point.power_spread_percent, value => `± ${digits(value)} %`),
+      cell('per_joule', told(point.per_joule), perJoule), cell('temperature_c', point.temperature_c, celsius),
+      cell('clock_mhz', point.clock_mhz, megahertz), make('td', point.slowed_by.join(', ') || '-', {class: 'name'}), make('td', marks(point), {class: 'name'})];
+  });
+  const origin = sweep.power_origin === 'energy counter' ? 'by the energy counter' : 'by samples every 0.1 s';
+  return make('div', null, {}, table(['#limit', '#performance', '#relative', '#≥', '#≤', '#draws', '#spread', '#per joule', '#hottest', '#clock', 'slowed by', ''], body),
+              make('p', `${say('draws')}: ${say('measured')}, ${say(origin)}`, {class: 'quiet'}));
+}
+
+function claims() {
+  if (sweep.claims.length === 0) return null;
+  const body = sweep.claims.map((claim, i) => {
+    const cell = (name, value, format) => number('td', value, format, `claims.${i}.${name}`, {class: 'number'});
+    return [
+      make('td', null, {class: 'number'}, number('span', claim.share_of_default_limit, percent, `claims.${i}.share_of_default_limit`),
+           ` ${say('of the default limit')}`),
+      make('td', claim.statement, {class: 'name'}), make('td', say(claim.verdict), {class: claim.verdict === 'contradicted' ? 'warn' : ''}),
+      cell('relative', claim.relative, percent), cell('relative_low', claim.relative_low, percent), cell('relative_high', claim.relative_high, percent),
+      make('td', claim.reason, {class: 'name'})];
+  });
+  return section('claims', 'Claim L18', table(['#at', 'claim', 'verdict', '#measured', '#≥', '#≤', 'why'], body));
+}
+
+show([...header(), curves(), claims()]);
+})();
