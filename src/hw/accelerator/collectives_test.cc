@@ -15,6 +15,7 @@ namespace {
 using gpu::Collective;
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -91,8 +92,7 @@ TEST(CollectiveAnswer, JudgesNoLinksBySmallOperations) {
   const CollectiveAnswer small =
       answers_of(std::vector{row_of(Collective::kAllReduce, 2 << 20, 1e9)}, four_a100(), 4).front();
   EXPECT_FALSE(small.normality);
-  EXPECT_THAT(small.sentence,
-              AllOf(HasSubstr("Links are judged by operations of 16.0 MiB and more."), Not(HasSubstr("low"))));
+  EXPECT_THAT(small.sentence, EndsWith("Links are judged by operations of 16.0 MiB and more."));
 }
 
 TEST(WireCheck, KnowsWhatArrives) {
