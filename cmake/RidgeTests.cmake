@@ -13,6 +13,8 @@ set(python "${RIDGE_DEPS}/python/bin/python")
 function(ridge_script_test label name file)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "COMMAND")
   add_test(NAME "${label}.${name}" COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
+  # What takes long begins first, beside the short ones: scripts before unit tests, and those with a limit of their own before all.
+  set_property(TEST "${label}.${name}" PROPERTY COST 60)
   set_tests_properties(
     "${label}.${name}"
     PROPERTIES LABELS "${label}" TIMEOUT 300 SKIP_RETURN_CODE 77
@@ -22,7 +24,6 @@ function(ridge_script_test label name file)
     set_tests_properties("${label}.${name}" PROPERTIES RUN_SERIAL ON)
   endif()
   if(marks MATCHES "ctest: timeout ([0-9]+)")
-    # What may take long begins first, beside the short ones.
     set_tests_properties("${label}.${name}" PROPERTIES TIMEOUT "${CMAKE_MATCH_1}" COST "${CMAKE_MATCH_1}")
   endif()
   # A changed mark takes effect at the next build.
