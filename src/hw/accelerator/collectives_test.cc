@@ -141,7 +141,7 @@ TEST(Collectives, NoticeThatSomethingArrivesWrong) {
 
 // The rest is not tried: nothing works after an abort.
 TEST(Collectives, EndWithWhatBroke) {
-  on_four_cards("stuck_after 30", [] {
+  on_four_cards("stuck_after 8", [] {
     CollectiveOptions options = quick({0, 1});
     options.patience = std::chrono::milliseconds(500);
     Result<CollectivesMeasured> measured = measure_collectives(options);
