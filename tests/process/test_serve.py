@@ -137,11 +137,11 @@ def test_a_model_that_fails_to_load_does_not_harm_one_that_works(repository):
     (broken / "model.onnx").write_bytes((repository / "identity" / "1" / "model.onnx").read_bytes()[:50])
     with Server(repository, wait_ready=False) as server:
         for _ in range(300):
-            if server.get("/v2/models/identity/ready").status == 200:
+            index = {e["name"]: e for e in server.post("/v2/repository/index").json()}
+            if not any(entry.get("state") == "LOADING" for entry in index.values()):
                 break
             time.sleep(0.05)
         assert server.post(INFER, ONE).status == 200
-        index = {e["name"]: e for e in server.post("/v2/repository/index").json()}
         assert index["broken"]["state"] == "UNAVAILABLE" and "model.onnx" in index["broken"]["reason"]
         assert server.get("/v2/health/ready").status == 503
         assert server.post("/v2/models/broken/infer", ONE).status in (404, 503)
