@@ -69,11 +69,7 @@ def test_a_name_stays_text(written, tmp_path):
     browser.check_name_stays_text(tmp_path / "page.html", f"ridge lab · {ledger['conditions']['name']}", "#cases td.name")
 
 
-def test_chinese_and_dark(written, tmp_path):
+def test_chinese_dark_and_paper(written, tmp_path):
     subprocess.run([RIDGE, "lab", "L09", "--seconds", "0.2", "--html", "zh.html", "--lang", "zh"], cwd=tmp_path, check=True,
                    capture_output=True, timeout=120)
-    with browser.page(1280, color_scheme="dark") as (page, complaints):
-        browser.show(page, tmp_path / "zh.html")
-        assert page.locator("#ledger h2").text_content() == "账本"
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
-        assert complaints == []
+    browser.check_chinese_dark_and_paper(tmp_path / "zh.html", "#ledger h2", "账本")

@@ -117,10 +117,4 @@ def test_chinese_dark_and_paper(written, tmp_path):
     write_model(tmp_path / "model.onnx")
     subprocess.run([RIDGE, "plan", "model.onnx", "-d", "T4", "--html", "zh.html", "--lang", "zh"], cwd=tmp_path, check=True,
                    capture_output=True, timeout=120)
-    with browser.page(1280, color_scheme="dark") as (page, complaints):
-        browser.show(page, tmp_path / "zh.html")
-        assert page.locator("#roofline h2").text_content() == "屋顶线"
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
-        page.emulate_media(media="print")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        assert complaints == []
+    browser.check_chinese_dark_and_paper(tmp_path / "zh.html", "#roofline h2", "屋顶线")

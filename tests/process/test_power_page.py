@@ -97,10 +97,6 @@ def test_a_name_stays_text(written, tmp_path):
     browser.check_name_stays_text(tmp_path / "page.html", f"ridge power sweep · {sweep['device']}", "p.name")
 
 
-def test_chinese_and_dark(written, tmp_path):
+def test_chinese_dark_and_paper(written, tmp_path):
     (tmp_path / "zh.html").write_text(written[0].read_text().replace('<html lang="en">', '<html lang="zh-CN">'))
-    with browser.page(1280, color_scheme="dark") as (page, complaints):
-        browser.show(page, tmp_path / "zh.html")
-        assert page.locator("#claims h2").text_content() == "说法 L18"
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
-        assert complaints == []
+    browser.check_chinese_dark_and_paper(tmp_path / "zh.html", "#claims h2", "说法 L18")

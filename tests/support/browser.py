@@ -78,3 +78,14 @@ def check_name_stays_text(path, title, names):
         assert opened.locator(names, has_text="document.title").text_content() == HOSTILE
         assert opened.locator("img").count() == 0
         assert complaints == []
+
+
+def check_chinese_dark_and_paper(path, heading, text):
+    """A Chinese page whose `heading` (a selector) says `text`: dark where the system is, light on paper."""
+    with page(1280, color_scheme="dark") as (opened, complaints):
+        show(opened, path)
+        assert opened.locator(heading).text_content() == text
+        assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+        opened.emulate_media(media="print")
+        assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert complaints == []
