@@ -18,7 +18,7 @@ endif()
 # Sources of a target are compiled RIDGE_UNITY at a time: most of a file's time goes into the headers that its neighbours read too.
 # Names in anonymous namespaces are therefore unique in their folder, and a macro ends with its file. A source that cannot keep
 # company says so in CMakeLists.txt. 0 compiles each by itself.
-set(RIDGE_UNITY 8 CACHE STRING "How many sources of a folder are compiled together; 0: none")
+set(RIDGE_UNITY 12 CACHE STRING "How many sources of a folder are compiled together; 0: none")
 function(ridge_several_at_a_time target)
   if(RIDGE_UNITY GREATER 1)
     set_target_properties(

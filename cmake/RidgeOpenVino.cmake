@@ -18,6 +18,7 @@ target_include_directories(ridge_openvino_runtime SYSTEM INTERFACE "${RIDGE_DEPS
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/engine/openvino/plugin/*.cc")
 add_library(ridge_openvino MODULE ${sources})
+ridge_several_at_a_time(ridge_openvino)
 target_link_libraries(ridge_openvino PRIVATE ridge_engine ridge_openvino_runtime)
 # It shows one function; its copies of ridge's own code stay its own. The program finds OpenVINO, so there is no path in it.
 target_link_options(ridge_openvino PRIVATE -Wl,--exclude-libs,ALL)

@@ -14,6 +14,7 @@ set(RIDGE_FAKES "")
 function(ridge_fake source name)
   add_library(fake_${name} MODULE "${PROJECT_SOURCE_DIR}/tests/support/${source}.cc")
   target_include_directories(fake_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_compile_options(fake_${name} PRIVATE -O0)  # as tests
   set_target_properties(fake_${name} PROPERTIES OUTPUT_NAME "${name}" SUFFIX ".so.1" CXX_VISIBILITY_PRESET hidden
                                                 LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
   target_compile_definitions(fake_${name} PRIVATE ${ARGN})
@@ -42,6 +43,7 @@ if(NOT RIDGE_FUZZ)
   add_library(fake_cuda_objects OBJECT tests/support/fake_cuda.cc tests/support/fake_cuda_work.cc
                                        tests/support/fake_cuda_ipc.cc)
   target_link_libraries(fake_cuda_objects PRIVATE ridge_gpu)
+  target_compile_options(fake_cuda_objects PRIVATE -O0)
   set_target_properties(fake_cuda_objects PROPERTIES CXX_VISIBILITY_PRESET hidden)
   foreach(driver cuda cuda-old cuda-ancient)
     add_library(fake_${driver} MODULE $<TARGET_OBJECTS:fake_cuda_objects>)

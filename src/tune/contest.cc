@@ -103,7 +103,7 @@ std::vector<TensorView> rows_of(std::span<const TensorView> tensors, int64_t fir
   return result;
 }
 
-std::vector<TensorView> views_of(const std::vector<engine::Output>& outputs) {
+std::vector<TensorView> output_views(const std::vector<engine::Output>& outputs) {
   std::vector<TensorView> result;
   for (const engine::Output& output : outputs) result.push_back({output.type, output.shape, output.data});
   return result;
@@ -196,7 +196,7 @@ Result<Drift> Contest::drift(const Candidate& candidate) {
                measure::make_inputs(signature(), plan.shapes, state.graph, state.options.seed));
   std::vector<TensorView> inputs = views_of(tensors);
   RIDGE_ASSIGN(std::vector<engine::Output> together, run_once(runner, inputs));
-  std::vector<TensorView> outputs = views_of(together);
+  std::vector<TensorView> outputs = output_views(together);
   DriftMeter meter;
   auto compare = [&](std::span<const TensorView> row_inputs, std::span<const TensorView> found) -> Status {
     RIDGE_ASSIGN(std::vector<engine::Output> alone, run_once(state.baseline, row_inputs));
