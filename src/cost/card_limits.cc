@@ -48,12 +48,6 @@ bool fills_tensor_cores(const std::string& way, const std::string& capability) {
   return way == "cuBLASLt" || (way == "mma" && by_mma);
 }
 
-double listed_rate(const DeviceLimits& limits, Precision precision) {
-  for (const auto& [known, rate] : limits.flops_per_s)
-    if (known == precision) return rate;
-  return 0;
-}
-
 double listed_memory_rate(const DeviceLimits& limits) {
   return limits.levels.empty() || limits.levels.back().name != kMemory ? 0 : limits.levels.back().bytes_per_s;
 }
@@ -92,7 +86,7 @@ class CardRoofline {
       const bool slower = precision == Precision::kFp16 && row && *row->figure.best < measured_fp32();
       if (row && !slower && !(accumulate == Accumulate::kAny && adds_faster_in_fp16(precision)))
         set_peak(*row);
-      else if (by_tensor_cores && listed_rate(limits_, precision) <= 0)
+      else if (by_tensor_cores && own_rate(limits_, precision) <= 0)
         limits_.unknown.push_back(precision);
       if (!row && by_tensor_cores) say_incomplete(precision);
     }
@@ -129,11 +123,11 @@ class CardRoofline {
     if (!card_.datasheet) return false;
     const Result<DeviceLimits> any = limits_of(*card_.datasheet, Accumulate::kAny);
     const Result<DeviceLimits> fp32 = limits_of(*card_.datasheet, Accumulate::kFp32);
-    return any && fp32 && listed_rate(*any, precision) > listed_rate(*fp32, precision);
+    return any && fp32 && own_rate(*any, precision) > own_rate(*fp32, precision);
   }
 
   void set_peak(const PeakRow& row) {
-    const double listed = listed_rate(limits_, row.precision);
+    const double listed = own_rate(limits_, row.precision);
     std::erase_if(limits_.flops_per_s, [&](const auto& peak) { return peak.first == row.precision; });
     std::erase_if(limits_.remarks, [&](const auto& remark) { return remark.precision == row.precision; });
     limits_.flops_per_s.emplace_back(row.precision, *row.figure.best);
@@ -188,12 +182,10 @@ class CardRoofline {
 
 // Those of the datasheet that nothing measured has replaced.
 void add_datasheet_bases(DeviceLimits& limits) {
-  auto known = [&](std::string_view what) {
-    return std::any_of(limits.bases.begin(), limits.bases.end(), [&](const auto& one) { return one.what == what; });
-  };
   for (const auto& [precision, rate] : limits.flops_per_s)
-    if (!known(precision_name(precision))) limits.bases.push_back({std::string(precision_name(precision)), rate});
-  if (const double rate = listed_memory_rate(limits); rate > 0 && !known(kMemory))
+    if (!basis_of(limits, precision_name(precision)))
+      limits.bases.push_back({std::string(precision_name(precision)), rate});
+  if (const double rate = listed_memory_rate(limits); rate > 0 && !basis_of(limits, kMemory))
     limits.bases.push_back({kMemory, rate});
 }
 

@@ -85,6 +85,10 @@ struct DeviceLimits {
   std::vector<Basis> bases;
   std::vector<Precision> unknown;  // the device has units for them whose rate is not known: no other rate stands for it
 };
+// The peak of the device's units for `precision` [FLOP/s]; 0: there is none, or it is not known.
+double own_rate(const DeviceLimits& limits, Precision precision);
+// nullptr: that limit has none.
+const DeviceLimits::Basis* basis_of(const DeviceLimits& limits, std::string_view what);
 // Of what bounds arithmetic at `precision` on data in memory: measured where both limits are.
 Origin origin_at(const DeviceLimits& limits, Precision precision);
 Json to_json(const DeviceLimits::Basis& basis);

@@ -59,13 +59,6 @@ std::vector<DeviceLimits::Level> levels_of(const hw::Machine& machine, int threa
   return levels;
 }
 
-double measured_rate(const DeviceLimits& limits, Precision precision) {
-  double best = 0;
-  for (const auto& [candidate, rate] : limits.flops_per_s)
-    if (candidate == precision) best = std::max(best, rate);
-  return best;
-}
-
 double larger_traffic(const NodeCost& node) { return std::max(node.bytes_read, node.bytes_written); }
 
 double memory_seconds(double bytes, const DeviceLimits& limits) {
@@ -108,25 +101,31 @@ Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads) {
   return limits;
 }
 
+double own_rate(const DeviceLimits& limits, Precision precision) {
+  for (const auto& [known, rate] : limits.flops_per_s)
+    if (known == precision) return rate;
+  return 0;
+}
+
 Rate rate_of(const DeviceLimits& limits, Precision precision) {
-  if (double rate = measured_rate(limits, precision); rate > 0) return {rate, ""};
+  if (double rate = own_rate(limits, precision); rate > 0) return {rate, ""};
   if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
     return {0, fmt::format("{} has units for {} whose peak is not known: arithmetic in it is not bounded",
                            limits.device, precision_name(precision))};
-  double fp32 = measured_rate(limits, Precision::kFp32);
+  double fp32 = own_rate(limits, Precision::kFp32);
   if (fp32 <= 0) return {0, fmt::format("no arithmetic peak is known for {}", precision_name(precision))};
   std::string missing =
       fmt::format("no {} peak {} {}", precision_name(precision),
                   limits.origin == Origin::kMeasured ? "was measured on" : "has a source for", limits.device);
   switch (precision) {
     case Precision::kInt8: {  // four times as many lanes; without a dot-product instruction nothing reaches this
-      double fp16 = measured_rate(limits, Precision::kFp16);
+      double fp16 = own_rate(limits, Precision::kFp16);
       if (2 * fp16 > 4 * fp32)  // matrix units multiply FP16 twice as wide
         return {2 * fp16, missing + "; twice the FP16 peak is used as its ceiling"};
       return {4 * fp32, missing + "; four times the FP32 peak is used as its ceiling"};
     }
     case Precision::kFp8: {
-      double wider = std::max({fp32, measured_rate(limits, Precision::kFp16), measured_rate(limits, Precision::kBf16)});
+      double wider = std::max({fp32, own_rate(limits, Precision::kFp16), own_rate(limits, Precision::kBf16)});
       return {wider, missing + "; such data are computed in the fastest wider type"};
     }
     default: return {fp32, missing + "; such data are computed at the FP32 peak at best"};

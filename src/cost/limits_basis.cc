@@ -6,18 +6,22 @@
 
 namespace ridge::cost {
 
+const DeviceLimits::Basis* basis_of(const DeviceLimits& limits, std::string_view what) {
+  const auto found =
+      std::find_if(limits.bases.begin(), limits.bases.end(), [&](const auto& one) { return one.what == what; });
+  return found == limits.bases.end() ? nullptr : &*found;
+}
+
 Origin origin_at(const DeviceLimits& limits, Precision precision) {
   if (limits.bases.empty()) return limits.origin;
   auto measured = [&](std::string_view what) {
-    auto found =
-        std::find_if(limits.bases.begin(), limits.bases.end(), [&](const auto& one) { return one.what == what; });
-    return found != limits.bases.end() && found->origin == Origin::kMeasured;
+    const DeviceLimits::Basis* basis = basis_of(limits, what);
+    return basis && basis->origin == Origin::kMeasured;
   };
   // Where no rate is known, memory alone bounds; where the device has no such units, FP32's rate does.
   if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
     return measured("DRAM") ? Origin::kMeasured : Origin::kDatasheet;
-  const bool own = std::any_of(limits.flops_per_s.begin(), limits.flops_per_s.end(),
-                               [&](const auto& peak) { return peak.first == precision; });
+  const bool own = own_rate(limits, precision) > 0;
   const bool both = measured("DRAM") && measured(precision_name(own ? precision : Precision::kFp32));
   return both ? Origin::kMeasured : Origin::kDatasheet;
 }

@@ -16,16 +16,14 @@
 
 namespace ridge::gpu::amd_smi {
 
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
   std::vector<Handle> cards;
   ProcessLayout process = kProcessSince25;
-#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name, complete};
+#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name, complete};
   RIDGE_AMD_SMI_REQUIRED(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
-#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name};
+#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name};
   RIDGE_AMD_SMI_OPTIONAL(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
 

@@ -1,6 +1,6 @@
 // A call into a library that may never return, made in a thread of its own, so that its caller always goes on.
 //
-// Move-only. One thread waits for it.
+// Stays where it was made. One thread waits for it.
 #pragma once
 
 #include <functional>

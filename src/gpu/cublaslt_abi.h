@@ -64,13 +64,9 @@ struct HeuristicResult {  // cublasLtMatmulHeuristicResult_t
 };
 
 // All of these are there since CUDA 11.0.
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
 
-  template <typename Signature>
-  using Function = LibraryFunction<Signature>;
 #define RIDGE_CUBLASLT(name, ...) \
   Function<__VA_ARGS__> name { file, #name, complete }
   RIDGE_CUBLASLT(cublasLtGetVersion, size_t());

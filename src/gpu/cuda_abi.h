@@ -119,13 +119,9 @@ struct MemoryLocation {  // CUmemLocation
   int id;
 };
 
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
 
-  template <typename Signature>
-  using Function = LibraryFunction<Signature>;
 #define RIDGE_CUDA_NEEDS(name, ...) \
   Function<int __VA_ARGS__> name { file, #name, complete }
 #define RIDGE_CUDA_MAY_HAVE(name, ...) \

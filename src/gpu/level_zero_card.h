@@ -16,15 +16,13 @@
 namespace ridge::gpu::level_zero {
 
 // The functions of the loader, and the devices.
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
   std::vector<Handle> devices;
-#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name, complete};
+#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name, complete};
   RIDGE_LEVEL_ZERO_REQUIRED(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
-#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name};
+#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name};
   RIDGE_LEVEL_ZERO_OPTIONAL(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
 

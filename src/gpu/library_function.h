@@ -1,11 +1,9 @@
 // Functions of a library that is opened at run time, each beside its name, in a table of its own per library:
 //
-//   struct Library {
-//     explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-//     DynamicLibrary file;  // before the functions, which are looked up in it
-//     Status complete;      // the first function that must be there and is not
-//     LibraryFunction<int(unsigned*)> nvmlDeviceGetCount_v2{file, "nvmlDeviceGetCount_v2", complete};
-//     LibraryFunction<int(int*)> nvmlSystemGetCudaDriverVersion_v2{file, "nvmlSystemGetCudaDriverVersion_v2"};
+//   struct Library : FunctionTable {
+//     using FunctionTable::FunctionTable;
+//     Function<int(unsigned*)> nvmlDeviceGetCount_v2{file, "nvmlDeviceGetCount_v2", complete};
+//     Function<int(int*)> nvmlSystemGetCudaDriverVersion_v2{file, "nvmlSystemGetCudaDriverVersion_v2"};
 //   };
 //
 // A table stays where it was made. Immutable once made.
@@ -45,6 +43,16 @@ class LibraryFunction {
  private:
   const char* name_;
   Signature* pointer_ = nullptr;
+};
+
+// What every table begins with: the library, in which the functions after it are looked up.
+struct FunctionTable {
+  explicit FunctionTable(DynamicLibrary opened) : file(std::move(opened)) {}
+  DynamicLibrary file;
+  Status complete;  // the first function that must be there and is not
+
+  template <typename Signature>
+  using Function = LibraryFunction<Signature>;
 };
 
 // Opens a library (open_library) and looks up the functions of its table. `product`: what is too old for ridge if one

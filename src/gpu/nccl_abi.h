@@ -28,13 +28,9 @@ enum ResultCode : int {  // ncclResult_t
 constexpr int kFloat32 = 7;  // ncclDataType_t
 constexpr int kSum = 0;      // ncclRedOp_t
 
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
 
-  template <typename Signature>
-  using Function = LibraryFunction<Signature>;
 #define RIDGE_NCCL(name, ...) \
   Function<__VA_ARGS__> name { file, #name, complete }
   // All there since 2.4.

@@ -12,14 +12,12 @@
 
 namespace ridge::gpu::nvml {
 
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
-#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name, complete};
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
+#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name, complete};
   RIDGE_NVML_REQUIRED(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
-#define RIDGE_MEMBER(name, ...) LibraryFunction<__VA_ARGS__> name{file, #name};
+#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name};
   RIDGE_NVML_OPTIONAL(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
 

@@ -16,13 +16,9 @@ constexpr int kSuccess = 0;      // nvrtcResult
 constexpr int kCompilation = 6;  // the source is wrong: the log says where
 
 // All of these are there since CUDA 11.2.
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
 
-  template <typename Signature>
-  using Function = LibraryFunction<Signature>;
   Function<const char*(int)> nvrtcGetErrorString{file, "nvrtcGetErrorString", complete};
   Function<int(int*, int*)> nvrtcVersion{file, "nvrtcVersion", complete};
   Function<int(int*)> nvrtcGetNumSupportedArchs{file, "nvrtcGetNumSupportedArchs", complete};

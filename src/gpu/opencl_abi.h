@@ -61,13 +61,9 @@ constexpr uint32_t kBuildLog = 0x1183;
 constexpr uint32_t kBlocking = 1, kNonBlocking = 0;
 constexpr uint32_t kCommandStart = 0x1282, kCommandEnd = 0x1283;  // [ns]
 
-struct Library {
-  explicit Library(DynamicLibrary opened) : file(std::move(opened)) {}
-  DynamicLibrary file;
-  Status complete;
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
 
-  template <typename Signature>
-  using Function = LibraryFunction<Signature>;
 #define RIDGE_OPENCL(name, ...) \
   Function<__VA_ARGS__> name { file, #name, complete }
   RIDGE_OPENCL(clGetPlatformIDs, int32_t(uint32_t, Handle*, uint32_t*));

@@ -40,6 +40,14 @@ FileLock::~FileLock() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+bool recalled_or_locked(const std::string& file, const std::string& lock_file, std::optional<FileLock>& lock,
+                        const std::function<bool()>& recall) {
+  if (file.empty()) return false;
+  if (recall()) return true;
+  lock.emplace(lock_file);
+  return lock->waited() && recall();
+}
+
 std::string lock_of(const std::string& file) { return file + ".lock"; }
 
 Result<Json> read_limits_file(const std::string& file) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -29,6 +30,10 @@ class FileLock {
   int descriptor_ = -1;
   bool waited_ = false;
 };
+// Whether `recall` finds what is wanted in the file, at once or after another who measured meanwhile. If not, `lock` is held, and it
+// is for the caller to measure. Without a file: false, and nothing is held.
+bool recalled_or_locked(const std::string& file, const std::string& lock_file, std::optional<FileLock>& lock,
+                        const std::function<bool()>& recall);
 // The lock of the file's content. Who measures the processor holds it meanwhile.
 std::string lock_of(const std::string& file);
 

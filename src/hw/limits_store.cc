@@ -46,12 +46,9 @@ void remember(const Machine& machine, const std::string& file) {
 
 Result<Machine> recall_or_measure(Machine machine, const LimitOptions& options, const Measure& measure) {
   std::string file = options.cache_file.empty() ? default_cache_file() : options.cache_file;
-  if (!options.fresh && !file.empty() && recall(machine, file)) return machine;
   std::optional<FileLock> lock;
-  if (!file.empty()) {
-    lock.emplace(lock_of(file));
-    if (lock->waited() && !options.fresh && recall(machine, file)) return machine;
-  }
+  if (recalled_or_locked(file, lock_of(file), lock, [&] { return !options.fresh && recall(machine, file); }))
+    return machine;
   RIDGE_ASSIGN(Limits limits, measure(machine));
   machine.measured_at = now_in_utc();
   machine.peaks = std::move(limits.peaks);

@@ -12,15 +12,13 @@ constexpr const char* kUseTf32 = "which the engine may use unless --engine-optio
 
 // FP32 has the limit of TF32, with its basis.
 void take_tf32(cost::DeviceLimits& limits) {
-  for (const cost::DeviceLimits::Basis& basis : limits.bases) {
-    if (basis.what != precision_name(Precision::kTf32)) continue;
-    cost::DeviceLimits::Basis taken = basis;
-    taken.what = precision_name(Precision::kFp32);
-    taken.by = basis.by.empty() ? "as TF32" : "as TF32, " + basis.by;
-    std::erase_if(limits.bases, [&](const auto& one) { return one.what == taken.what; });
-    limits.bases.insert(limits.bases.begin(), std::move(taken));
-    return;
-  }
+  const cost::DeviceLimits::Basis* tf32 = cost::basis_of(limits, precision_name(Precision::kTf32));
+  if (tf32 == nullptr) return;
+  cost::DeviceLimits::Basis taken = *tf32;
+  taken.what = precision_name(Precision::kFp32);
+  taken.by = taken.by.empty() ? "as TF32" : "as TF32, " + taken.by;
+  std::erase_if(limits.bases, [&](const auto& one) { return one.what == taken.what; });
+  limits.bases.insert(limits.bases.begin(), std::move(taken));
 }
 
 }  // namespace
@@ -43,25 +41,21 @@ Result<cost::DeviceLimits> limits_of(const hw::NvidiaCard& card,
 }
 
 void allow_tf32(cost::DeviceLimits& limits) {
-  const auto rate_at = [&](Precision precision) {
-    return std::find_if(limits.flops_per_s.begin(), limits.flops_per_s.end(),
-                        [&](const auto& peak) { return peak.first == precision; });
-  };
-  const auto fp32 = rate_at(Precision::kFp32), tf32 = rate_at(Precision::kTf32);
+  const double fp32 = cost::own_rate(limits, Precision::kFp32), tf32 = cost::own_rate(limits, Precision::kTf32);
   if (std::ranges::find(limits.unknown, Precision::kTf32) != limits.unknown.end()) {
     limits.remarks.push_back({Precision::kFp32, fmt::format("{} has units for TF32 of unknown rate, {}: so FP32 is not "
                                                             "bounded",
                                                             limits.device, kUseTf32)});
-    if (fp32 != limits.flops_per_s.end()) limits.flops_per_s.erase(fp32);
+    std::erase_if(limits.flops_per_s, [](const auto& peak) { return peak.first == Precision::kFp32; });
     limits.unknown.push_back(Precision::kFp32);
     return;
   }
-  if (fp32 == limits.flops_per_s.end() || tf32 == limits.flops_per_s.end() || tf32->second <= fp32->second) return;
+  if (fp32 <= 0 || tf32 <= fp32) return;
   limits.remarks.push_back(
-      {Precision::kFp32,
-       fmt::format("{} multiplies FP32 at {}, and at {} as TF32, {}; the bound takes the second", limits.device,
-                   format_flops_rate(fp32->second), format_flops_rate(tf32->second), kUseTf32)});
-  fp32->second = tf32->second;
+      {Precision::kFp32, fmt::format("{} multiplies FP32 at {}, and at {} as TF32, {}; the bound takes the second",
+                                     limits.device, format_flops_rate(fp32), format_flops_rate(tf32), kUseTf32)});
+  for (auto& [precision, rate] : limits.flops_per_s)
+    if (precision == Precision::kFp32) rate = tf32;
   take_tf32(limits);
 }
 

@@ -27,6 +27,14 @@ Status inputs_intact(const InferRequest& request) {
   return {};
 }
 
+Status take_over(RequestInput& input, std::span<std::byte> memory) {
+  RIDGE_TRY(input.part->memory->read(input.part->offset, memory));
+  RIDGE_TRY(input.part->memory->intact());
+  input.data = memory;
+  input.part.reset();
+  return {};
+}
+
 Result<OwnInputs> with_own_memory(const InferRequest& request) {
   OwnInputs own{request.inputs, request.body};
   if (std::none_of(own.inputs.begin(), own.inputs.end(), [](const RequestInput& input) { return input.part; }))
@@ -35,10 +43,7 @@ Result<OwnInputs> with_own_memory(const InferRequest& request) {
   for (RequestInput& input : own.inputs) {
     if (!input.part) continue;
     Buffer& block = blocks->first.emplace_back(size_of(input));
-    RIDGE_TRY(input.part->memory->read(input.part->offset, block.span()));
-    RIDGE_TRY(input.part->memory->intact());
-    input.data = block.span();
-    input.part.reset();
+    RIDGE_TRY(take_over(input, block.span()));
   }
   blocks->second = request.body;
   own.owner = std::move(blocks);

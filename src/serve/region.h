@@ -41,6 +41,9 @@ Error too_little_room(const std::string& output, size_t bytes, const RegionPart&
 // Fails if a region that the request's inputs lie in went away.
 Status inputs_intact(const InferRequest& request);
 
+// Copies an input out of its region into memory of the caller's, where it then lies.
+Status take_over(RequestInput& input, std::span<std::byte> memory);
+
 // The inputs with those in regions copied into memory of `owner`. May throw std::bad_alloc.
 struct OwnInputs {
   std::vector<RequestInput> inputs;

@@ -19,10 +19,7 @@ Error taken(const std::string& name) {
 // The request's own copy of a BYTES tensor.
 Status take_strings(InferRequest& request, RequestInput& input) {
   auto own = std::make_shared<std::pair<Buffer, std::shared_ptr<const void>>>(size_of(input), request.body);
-  RIDGE_TRY(input.part->memory->read(input.part->offset, own->first.span()));
-  RIDGE_TRY(input.part->memory->intact());
-  input.data = own->first.span();
-  input.part.reset();
+  RIDGE_TRY(take_over(input, own->first.span()));
   request.body = std::move(own);
   return {};
 }

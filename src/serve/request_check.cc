@@ -72,7 +72,7 @@ Status check_size(const RequestInput& input, const std::string& model) {
   if (!count)
     return invalid(fmt::format("shape {} of input '{}' for model '{}' has more elements than 64 bits can count",
                                shape_text(input.shape), input.name, model));
-  if (input.type == DataType::kBytes && !input.part) {
+  if (input.type == DataType::kBytes) {  // copied out of its region, if it was in one
     Status block = check_bytes_block(input.data, *count);
     if (block) return {};
     return wrap(std::move(block).error(),

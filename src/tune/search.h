@@ -57,7 +57,8 @@ struct Probe {
   int ordinal = 0;  // how often this candidate was measured before
 };
 
-// kFull measures every entry of the space in order, and then those that may be the best more often than kQuick does: what kQuick is judged by.
+// kFull measures every entry of the space in order, and then those that may be the best more often than kQuick does: what
+// kQuick is judged by.
 enum class Strategy { kQuick, kFull };
 
 class Search {

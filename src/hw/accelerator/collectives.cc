@@ -35,15 +35,9 @@ struct CollectiveQuestion {
 
 // Of all, or of those wanted, as CUDA counts.
 Result<std::vector<size_t>> usable_cards(const gpu::Cuda& cuda, std::vector<size_t> wanted) {
-  const size_t count = cuda.devices().size();
   if (wanted.empty())
-    for (size_t i = 0; i < count; ++i) wanted.push_back(i);
-  for (size_t index : wanted) {
-    RIDGE_TRY(gpu::check_device_index(index, count, "CUDA"));
-    const gpu::CudaDevice& device = cuda.devices()[index];
-    if (!device.problem.empty())
-      return Error{Code::kUnavailable, fmt::format("cuda:{} ({}): {}", index, device.name, device.problem)};
-  }
+    for (size_t i = 0; i < cuda.devices().size(); ++i) wanted.push_back(i);
+  for (size_t index : wanted) RIDGE_TRY(check_usable(cuda, index));
   return wanted;
 }
 

@@ -96,12 +96,16 @@ std::vector<Facts> facts_of(const gpu::Cuda& cuda) {
   return all;
 }
 
-Result<std::unique_ptr<Accelerator>> open_cuda_accelerator(size_t index) {
-  RIDGE_ASSIGN(gpu::Cuda cuda, gpu::Cuda::open());
+Status check_usable(const gpu::Cuda& cuda, size_t index) {
   RIDGE_TRY(gpu::check_device_index(index, cuda.devices().size(), "CUDA"));
   const gpu::CudaDevice& device = cuda.devices()[index];
-  if (!device.problem.empty())
-    return Error{Code::kUnavailable, fmt::format("cuda:{} ({}): {}", index, device.name, device.problem)};
+  if (device.problem.empty()) return {};
+  return Error{Code::kUnavailable, fmt::format("cuda:{} ({}): {}", index, device.name, device.problem)};
+}
+
+Result<std::unique_ptr<Accelerator>> open_cuda_accelerator(size_t index) {
+  RIDGE_ASSIGN(gpu::Cuda cuda, gpu::Cuda::open());
+  RIDGE_TRY(check_usable(cuda, index));
   Facts facts = facts_of(cuda)[index];
   RIDGE_ASSIGN(gpu::CudaContext context, cuda.context(index));
   // Other programs may hold most of it.

@@ -116,13 +116,9 @@ Result<Measured> recall_or_measure(const Facts& facts, const Setting& now, const
                                    const MeasureDevice& measure) {
   const std::string file = file_or_default(options.machine_cache);
   std::optional<FileLock> lock;
-  if (!file.empty()) {
-    if (!fresh)
-      if (std::optional<Measured> kept = known(facts, now, options, file)) return std::move(*kept);
-    lock.emplace(file + ".cards.lock");
-    if (lock->waited() && !fresh)
-      if (std::optional<Measured> kept = known(facts, now, options, file)) return std::move(*kept);
-  }
+  std::optional<Measured> kept;
+  auto recall_kept = [&] { return !fresh && (kept = known(facts, now, options, file)).has_value(); };
+  if (recalled_or_locked(file, file + ".cards.lock", lock, recall_kept)) return std::move(*kept);
   RIDGE_ASSIGN(Measured measured, measure());
   measured.setting = now;
   measured.kept = keep(measured, key_of(facts, now), file, options);
