@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "power/hold.h"
+#include "power/ready.h"
 #include "power/unit.h"
 #include "power/watch.h"
 
@@ -159,6 +160,7 @@ int hold(const PowerSetOptions& options, const power::Settings& settings) {
   if (!held) return power_failed(kPowerSetVerb, held.error());
   if (!held->warning().empty()) say(held->warning());
   tell_states(*knobs, power::settings_text(settings), options.json);
+  if (Status told = power::tell_ready(); !told) say(told.error().message);
   if (options.command.empty())
     say(fmt::format("held by process {} until it ends (Ctrl-C); then what was before is restored", getpid()));
   bool guarded = true;

@@ -46,6 +46,7 @@ std::string unit_text(const std::string& program, const std::vector<std::string>
                       const std::string& description) {
   std::string command = quoted(program);
   for (const std::string& argument : arguments) command += " " + quoted(argument);
+  // Type, TimeoutStartSec: who starts it hears whether the setting was taken (power/ready.h), before kTimeForSystemd is over.
   // KillMode: the guard is to outlive a main process that crashes, and not to be ended with it (systemd.kill(5)).
   return fmt::format(
       "# Written by `ridge power set --persist`; `ridge power unpersist` removes it.\n"
@@ -54,6 +55,8 @@ std::string unit_text(const std::string& program, const std::vector<std::string>
       "After=nvidia-persistenced.service\n"
       "\n"
       "[Service]\n"
+      "Type=notify\n"
+      "TimeoutStartSec=45\n"
       "ExecStart={}\n"
       "KillMode=process\n"
       "Restart=on-failure\n"

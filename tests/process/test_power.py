@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -63,6 +64,19 @@ def test_a_signal_ends_it_and_the_limit_is_restored(tmp_path, number):
     _, errors = card.process.communicate(timeout=20)
     assert card.process.returncode == 0 and "restored" in errors
     assert card.limit_mw() == 700000
+
+
+@pytest.mark.parametrize("abstract", [False, True])
+def test_a_service_manager_hears_when_the_limit_is_set(tmp_path, monkeypatch, abstract):
+    name = f"\0ridge-{os.getpid()}" if abstract else str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name)
+        manager.settimeout(20)
+        monkeypatch.setenv("NOTIFY_SOCKET", name.replace("\0", "@"))
+        card = Card(tmp_path)
+        assert manager.recv(100) == b"READY=1"
+    card.process.terminate()
+    card.process.communicate(timeout=20)
 
 
 def test_what_it_was_started_to_ignore_does_not_end_it(tmp_path):
