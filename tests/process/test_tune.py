@@ -158,8 +158,9 @@ def test_compare_measures_the_stored_result_again(environment, identity, tmp_pat
     assert again["candidate"] == result["candidate"]
     assert again["regressed"] is False
     assert {row["what"] for row in again["compared"]} >= {"gain over the untuned model", "throughput"}
-    # Runs twice as long per row: what batching gained is gone.
-    slower = [*FAKE[:2], "--engine-option", "latency_ms=1", "--engine-option", "latency_ms_per_row=6", "--max-batch", "4"]
+    # Runs twice as long per row, one at a time: what batches and instances gained is gone.
+    slower = [*FAKE[:2], "--engine-option", "latency_ms=1", "--engine-option", "latency_ms_per_row=6", "--engine-option", "parallel=1",
+              "--max-batch", "4"]
     done = tune(environment, identity, *slower, "--compare", tmp_path / "repo" / "identity" / "tuning.json", "--seconds", "5")
     assert done.returncode == 1, done.stderr
     assert done.stdout.strip().splitlines()[-1].startswith("Regressed: gain over the untuned model"), done.stdout

@@ -13,8 +13,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "gpu/cuda_abi.h"
 #include "gpu/nccl_abi.h"
@@ -157,10 +159,17 @@ int collect(Call call, const char* function) {
   return kSuccess;
 }
 
-int leave(Communicator communicator, bool abort) {
-  Member* member = static_cast<Member*>(communicator);
-  if (abort) member->group->aborted = true;
-  delete member;
+int leave(Communicator communicator) {
+  delete static_cast<Member*>(communicator);
+  return kSuccess;
+}
+
+// Calls of it that never returned may still use it: it stays.
+int abort(Communicator communicator) {
+  static std::mutex mutex;
+  static auto& aborted = *new std::vector<std::unique_ptr<Member>>;
+  std::lock_guard lock(mutex);
+  aborted.emplace_back(static_cast<Member*>(communicator))->group->aborted = true;
   return kSuccess;
 }
 
@@ -200,12 +209,12 @@ EXPORT int ncclCommInitAll(Communicator* communicators, int count, const int* de
 }
 EXPORT int ncclCommDestroy(Communicator communicator) {
   int code = outcome("ncclCommDestroy");
-  return code == kSuccess ? leave(communicator, false) : code;
+  return code == kSuccess ? leave(communicator) : code;
 }
 #ifndef FAKE_NCCL_ANCIENT
 EXPORT int ncclCommAbort(Communicator communicator) {
   int code = outcome("ncclCommAbort");
-  return code == kSuccess ? leave(communicator, true) : code;
+  return code == kSuccess ? abort(communicator) : code;
 }
 #endif
 EXPORT int ncclCommGetAsyncError(Communicator communicator, int* error) {

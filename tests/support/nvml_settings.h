@@ -39,8 +39,9 @@ inline Settings parse_settings(std::istream& lines) {
 
 inline const char* settings_file() { return std::getenv("RIDGE_FAKE_NVML_STATE"); }
 
+// There until the process ends, as the script is (scripted_cards.h).
 inline Settings& settings_of_process() {
-  static Settings settings;
+  static Settings& settings = *new Settings;
   return settings;
 }
 // The library is asked from several threads at once.

@@ -102,15 +102,15 @@ inline void read_line(const std::string& line, Script& script) {
   }
 }
 
-// Read once per process.
+// Read once per process, and there until its end: threads that were left behind in a call still ask.
 inline Script& script_of(const char* variable) {
-  static Script read = [variable] {
+  static Script& read = *new Script([variable] {
     Script made;
     const char* path = std::getenv(variable);
     std::ifstream lines(path ? path : "/dev/null");
     for (std::string line; std::getline(lines, line);) read_line(line, made);
     return made;
-  }();
+  }());
   return read;
 }
 
