@@ -70,7 +70,7 @@ def test_plan_says_why_a_card_of_this_machine_is_of_no_use(cards, model):
 
 def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
     done = ridge("tune", model, "--device", CARD, "--engine-library", LIBRARY, "--precision", "fp32", "--max-batch", "2",
-                 "--seconds", "2", "--trials", "6", "-o", tmp_path / "repo", "--json")
+                 "--seconds", "6", "--trials", "6", "-o", tmp_path / "repo", "--json")
     tuning = json.loads(done.stdout)
     assert tuning["baseline"]["device"] == CARD
     assert any(point.get("options") for point in tuning["points"]), "the providers' options are among what is measured"
