@@ -1,5 +1,6 @@
 """`ridge power set` as a process: whatever ends it, the card gets back the limit that it had."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -15,6 +16,13 @@ from server import RIDGE
 
 SUPPORT = os.environ["RIDGE_TEST_SUPPORT"]
 SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests/support/nvml"
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen"
+        time.sleep(0.02)
 
 
 class Card:
@@ -35,22 +43,31 @@ class Card:
     def start(self, *arguments):
         return subprocess.Popen(
             [RIDGE, "power", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True, preexec_fn=lambda: self.ignores and signal.signal(self.ignores, signal.SIG_IGN),
+            start_new_session=True, preexec_fn=self.begin,
         )
 
+    def begin(self):
+        for number in (signal.SIGINT, signal.SIGHUP):  # whoever runs the tests may ignore them, as under nohup
+            signal.signal(number, signal.SIG_DFL)
+        if self.ignores:
+            signal.signal(self.ignores, signal.SIG_IGN)
+
     def limit_mw(self):
-        values = dict(line.rsplit(" ", 1) for line in self.state.read_text().splitlines()) if self.state.exists() else {}
+        with open(f"{self.state}.lock", "a") as lock:  # as the library does that writes it
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            values = dict(line.rsplit(" ", 1) for line in self.state.read_text().splitlines()) if self.state.exists() else {}
         return int(values.get("0 power_limit_mw", 0))
 
-    def wait_for(self, limit_mw, seconds=20):
-        end = time.monotonic() + seconds
-        while self.limit_mw() != limit_mw and time.monotonic() < end:
-            time.sleep(0.02)
-        assert self.limit_mw() == limit_mw
+    def wait_for(self, limit_mw, seconds=60):
+        wait_until(lambda: self.limit_mw() == limit_mw, seconds)
+
+    def guards(self):
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [int(c) for c in children if pathlib.Path(f"/proc/{c}/comm").read_text().strip() == "ridge-guard"]
 
     def guard(self):
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return next(int(c) for c in children if pathlib.Path(f"/proc/{c}/comm").read_text().strip() == "ridge-guard")
+        wait_until(self.guards)  # it has left its parent's group and taken its name
+        return self.guards()[0]
 
     def power(self, *arguments):
         run = subprocess.run([RIDGE, "power", *arguments], env=self.environment, capture_output=True, text=True, timeout=60)
@@ -61,7 +78,7 @@ class Card:
 def test_a_signal_ends_it_and_the_limit_is_restored(tmp_path, number):
     card = Card(tmp_path)
     card.process.send_signal(number)
-    _, errors = card.process.communicate(timeout=20)
+    _, errors = card.process.communicate(timeout=60)
     assert card.process.returncode == 0 and "restored" in errors
     assert card.limit_mw() == 700000
 
@@ -85,13 +102,14 @@ def test_what_it_was_started_to_ignore_does_not_end_it(tmp_path):
     time.sleep(0.5)
     assert card.process.poll() is None and card.limit_mw() == 400000
     card.process.terminate()
-    card.process.communicate(timeout=20)
+    card.process.communicate(timeout=60)
     assert card.limit_mw() == 700000
 
 
 def test_the_end_of_the_command_is_seen_where_the_parent_ignores_its_children(tmp_path):
-    card = Card(tmp_path, "sh", "-c", "sleep 1; exit 6", ignores=signal.SIGCHLD)
-    card.process.communicate(timeout=20)
+    card = Card(tmp_path, "sh", "-c", f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; exit 6", ignores=signal.SIGCHLD)
+    (tmp_path / "go").touch()
+    card.process.communicate(timeout=60)
     assert card.process.returncode == 6 and card.limit_mw() == 700000
 
 
@@ -99,7 +117,7 @@ def test_the_end_of_the_command_is_seen_where_the_parent_ignores_its_children(tm
 def test_the_guard_restores_when_it_is_killed_or_crashes(tmp_path, number):
     card = Card(tmp_path)
     card.process.send_signal(number)
-    _, errors = card.process.communicate(timeout=20)  # the guard holds stderr until it is done
+    _, errors = card.process.communicate(timeout=60)  # the guard holds stderr until it is done
     assert card.process.returncode != 0  # -number; the sanitizers make a status of their own of a crash
     assert card.limit_mw() == 700000
     assert f"process {card.process.pid} ended" in errors and "power limit 700 W" in errors
@@ -107,9 +125,10 @@ def test_the_guard_restores_when_it_is_killed_or_crashes(tmp_path, number):
 
 
 def test_killing_the_whole_group_leaves_the_guard(tmp_path):
-    card = Card(tmp_path, "sleep", "30")
+    card = Card(tmp_path, "sleep", "300")
+    assert card.guard()
     os.killpg(card.process.pid, signal.SIGKILL)
-    card.process.wait(timeout=20)
+    card.process.wait(timeout=60)
     card.wait_for(700000)
 
 
@@ -117,7 +136,7 @@ def test_what_is_left_when_both_are_killed_is_told_and_put_right(tmp_path):
     card = Card(tmp_path)
     os.kill(card.guard(), signal.SIGKILL)
     card.process.kill()
-    card.process.wait(timeout=20)
+    card.process.wait(timeout=60)
     assert card.limit_mw() == 400000
     assert f"process {card.process.pid} ended without restoring" in card.power()
     assert "restored" in card.power("set", "--limit", "500", "--", "true")
@@ -131,15 +150,15 @@ def test_a_second_process_is_refused_while_the_first_holds_the_card(tmp_path):
     assert f"process {card.process.pid} holds GPU 0" in card.power("set", "--reset")
     assert card.limit_mw() == 400000
     card.process.terminate()
-    card.process.wait(timeout=20)
+    card.process.wait(timeout=60)
     assert card.limit_mw() == 700000
 
 
 def test_a_signal_is_passed_on_to_the_command(tmp_path):
-    card = Card(tmp_path, "sh", "-c", "trap 'kill $!; exit 5' TERM; sleep 30 & wait")
-    time.sleep(0.3)
+    card = Card(tmp_path, "sh", "-c", f"trap 'kill $!; exit 5' TERM; sleep 300 & touch {tmp_path}/ready; wait")
+    wait_until((tmp_path / "ready").exists)
     card.process.terminate()
-    card.process.communicate(timeout=20)
+    card.process.communicate(timeout=60)
     assert card.process.returncode == 5
     assert card.limit_mw() == 700000
 

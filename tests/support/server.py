@@ -52,6 +52,11 @@ class Connection:
         data, self.buffer = self.buffer[:count], self.buffer[count:]
         return data
 
+    def deliver(self, data):
+        """Sends less than a packet and returns once the server has taken it in: it comes behind a request that is answered at once."""
+        self.send(message("GET", "/v2/health/live") + (data if isinstance(data, bytes) else data.encode()))
+        assert self.read().status == 200
+
     def read(self, head=False):
         lines = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
         version, status, reason = (lines[0].split(" ", 2) + [""])[:3]
@@ -78,7 +83,7 @@ class Connection:
         """True if no byte of an answer is there yet."""
         return not self.buffer and not select.select([self.socket], [], [], 0)[0]
 
-    def closed_by_server(self, within=5):
+    def closed_by_server(self, within=30):
         """True if the server ends the connection within that many seconds without sending more."""
         self.socket.settimeout(within)
         try:
@@ -135,7 +140,7 @@ class Server:
             raise
 
     def _wait_ports(self):
-        for _ in range(600):
+        for _ in range(1200):
             if self.port_file.exists() and self.port_file.read_text().strip():
                 return json.loads(self.port_file.read_text())
             if self.process.poll() is not None:
@@ -143,7 +148,7 @@ class Server:
             time.sleep(0.05)
         raise AssertionError(f"the server wrote no port file (status {self.process.poll()}):\n{self.read_log()}")
 
-    def wait_ready(self, seconds=60):
+    def wait_ready(self, seconds=120):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -152,6 +157,23 @@ class Server:
                 return
             time.sleep(0.02)
         raise AssertionError(f"not ready within {seconds} s:\n{self.read_log()}")
+
+    def wait_loaded(self, seconds=60):
+        """The index as {name: entry}, once every model of the repository is loaded or could not be."""
+        deadline = time.monotonic() + seconds
+        while True:
+            index = {entry["name"]: entry for entry in self.post("/v2/repository/index").json()}
+            if index and all(entry.get("state") not in (None, "LOADING") for entry in index.values()):
+                return index
+            assert time.monotonic() < deadline, f"still being loaded after {seconds} s: {index}"
+            time.sleep(0.05)
+
+    def wait_log(self, text, seconds=60):
+        """Returns once the log has that text."""
+        deadline = time.monotonic() + seconds
+        while text not in self.read_log():
+            assert time.monotonic() < deadline, f"no '{text}' within {seconds} s:\n{self.read_log()}"
+            time.sleep(0.02)
 
     def read_log(self):
         return self.log_path.read_text(errors="replace")
@@ -182,7 +204,7 @@ class Server:
     def metrics(self):
         return self.get("/metrics", port=self.ports["metrics"]).body.decode()
 
-    def stop(self, sig=signal.SIGTERM, seconds=30):
+    def stop(self, sig=signal.SIGTERM, seconds=60):
         self.process.send_signal(sig)
         return self.process.wait(seconds)
 
