@@ -38,7 +38,7 @@ CollectiveOptions quick(std::vector<size_t> cards = {}) {
   options.measuring.least_rounds = 1;
   options.cards = std::move(cards);
   options.largest_bytes = 512;
-  options.patience = std::chrono::seconds(20);
+  options.patience = std::chrono::seconds(60);
   return options;
 }
 
@@ -143,10 +143,10 @@ TEST(Collectives, NoticeThatSomethingArrivesWrong) {
 TEST(Collectives, EndWithWhatBroke) {
   on_four_cards("stuck_after 8", [] {
     CollectiveOptions options = quick({0, 1});
-    options.patience = std::chrono::milliseconds(500);
+    options.patience = std::chrono::seconds(2);
     Result<CollectivesMeasured> measured = measure_collectives(options);
     ASSERT_TRUE(measured.ok()) << measured.error().message;
-    EXPECT_THAT(measured->failure, HasSubstr("all-reduce did not end within 0.5 s and was aborted"));
+    EXPECT_THAT(measured->failure, HasSubstr("all-reduce did not end within 2 s and was aborted"));
     EXPECT_LT(measured->rows.size(), 12u);
     EXPECT_THAT(measured->answers.back().sentence, "broadcast: not measured.");
   });
