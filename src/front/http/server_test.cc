@@ -300,12 +300,14 @@ TEST(HttpServer, HoldsAThousandIdleConnections) {
 TEST(HttpServer, DrainDeliversAnswersAndClosesIdleConnectionsAtOnce) {
   auto mirror = std::make_shared<Mirror>();
   auto server = start({.threads = 2}, mirror);
-  TestClient idle(server->port()), busy(server->port());
-  EXPECT_EQ(idle.ask(get("/a"))->body, "/a|");
+  // Connections are dealt out in turn: the last is on the busy one's thread.
+  TestClient idle(server->port()), busy(server->port()), third(server->port()), beside(server->port());
+  for (TestClient* client : {&idle, &third, &beside}) EXPECT_EQ(client->ask(get("/a"))->body, "/a|");
   busy.send(get("/held"));
   while (!mirror->holds()) std::this_thread::yield();
   std::jthread drain([&] { EXPECT_TRUE(server->drain(std::chrono::minutes(1))); });
   EXPECT_TRUE(idle.at_end());
+  EXPECT_TRUE(beside.at_end());
   mirror->let_go();
   drain.join();
   auto response = busy.read();
