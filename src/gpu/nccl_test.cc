@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::chrono::milliseconds kPatience{300};
+constexpr std::chrono::seconds kPatience{2};
 constexpr size_t kValues = 6;
 
 // From now on NCCL is the stand-in that does what the script says; once per process.
@@ -113,7 +113,7 @@ TEST(NcclGroup, AbortsWhatDoesNotEndAndSaysSoFromThenOn) {
       Result<double> stuck = group->run(Collective::kBroadcast, 8, 1);
       ASSERT_FALSE(stuck.ok());
       EXPECT_EQ(stuck.error().code, Code::kTimeout);
-      EXPECT_THAT(stuck.error().message, HasSubstr("broadcast did not end within 0.3 s and was aborted"));
+      EXPECT_THAT(stuck.error().message, HasSubstr("broadcast did not end within 2 s and was aborted"));
     }
   });
 }
@@ -134,7 +134,7 @@ TEST(NcclGroup, LeavesBehindAStartThatNeverReturns) {
     play_nccl("hang ncclCommInitAll 3600");
     Result<NcclGroup> group = group_of(2, kPatience);
     ASSERT_FALSE(group.ok());
-    EXPECT_THAT(group.error().message, HasSubstr("ncclCommInitAll did not end within 0.3 s"));
+    EXPECT_THAT(group.error().message, HasSubstr("ncclCommInitAll did not end within 2 s"));
   });
 }
 

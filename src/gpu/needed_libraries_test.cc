@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
@@ -25,7 +26,7 @@ TEST(NeededLibraries, OnlyThoseThatTheLoaderDoesNotFindAreMissing) {
 
 TEST(NeededLibraries, WhatIsNoSharedLibraryIsAnErrorThatSaysSo) {
   EXPECT_EQ(needed_libraries("/nowhere/libx.so").error().code, Code::kNotFound);
-  const std::string path = testing::TempDir() + "/ridge_needed_libraries.so";
+  const std::string path = testing::TempDir() + "/ridge_needed_libraries" + std::to_string(getpid()) + ".so";
   const Result<std::string> self = read_file("/proc/self/exe");
   ASSERT_TRUE(self.ok());
   for (const std::string& bytes :

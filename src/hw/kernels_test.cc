@@ -110,9 +110,12 @@ TEST_F(Dispatch, EveryPeakKernelOfThisProcessorRunsAndComesBack) {
   };
   for (const PeakKernel& kernel : peak_kernels()) {
     if (!usable(kernel.needs)) continue;
-    TimePoint start = Clock::now();
-    kernel.run(10'000);
-    double flops_per_s = 10'000 * kernel.flops_per_iteration / to_seconds(Clock::now() - start);
+    double flops_per_s = 0;  // the best of several: in some of them another program has the processor
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      TimePoint start = Clock::now();
+      kernel.run(10'000);
+      flops_per_s = std::max(flops_per_s, 10'000 * kernel.flops_per_iteration / to_seconds(Clock::now() - start));
+    }
     EXPECT_GT(flops_per_s, 1e7) << kernel.name;
     EXPECT_LT(flops_per_s, 1e14) << kernel.name;  // of one core: a count that is wrong by far
   }

@@ -18,31 +18,31 @@ plan::Plan scripted(std::map<std::string, std::string> options) {
 
 BenchOptions short_one() {
   BenchOptions options;
-  options.max_time = std::chrono::milliseconds(800);
+  options.max_time = std::chrono::milliseconds(1500);
   return options;
 }
 
 TEST(Bench, MeasuresWhatTheScriptSays) {
-  Result<Measurement> m = bench(scripted({{"latency_ms", "4"}, {"load_ms", "20"}}), nullptr, nullptr, short_one());
+  Result<Measurement> m = bench(scripted({{"latency_ms", "10"}, {"load_ms", "20"}}), nullptr, nullptr, short_one());
   ASSERT_TRUE(m.ok()) << m.error().message;
   EXPECT_EQ(m->engine, "fake");
   EXPECT_EQ(m->batch, 4);
-  EXPECT_GE(m->latency_ms.p50, 4);
-  EXPECT_LT(m->latency_ms.p50, 8);
+  EXPECT_GE(m->latency_ms.p50, 10);
+  EXPECT_LT(m->latency_ms.p50, 30);
   EXPECT_NEAR(m->throughput_per_s, 4 / m->latency_ms.mean * 1e3, m->throughput_per_s * 0.05);
   EXPECT_GE(m->stages_ms.load, 20);
-  EXPECT_GE(m->stages_ms.first_run, 4);
-  EXPECT_GE(m->stages_ms.compute, 4);
+  EXPECT_GE(m->stages_ms.first_run, 10);
+  EXPECT_GE(m->stages_ms.compute, 10);
   EXPECT_GE(m->samples, 20);
 }
 
 TEST(Bench, InstancesRunAtTheSameTime) {
-  plan::Plan plan = scripted({{"latency_ms", "5"}, {"parallel", "1"}});  // of each session
+  plan::Plan plan = scripted({{"latency_ms", "20"}, {"parallel", "1"}});  // of each session
   plan.instances = 3;
   Result<Measurement> three = bench(plan, nullptr, nullptr, short_one());
   ASSERT_TRUE(three.ok());
   EXPECT_EQ(three->concurrency, 3);
-  EXPECT_GT(three->throughput_per_s, 2 * 4 / 5e-3);
+  EXPECT_GT(three->throughput_per_s, 1.5 * 4 / 20e-3) << "more than one after the other could do";
 }
 
 TEST(Bench, AFailingRunIsAnErrorThatSaysWhy) {

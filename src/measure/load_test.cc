@@ -35,28 +35,28 @@ TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
   };
   LoadOptions options;
   options.concurrency = 3;
-  options.stop = for_about(milliseconds(200));
+  options.stop = for_about(milliseconds(600));
   Result<LoadResult> result = run_load(target, options);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(most, 3);
   EXPECT_EQ(callers, (std::set<int>{0, 1, 2}));
   EXPECT_GT(result->latencies_ms.size(), 30u);
   EXPECT_GE(*std::min_element(result->latencies_ms.begin(), result->latencies_ms.end()), 5);
-  EXPECT_NEAR(result->rate_per_s, 3 / (mean(result->latencies_ms) / 1e3), result->rate_per_s * 0.1);
+  double sum = 0;  // one request follows the other without a gap
+  for (const auto& caller : result->callers) sum += 1e3 / mean(caller.latencies_ms);
+  EXPECT_NEAR(result->rate_per_s, sum, sum * 1e-6);
   EXPECT_EQ(result->mean_times.compute, milliseconds(4));
 }
 
-// A target that stalls once for 200 ms, at 200 requests per second: a client that waits for its answer would see one slow
-// request; forty should have been sent meanwhile, and each of them was late.
 TEST(Load, OfAClosedLoopEveryCallersOwnRateIsKnown) {
   const Target target = [](int caller, engine::RunTimes*) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(caller == 0 ? 4 : 16));
+    std::this_thread::sleep_for(std::chrono::milliseconds(caller == 0 ? 4 : 40));
     return ok_status();
   };
   LoadOptions options;
   options.concurrency = 2;
   options.stop.min_samples = 1000000;
-  options.stop.max_time = std::chrono::milliseconds(200);
+  options.stop.max_time = std::chrono::milliseconds(500);
   Result<LoadResult> result = run_load(target, options);
   ASSERT_TRUE(result.ok());
   ASSERT_EQ(result->callers.size(), 2u);
@@ -66,6 +66,8 @@ TEST(Load, OfAClosedLoopEveryCallersOwnRateIsKnown) {
             result->callers[0].latencies_ms.size() + result->callers[1].latencies_ms.size());
 }
 
+// A target that stalls once for 200 ms, at 200 requests per second: a client that waits for its answer would see one slow
+// request; forty should have been sent meanwhile, and each of them was late.
 TEST(Load, AnOpenLoopShowsTheQueueBehindAStall) {
   std::atomic<int> count = 0;
   Target target = [&](int, engine::RunTimes*) -> Status {
@@ -74,7 +76,7 @@ TEST(Load, AnOpenLoopShowsTheQueueBehindAStall) {
   };
   LoadOptions options;
   options.rate_per_s = 200;
-  options.stop = for_about(milliseconds(600));
+  options.stop = for_about(milliseconds(1500));
   Result<LoadResult> result = run_load(target, options);
   ASSERT_TRUE(result.ok());
   auto late =
@@ -98,11 +100,10 @@ TEST(Load, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
   };
   LoadOptions options;
   options.rate_per_s = 200;  // twice what one caller can do
-  options.stop = for_about(milliseconds(500));
+  options.stop = for_about(milliseconds(1000));
   Result<LoadResult> result = run_load(target, options);
   ASSERT_TRUE(result.ok());
-  EXPECT_GT(result->latencies_ms.back(), 150);
-  EXPECT_LT(result->latencies_ms.front(), 50);
+  EXPECT_GT(result->latencies_ms.back(), result->latencies_ms.front() + 150);
 }
 
 TEST(Load, WhatComesBeforeItIsWarmDoesNotCount) {
@@ -113,11 +114,13 @@ TEST(Load, WhatComesBeforeItIsWarmDoesNotCount) {
   };
   LoadOptions options;
   options.warm_up.emplace();
-  options.stop = for_about(milliseconds(200));
+  options.stop = for_about(milliseconds(400));
   Result<LoadResult> result = run_load(target, options);
   ASSERT_TRUE(result.ok());
-  EXPECT_LT(mean(result->latencies_ms), 20);
-  EXPECT_LT(result->latencies_ms.size(), static_cast<size_t>(count));
+  std::vector<double> sorted = result->latencies_ms;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_LT(percentile(sorted, 50), 20);
+  EXPECT_LE(sorted.size() + WarmUpOptions{}.min_runs, static_cast<size_t>(count));
 }
 
 TEST(Load, AnErrorEndsIt) {
@@ -156,7 +159,7 @@ TEST(Load, ShortRunsAreSeldomAskedForTheirStages) {
     return {};
   };
   LoadOptions options;
-  options.stop = for_about(milliseconds(100));
+  options.stop = for_about(milliseconds(300));
   Result<LoadResult> result = run_load(target, options);
   ASSERT_TRUE(result.ok());
   EXPECT_GT(asked, 1);
@@ -166,21 +169,23 @@ TEST(Load, ShortRunsAreSeldomAskedForTheirStages) {
 
 TEST(Load, OfShortRunsSomeAreTimedAndAllCountForTheRate) {
   int64_t runs = 0;
+  TimePoint first, last;
   Target target = [&](int, engine::RunTimes*) -> Status {
-    ++runs;
     const TimePoint begin = Clock::now();
-    while (Clock::now() - begin < std::chrono::microseconds(2)) continue;
+    if (++runs == 1) first = begin;
+    while ((last = Clock::now()) - begin < std::chrono::microseconds(2)) continue;
     return {};
   };
   LoadOptions options;
-  options.stop = for_about(milliseconds(100));
-  const TimePoint begin = Clock::now();
+  options.stop = for_about(milliseconds(500));
   Result<LoadResult> result = run_load(target, options);
-  const double seconds = to_seconds(Clock::now() - begin);
   ASSERT_TRUE(result.ok());
   EXPECT_LT(static_cast<int64_t>(result->latencies_ms.size()), runs / 16);
   EXPECT_GE(result->latencies_ms.front(), 0.002) << "of one run, not of those before it";
-  EXPECT_NEAR(result->rate_per_s * seconds / static_cast<double>(runs), 1, 0.3);
+  // What a busy machine takes between the last look and the end is not counted alike.
+  const double share = result->rate_per_s * to_seconds(last - first) / static_cast<double>(runs);
+  EXPECT_GT(share, 0.5);
+  EXPECT_LT(share, 2);
 }
 
 TEST(Load, NonsenseIsRefused) {

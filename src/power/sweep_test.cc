@@ -119,7 +119,7 @@ TEST(PowerSweep, EndsEarlyWhereEveryRateIsKnown) {
 TEST(PowerSweep, PowerIsWhatTheCounterGainedOverTheTimeThatItRan) {
   PlayedCard::Values values;
   values.counts_mw = 100000;
-  values.look_takes = std::chrono::milliseconds(60);
+  values.look_takes = std::chrono::milliseconds(120);
   PlayedCard card(values);
   Workload workload{"played", "items", [](Nanoseconds slice) -> Result<double> {
                       std::this_thread::sleep_for(slice);
@@ -132,7 +132,7 @@ TEST(PowerSweep, PowerIsWhatTheCounterGainedOverTheTimeThatItRan) {
   Result<Sweep> swept = sweep(card, workload, options);
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_EQ(swept->power_origin, "energy counter");
-  EXPECT_NEAR(swept->points[0].power_w, 100, 10);
+  EXPECT_NEAR(swept->points[0].power_w, 100, 30) << "over the slice of 200 ms alone it would be 160 at least";
 }
 
 TEST(PowerSweep, ALostCardEndsIt) {

@@ -40,7 +40,7 @@ class ServerTest : public testing::Test {
     return "absent";
   }
   static void await_state(const Server& server, const std::string& model, int64_t version, const std::string& state) {
-    for (int i = 0; i < 2000 && state_of(server, model, version) != state; ++i) std::this_thread::sleep_for(5ms);
+    for (int i = 0; i < 10000 && state_of(server, model, version) != state; ++i) std::this_thread::sleep_for(5ms);
     EXPECT_EQ(state_of(server, model, version), state);
   }
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -127,7 +129,8 @@ TEST(FakeScript, AnUnknownMemberOrTypeIsAnError) {
   EXPECT_FALSE(read_script(scripted({{"inputs", R"([{"name":"x","type":"FP31","shape":[1]}])"}})).ok());
 }
 
-// Two threads of one model and two of another on two processors: each run that begins beside the other takes twice as long.
+// Two threads of one model and two of another on two processors: each run that begins beside the other takes twice as long. Of several
+// runs: what else the machine does makes a run longer at any time, never shorter.
 TEST(FakeSession, RunsOnSharedProcessorsSlowEachOtherDown) {
   plan::Plan plan = scripted({{"latency_ms", "20"}, {"processors", "2"}});
   plan.threads = 2;
@@ -139,14 +142,19 @@ TEST(FakeSession, RunsOnSharedProcessorsSlowEachOtherDown) {
     EXPECT_TRUE(run_once(session, output).ok());
     return to_ms(Clock::now() - begin);
   };
-  EXPECT_LT(took_ms(**one), 35) << "alone";
-  double beside_ms = 0;
+  std::array<double, 5> alone_ms, beside_ms;
+  for (double& ms : alone_ms) ms = took_ms(**one);
+  EXPECT_LT(*std::min_element(alone_ms.begin(), alone_ms.end()), 35) << "alone";
   {
-    std::jthread neighbour([&] { took_ms(**other); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(8));
-    beside_ms = took_ms(**one);
+    std::atomic<int> runs = 0;
+    std::jthread neighbour([&](const std::stop_token& stop) {
+      for (; !stop.stop_requested(); ++runs) took_ms(**other);
+    });
+    while (runs == 0) std::this_thread::yield();
+    for (double& ms : beside_ms) ms = took_ms(**one);
   }
-  EXPECT_GE(beside_ms, 40);
+  std::sort(beside_ms.begin(), beside_ms.end());
+  EXPECT_GE(beside_ms[2], 40) << "hardly any begins between two runs of the neighbour";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -28,7 +29,7 @@ class TestClient {
  public:
   explicit TestClient(uint16_t port, int receive_buffer = 0) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     if (receive_buffer > 0) setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-    timeval patience{.tv_sec = 10, .tv_usec = 0};
+    timeval patience{.tv_sec = 60, .tv_usec = 0};
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -56,7 +57,7 @@ class TestClient {
     return true;
   }
 
-  // nullopt: the connection ended (or was silent for 10 s) before a whole response was there.
+  // nullopt: the connection ended (or was silent for a minute) before a whole response was there.
   std::optional<ClientResponse> read(bool head_only = false) {
     size_t end = 0;
     while ((end = unread_.find("\r\n\r\n")) == std::string::npos)
@@ -89,7 +90,9 @@ class TestClient {
  private:
   bool receive() {
     std::array<char, 65536> chunk;
-    ssize_t got = recv(socket_, chunk.data(), chunk.size(), 0);
+    ssize_t got = 0;
+    do got = recv(socket_, chunk.data(), chunk.size(), 0);
+    while (got < 0 && errno == EINTR);  // with a time limit also after the process was stopped for a while
     ended_ = got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
     if (got <= 0) return false;
     unread_.append(chunk.data(), static_cast<size_t>(got));

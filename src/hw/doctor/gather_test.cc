@@ -29,7 +29,7 @@ using testing::HasSubstr;
 
 TEST(Bounded, GivesWhatTheChildWrote) {
   Result<std::string> text =
-      text_of_child("it", milliseconds(5000), [](int output) { return write_all(output, "hello") ? 0 : 1; });
+      text_of_child("it", milliseconds(60'000), [](int output) { return write_all(output, "hello") ? 0 : 1; });
   ASSERT_TRUE(text.ok());
   EXPECT_EQ(*text, "hello");
 }
@@ -43,27 +43,27 @@ TEST(Bounded, ChildThatHangsIsKilledAndSaid) {
   ASSERT_FALSE(text.ok());
   EXPECT_EQ(text.error().code, Code::kTimeout);
   EXPECT_THAT(text.error().message, HasSubstr("it did not end within 0.1 s"));
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
 }
 
 TEST(Bounded, CrashAndRefusalAreReasons) {
-  Result<std::string> crashed = text_of_child("it", milliseconds(5000), [](int) {
+  Result<std::string> crashed = text_of_child("it", milliseconds(60'000), [](int) {
     raise(SIGKILL);
     return 0;
   });
   ASSERT_FALSE(crashed.ok());
   EXPECT_THAT(crashed.error().message, HasSubstr("ended by signal 9"));
   Result<std::string> refused = text_of_child(
-      "it", milliseconds(5000), [](int output) { return answer(output, Error{Code::kFailed, "no card"}); });
+      "it", milliseconds(60'000), [](int output) { return answer(output, Error{Code::kFailed, "no card"}); });
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message, "no card");
 }
 
 TEST(Bounded, ToolsThatAreMissingFailOrHangSayWhich) {
   EXPECT_THAT(run_tool({"no-such-tool-here"}, milliseconds(1000)).error().message, HasSubstr("is not on PATH"));
-  EXPECT_THAT(run_tool({"false"}, milliseconds(5000)).error().message, HasSubstr("false ended with status 1"));
+  EXPECT_THAT(run_tool({"false"}, milliseconds(60'000)).error().message, HasSubstr("false ended with status 1"));
   EXPECT_EQ(run_tool({"sleep", "600"}, milliseconds(100)).error().code, Code::kTimeout);
-  EXPECT_EQ(*run_tool({"echo", "yes"}, milliseconds(5000)), "yes\n");
+  EXPECT_EQ(*run_tool({"echo", "yes"}, milliseconds(60'000)), "yes\n");
 }
 
 TEST(Tree, TextFormRoundTrips) {
@@ -100,7 +100,7 @@ TEST(Capture, ReadsPatternsAndSaysWhatIsMissing) {
   save(folder->path() + "/sys/class/net/eth0/mtu", "1500\n");
   save(folder->path() + "/sys/class/net/eth1/mtu", "9000\n");
   Tree tree;
-  capture(tree, folder->path(), {"sys/class/net/*/mtu", "proc/nothing", "sys/none/*/x"}, milliseconds(5000));
+  capture(tree, folder->path(), {"sys/class/net/*/mtu", "proc/nothing", "sys/none/*/x"}, milliseconds(60'000));
   EXPECT_EQ(number_at(tree, "sys/class/net/eth1/mtu"), 9000);
   EXPECT_EQ(tree.files.size(), 2u);
   EXPECT_THAT(tree.missing.at("proc/nothing"), HasSubstr("No such file"));
@@ -114,9 +114,9 @@ TEST(Capture, PipeWithoutAWriterDoesNotHang) {
   save(folder->path() + "/z", "2\n");
   Tree tree;
   TimePoint begin = Clock::now();
-  capture(tree, folder->path(), {"pipe", "z"}, milliseconds(5000));
+  capture(tree, folder->path(), {"pipe", "z"}, milliseconds(60'000));
   EXPECT_EQ(number_at(tree, "z"), 2);
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
 }
 
 TEST(Capture, FileThatHungIsNamedAndNotAskedAgain) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/temporary_folder.h"
+#include "measure/statistics.h"
 #include "tune/share/ensemble.h"
 
 namespace ridge::tune {
@@ -28,13 +29,14 @@ EnsemblePart part_of(int threads, const std::map<std::string, std::string>& more
   return part;
 }
 
+// The runs per second of each caller by its median run, which no stall of the machine moves.
 std::vector<double> rates_together(const std::vector<EnsemblePart>& parts) {
   Result<Ensemble> ensemble = Ensemble::open(parts, 1);
   EXPECT_TRUE(ensemble) << ensemble.error().message;
-  Result<std::vector<PartSlice>> slices = ensemble->run_slice(200, {});
+  Result<std::vector<PartSlice>> slices = ensemble->run_slice(500, {});
   EXPECT_TRUE(slices) << slices.error().message;
   std::vector<double> rates;
-  for (const PartSlice& slice : *slices) rates.push_back(slice.rows_per_s);
+  for (const PartSlice& slice : *slices) rates.push_back(1e3 / measure::median(slice.latencies_ms));
   return rates;
 }
 
@@ -46,12 +48,12 @@ TEST(Ensemble, ModelsThatShareProcessorsSlowEachOtherDown) {
 }
 
 TEST(Ensemble, AFastModelIsKeptBusyUntilASlowOneHasRun) {
-  Result<Ensemble> ensemble = Ensemble::open(std::vector{part_of(1), part_of(1, {{"latency_ms", "150"}})}, 1);
+  Result<Ensemble> ensemble = Ensemble::open(std::vector{part_of(1), part_of(1, {{"latency_ms", "400"}})}, 1);
   ASSERT_TRUE(ensemble) << ensemble.error().message;
   Result<std::vector<PartSlice>> slices = ensemble->run_slice(20, {});
   ASSERT_TRUE(slices) << slices.error().message;
   EXPECT_GE(slices->at(1).latencies_ms.size(), 1u);
-  EXPECT_GE(slices->at(0).latencies_ms.size(), 4u) << "150 ms of runs of 8 ms";
+  EXPECT_GE(slices->at(0).latencies_ms.size(), 4u) << "400 ms of runs of 8 ms";
 }
 
 TEST(Ensemble, AModelThatFailsIsNamed) {
@@ -84,9 +86,11 @@ class SharedTunerTest : public ::testing::Test {
     return member;
   }
 
-  std::unique_ptr<SharedContest> contest(const std::map<std::string, std::string>& more = {}) {
+  // Longer slices where the answer depends on rates: a stall of 100 ms then moves one little.
+  std::unique_ptr<SharedContest> contest(const std::map<std::string, std::string>& more = {},
+                                         Nanoseconds slice = std::chrono::milliseconds(40)) {
     SharedContestOptions how;
-    how.slice = std::chrono::milliseconds(40);
+    how.slice = slice;
     how.seconds = options_.seconds;
     Result<std::unique_ptr<SharedContest>> opened =
         SharedContest::open({{scripted_sharer(more), nullptr, {}}, {scripted_sharer(more), nullptr, {}}}, how);
@@ -104,14 +108,14 @@ TEST_F(SharedTunerTest, OneThreadEachWinsAndTheDefaultsThatDoTheSameStand) {
   const std::vector<Member> members = {scripted_member("a"), scripted_member("b")};
   SplitSearch search(members, make_splits(members, {2, 0, 0}));
   Store store(store_file(), key_);
-  auto contest = this->contest();
+  auto contest = this->contest({}, std::chrono::milliseconds(100));
   Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
   ASSERT_TRUE(untuned) << untuned.error().message;
   Result<SharedExplored> explored = explore_splits(search, *contest, store, options_);
   ASSERT_TRUE(explored) << explored.error().message;
   ASSERT_TRUE(search.best());
   EXPECT_EQ(search.best()->entry.split[0].threads, 1);
-  EXPECT_NEAR(search.best()->gain.ratio, 1, 0.2);
+  EXPECT_NEAR(search.best()->gain.ratio, 1, 0.3) << "in turns 0.67";
   Result<SharedDecision> decision = confirm_split(search, *contest, *explored, *untuned, options_);
   ASSERT_TRUE(decision) << decision.error().message;
   if (decision->choice == Choice::kCandidate)
@@ -158,7 +162,7 @@ TEST_F(SharedTunerTest, GoalsThatCannotBeMetTogetherAreAnsweredNo) {
   const std::vector<Member> members = {scripted_member("a", {120.0, {}}), scripted_member("b", {120.0, {}})};
   SplitSearch search(members, make_splits(members, {2, 0, 0}));
   Store store(store_file(), key_);
-  auto contest = this->contest();
+  auto contest = this->contest({}, std::chrono::milliseconds(100));
   Result<SharedTrial> untuned = contest->measure(untuned_split(2), Effort::kShort);
   ASSERT_TRUE(untuned);
   Result<SharedExplored> explored = explore_splits(search, *contest, store, options_);
