@@ -3,7 +3,7 @@
 Weights are scaled so that activations stay finite and outputs depend on the input; sizes are reduced where the full one
 would only take longer (the images of yolov8x, the width of sd-unet), the graph being the same.
 """
-# ctest: timeout 300
+# ctest: timeout 600
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""ctest: timeout 300
+"""ctest: timeout 600
 
 `ridge tune --html` in a real browser: opened from a file with the network cut, figures as in the JSON, charts drawn, no wider than the
 window on a desktop and on a phone, and no name that becomes markup. The page comes from a run on the scripted engine.

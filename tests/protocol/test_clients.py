@@ -1,4 +1,4 @@
-"""Contract section 18: the stock clients, unmodified."""
+"""Contract section 18: the stock clients, unmodified. ctest: timeout 600"""
 
 import csv
 import os
