@@ -15,6 +15,7 @@ function(ridge_fake source name)
   add_library(fake_${name} MODULE "${PROJECT_SOURCE_DIR}/tests/support/${source}.cc")
   target_include_directories(fake_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_options(fake_${name} PRIVATE -O0)  # as tests
+  target_link_options(fake_${name} PRIVATE LINKER:-z,nodelete)  # what it has read stays until the process ends (scripted_cards.h)
   set_target_properties(fake_${name} PROPERTIES OUTPUT_NAME "${name}" SUFFIX ".so.1" CXX_VISIBILITY_PRESET hidden
                                                 LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
   target_compile_definitions(fake_${name} PRIVATE ${ARGN})
@@ -48,6 +49,7 @@ if(NOT RIDGE_FUZZ)
   foreach(driver cuda cuda-old cuda-ancient)
     add_library(fake_${driver} MODULE $<TARGET_OBJECTS:fake_cuda_objects>)
     target_link_libraries(fake_${driver} PRIVATE ridge_gpu)
+    target_link_options(fake_${driver} PRIVATE LINKER:-z,nodelete)
     set_target_properties(fake_${driver} PROPERTIES OUTPUT_NAME "${driver}" SUFFIX ".so.1" LINKER_LANGUAGE CXX
                                                     LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
     list(APPEND RIDGE_FAKES fake_${driver})
