@@ -6,29 +6,27 @@
 #include "cost/costs.h"
 #include "hw/probe.h"
 #include "model/external_files.h"
-#include "model/reader.h"
 #include "plan/device_limits.h"
-#include "tune/digest.h"
 #include "tune/warmup_data.h"
 
 namespace ridge::cli {
 namespace {
 
 // The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is what is tuned.
-Result<model::Graph> read_at(const TuneRequest& request, int64_t batch) {
+Result<model::Graph> bind_at(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch) {
   model::Binding binding = request.binding;
   if (!gives_rows(binding)) binding.batch = batch;
   binding.insist_on_batch = batch > 1;
   for (auto& [name, shape] : binding.shapes)
     if (!shape.empty()) shape[0] *= batch;
-  RIDGE_ASSIGN(model::Graph graph, model::read(request.options.model, binding));
+  RIDGE_ASSIGN(model::Graph graph, unbound.bind(binding));
   RIDGE_TRY(check_open_dimensions(request.options.model, graph));
   return graph;
 }
 
 // Each with its costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
 std::vector<tune::PricedImplementation> price(const TuneModel& model) {
-  const Result<model::Graph> two = read_at(model.request, 2);
+  const Result<model::Graph> two = bind_at(model.request, model.unbound, 2);
   std::vector<tune::PricedImplementation> result;
   for (const tune::Admitted& admitted : model.admission.admitted)
     result.push_back(tune::priced(admitted.implementation, model.graph, two ? &*two : nullptr));
@@ -109,10 +107,22 @@ Result<hw::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tel
 
 Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const hw::Machine& machine,
                                            hw::EnergyMeter* energy, const Tell& tell) {
-  RIDGE_ASSIGN(model::Graph graph, read_at(request, 1));
+  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.options.model));
+  RIDGE_ASSIGN(model::Graph graph, bind_at(request, unbound, 1));
   const plan::Plan plan = plan_of(request, graph);
-  std::unique_ptr<TuneModel> model(
-      new TuneModel{request, machine, target_of(request), std::move(graph), plan, {}, {}, nullptr, {}, {}, {}, {}});
+  std::unique_ptr<TuneModel> model(new TuneModel{request,
+                                                 machine,
+                                                 target_of(request),
+                                                 std::move(unbound),
+                                                 std::move(graph),
+                                                 plan,
+                                                 {},
+                                                 {},
+                                                 nullptr,
+                                                 {},
+                                                 {},
+                                                 {},
+                                                 {}});
   RIDGE_TRY(open_contest(*model, energy));
   model->signature = model->contest->signature();
   model->info = model->contest->info();
@@ -134,12 +144,7 @@ Status reopen(TuneModel& model) {
 
 Result<tune::StoreKey> store_key(const TuneModel& model) {
   const plan::Plan& plan = model.plan;
-  RIDGE_ASSIGN(std::vector<std::string> files, model::external_files(plan.model));
-  size_t slash = plan.model.rfind('/');
-  std::string folder = slash == std::string::npos ? "" : plan.model.substr(0, slash + 1);
-  for (std::string& file : files) file.insert(0, folder);
-  files.insert(files.begin(), plan.model);
-  RIDGE_ASSIGN(std::string digest, tune::digest_files(files));
+  RIDGE_ASSIGN(std::string digest, model.unbound.digest());
   std::string engine = model.info.name + " " + model.info.version;
   if (!model.target.on_processor()) engine += " on " + plan.device;
   for (const auto& [key, value] : model.request.engine_options) engine += " " + key + "=" + value;

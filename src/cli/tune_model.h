@@ -12,6 +12,7 @@
 #include "hw/energy_meter.h"
 #include "hw/machine.h"
 #include "model/graph.h"
+#include "model/reader.h"
 #include "plan/plan.h"
 #include "tune/admission.h"
 #include "tune/contest.h"
@@ -31,6 +32,7 @@ struct TuneModel {
   TuneRequest request;
   const hw::Machine& machine;
   tune::Target target;
+  model::UnboundModel unbound;
   model::Graph graph;  // at batch 1, everything bound
   plan::Plan plan;     // what all candidates share: model, engine, shapes at batch 1
   engine::Signature signature;

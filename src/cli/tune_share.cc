@@ -12,7 +12,7 @@
 #include "cli/terminal.h"
 #include "cli/tune_model.h"
 #include "measure/resident.h"
-#include "tune/digest.h"
+#include "base/digest.h"
 #include "tune/share/lone.h"
 #include "tune/share/sharing.h"
 
@@ -70,7 +70,7 @@ tune::StoreKey shared_key(const std::vector<Alone>& all) {
     for (const tune::Implementation& implementation : alone.key.implementations)
       identities += implementation.engine + " " + implementation.variant + " " + implementation.identity + " ";
   }
-  key.model = tune::digest_text(identities);
+  key.model = digest_text(identities);
   return key;
 }
 

@@ -37,14 +37,18 @@ void collect(const onnx::GraphProto& graph, std::set<std::string>& files) {
 
 }  // namespace
 
-Result<std::vector<std::string>> external_files(const std::string& path) {
-  onnx::ModelProto model;
-  RIDGE_TRY(load(path, model));
+std::vector<std::string> external_files(const onnx::ModelProto& model) {
   std::set<std::string> files;
   collect(model.graph(), files);
   for (const onnx::FunctionProto& function : model.functions())
     for (const onnx::NodeProto& node : function.node()) collect(node, files);
-  return std::vector<std::string>(files.begin(), files.end());
+  return {files.begin(), files.end()};
+}
+
+Result<std::vector<std::string>> external_files(const std::string& path) {
+  onnx::ModelProto model;
+  RIDGE_TRY(load(path, model));
+  return external_files(model);
 }
 
 }  // namespace ridge::model

@@ -6,10 +6,16 @@
 
 #include "base/result.h"
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace ridge::model {
 
 // Locations as the file gives them, relative to its folder; sorted, each once; of all graphs and subgraphs. Does not
 // check that they exist: read() does.
 Result<std::vector<std::string>> external_files(const std::string& path);
+// The same of a model that was loaded.
+std::vector<std::string> external_files(const onnx::ModelProto& model);
 
 }  // namespace ridge::model

@@ -1,9 +1,12 @@
-// Reads an ONNX model file into a Graph: parse, check, bind symbols, infer shapes.
+// Reads an ONNX model file into a Graph: parse and check once, then bind symbols and infer shapes as often as wanted.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/graph.h"
@@ -25,11 +28,29 @@ struct Binding {
 // "input=1x3x224x224" or "sequence=128" (no 'x', not an input's rank) → into `binding`.
 Status parse_shape_option(const std::string& text, Binding& binding);
 
-// Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data,
-// unknown domain without schema is allowed (its shapes stay unknown), opset newer than known, unbound names in `binding`,
-// a binding that contradicts the file.
+// A model that was read once, with the dimensions open that its file leaves open; bind() puts numbers in their place as often as
+// wanted, without another look at the file. Immutable; copies share what was read.
+class UnboundModel {
+ public:
+  // Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data, opset
+  // newer than known. Domains without schemas are allowed: their shapes stay unknown.
+  static Result<UnboundModel> read(const std::string& path);
+  // The same from memory, for fuzzing and for files sent over the wire. `folder` resolves external data.
+  static Result<UnboundModel> read_bytes(std::string_view bytes, const std::string& folder);
+
+  // Errors: names in `binding` that the model does not have, a binding that contradicts the file or itself.
+  Result<Graph> bind(const Binding& binding = {}) const;
+  // Of the file's bytes and of those of its external data (base/digest.h). Reads external data.
+  Result<std::string> digest() const;
+
+ private:
+  struct Parsed;
+  explicit UnboundModel(std::shared_ptr<const Parsed> parsed) : parsed_(std::move(parsed)) {}
+  std::shared_ptr<const Parsed> parsed_;
+};
+
+// Both at once, for a graph that is bound only once.
 Result<Graph> read(const std::string& path, const Binding& binding = {});
-// The same from memory, for fuzzing and for files sent over the wire. `folder` resolves external data.
 Result<Graph> read_bytes(std::string_view bytes, const std::string& folder, const Binding& binding = {});
 // A graph that an engine wrote (fused, vendor domains): no checker, no inference; shapes only where the file has them.
 Result<Graph> read_optimised(const std::string& path);

@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
 #include "model/test_models.h"
 
 namespace ridge::model {
@@ -70,6 +75,34 @@ TEST(Reader, ABatchThatIsNotInsistedOnLeavesFixedSizesAlone) {
   EXPECT_FALSE(read_graph(text, binding).ok());
   binding.insist_on_batch = false;
   EXPECT_TRUE(read_graph(text, binding).ok());
+}
+
+// The file is gone after the first look at it, so that each second look would fail.
+TEST(UnboundModel, IsBoundAgainWithoutAnotherLookAtTheFile) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.path() + "/m.onnx";
+  ASSERT_TRUE(write_file_atomically(path, graph_bytes(kRelu)));
+  Result<UnboundModel> unbound = UnboundModel::read(path);
+  ASSERT_TRUE(unbound) << unbound.error().message;
+  const std::string of_file = digest_files({path}).value();
+  std::filesystem::remove(path);
+  for (int64_t batch : {1, 4, 2}) {
+    Result<Graph> graph = unbound->bind(at_batch(batch));
+    ASSERT_TRUE(graph) << graph.error().message;
+    EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{batch, 3}));
+    EXPECT_EQ(graph->input_specs[0].symbols[0], "batch");
+  }
+  EXPECT_EQ(tensor_named(*unbound->bind(), "y").shape, (Shape{-1, 3}));
+  EXPECT_EQ(unbound->digest().value(), of_file);
+}
+
+TEST(UnboundModel, RefusesABindingAndTakesTheNext) {
+  Result<UnboundModel> unbound = UnboundModel::read_bytes(graph_bytes(kRelu), "");
+  ASSERT_TRUE(unbound);
+  Binding wrong;
+  wrong.shapes["x"] = {2, 4};
+  EXPECT_FALSE(unbound->bind(wrong));
+  EXPECT_TRUE(unbound->bind(at_batch(3)));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "tune/candidate.h"
-#include "tune/digest.h"
+#include "base/digest.h"
 
 namespace ridge::tune {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "model/external_files.h"
-#include "tune/digest.h"
+#include "base/digest.h"
 
 namespace ridge::tune {
 namespace {

@@ -1,4 +1,4 @@
-#include "tune/digest.h"
+#include "base/digest.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/temporary_folder.h"
 
-namespace ridge::tune {
+namespace ridge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,4 +48,4 @@ TEST_F(DigestTest, MissingFileIsAnErrorThatNamesIt) {
 }
 
 }  // namespace
-}  // namespace ridge::tune
+}  // namespace ridge
