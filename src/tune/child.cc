@@ -88,7 +88,7 @@ Result<pid_t> start(const ChildOptions& options, const Pipe& pipe) {
 Status may_go_on(const ChildOptions& options, TimePoint end) {
   if (options.interrupted && options.interrupted())
     return Error{Code::kCancelled, fmt::format("'{}' was interrupted", options.arguments[0])};
-  if (Clock::now() < end) return {};
+  if (SteadyClock::now() < end) return {};
   return Error{Code::kTimeout, fmt::format("'{}' was not done after {:.3g} s and was killed", options.arguments[0],
                                            to_seconds(options.limit))};
 }
@@ -148,7 +148,7 @@ Status judge_status(int status, const ChildOptions& options, const std::string& 
 }  // namespace
 
 Result<std::string> output_of(const ChildOptions& options) {
-  const TimePoint end = Clock::now() + options.limit;
+  const TimePoint end = SteadyClock::now() + options.limit;
   Pipe pipe;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_error("make a pipe for '" + options.arguments[0] + "'", errno);

@@ -40,7 +40,7 @@ constexpr auto kTimeToDie = std::chrono::milliseconds(500);
 bool read_until(TimePoint deadline, int input, std::string& output) {
   char block[65536];
   for (;;) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
     if (left <= 0) return false;
     pollfd ready{input, POLLIN, 0};
     int polled = poll(&ready, 1, static_cast<int>(std::min<int64_t>(left, 1000)));
@@ -58,7 +58,7 @@ bool reap(pid_t child, TimePoint deadline, int& status) {
   for (;;) {
     pid_t done = waitpid(child, &status, WNOHANG);
     if (done == child || (done < 0 && errno != EINTR)) return done == child;
-    if (Clock::now() >= deadline) return false;
+    if (SteadyClock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
@@ -94,7 +94,7 @@ Result<ChildRun> run_child(Nanoseconds limit, const std::function<int(int output
   int channel[2];
   if (pipe2(channel, O_CLOEXEC) != 0)
     return Error{Code::kExhausted, std::string("start a child process: pipe: ") + std::strerror(errno)};
-  const TimePoint deadline = Clock::now() + limit;
+  const TimePoint deadline = SteadyClock::now() + limit;
   pid_t child = fork();
   if (child < 0) {
     Error error{Code::kExhausted, std::string("start a child process: fork: ") + std::strerror(errno)};
@@ -114,7 +114,7 @@ Result<ChildRun> run_child(Nanoseconds limit, const std::function<int(int output
   if (run.timed_out) {
     kill(-child, SIGKILL);
     kill(child, SIGKILL);
-    reap(child, Clock::now() + kTimeToDie, status);
+    reap(child, SteadyClock::now() + kTimeToDie, status);
   }
   close(channel[0]);
   if (!run.timed_out && WIFSIGNALED(status)) run.signal = WTERMSIG(status);
