@@ -100,7 +100,7 @@ class Watch {
       run_.end = ChildEnd::kInterrupted;
     else if (limits_.memory_bytes > 0 && run_.peak_memory_bytes > limits_.memory_bytes)
       run_.end = ChildEnd::kMemory;
-    else if (Clock::now() >= deadline_)
+    else if (SteadyClock::now() >= deadline_)
       run_.end = ChildEnd::kTimeout;
     else
       return true;
@@ -112,7 +112,7 @@ class Watch {
     std::array<char, 65536> block;
     TimePoint next_check{};
     while (true) {
-      if (const TimePoint now = Clock::now(); now >= next_check) {
+      if (const TimePoint now = SteadyClock::now(); now >= next_check) {
         if (!may_go_on()) return false;
         next_check = now + std::chrono::milliseconds(kCheckMs);
       }
@@ -157,7 +157,7 @@ class Watch {
   void kill_all() {
     kill(-child_, SIGKILL);
     kill(child_, SIGKILL);
-    for (const TimePoint until = Clock::now() + kTimeToDie; !ended() && Clock::now() < until;)
+    for (const TimePoint until = SteadyClock::now() + kTimeToDie; !ended() && SteadyClock::now() < until;)
       poll(nullptr, 0, kCheckMs / 10);
   }
 
@@ -254,7 +254,7 @@ Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& lim
   // All that the child needs is made here: between fork and exec it may not allocate, for other threads may have held the lock.
   std::vector<std::string> arguments = program.arguments, environment = environment_with(program.environment);
   const std::vector<char*> argv = pointers_to(arguments), envp = pointers_to(environment);
-  const TimePoint deadline = Clock::now() + limits.time;
+  const TimePoint deadline = SteadyClock::now() + limits.time;
   Pipe output, failure;
   RIDGE_TRY(output.open());
   RIDGE_TRY(failure.open());
@@ -275,7 +275,7 @@ Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& lim
 }
 
 Result<ChildRun> run_function(const ChildLimits& limits, const std::function<int(int output)>& body) {
-  const TimePoint deadline = Clock::now() + limits.time;
+  const TimePoint deadline = SteadyClock::now() + limits.time;
   Pipe output;
   RIDGE_TRY(output.open());
   RIDGE_ASSIGN(const pid_t child, fork_child({}, [&] {
