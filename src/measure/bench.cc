@@ -81,9 +81,9 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed));
     EnergyOfLoad energy(options.energy, options.energy_reason);
     LoadOptions how = load_options(options, callers);
-    how.counting_begins = [&energy] { energy.begin(Clock::now()); };
+    how.counting_begins = [&energy] { energy.begin(SteadyClock::now()); };
     RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), how));
-    const TimePoint end = Clock::now();
+    const TimePoint end = SteadyClock::now();
     if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
     m = describe(plan, runner, load);
     m.energy = energy.end(end, m.throughput_per_s);

@@ -40,7 +40,7 @@ Comparison standings_of(const std::vector<Contender>& contenders, const std::vec
 
 Result<Comparison> compare(const std::vector<Contender>& contenders, const CompareOptions& options) {
   assert(!contenders.empty());
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   std::mt19937_64 random(options.seed);
   std::vector<size_t> order(contenders.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -59,7 +59,7 @@ Result<Comparison> compare(const std::vector<Contender>& contenders, const Compa
     Comparison comparison = standings_of(contenders, rates, options.confidence);
     comparison.converged =
         comparison.rounds >= options.min_rounds && widest_percent(comparison) <= options.half_width_percent;
-    bool over = Clock::now() - begin >= options.max_time || (options.interrupted && options.interrupted());
+    bool over = SteadyClock::now() - begin >= options.max_time || (options.interrupted && options.interrupted());
     if (comparison.converged || over) return comparison;
   }
 }

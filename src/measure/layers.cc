@@ -116,10 +116,10 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
   const bool writes_graph = plan.engine == "onnxruntime";
   if (writes_graph) profiled.optimised_model = folder.path() + "/optimised.onnx";
   RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1));  // runs once
-  const TimePoint end = Clock::now() + time;
+  const TimePoint end = SteadyClock::now() + time;
   constexpr int kLeast = kWarmUpRuns + kLeastRuns;
   int runs = 1;
-  for (; (runs < kLeast || Clock::now() < end) && !(interrupted && interrupted()); ++runs)
+  for (; (runs < kLeast || SteadyClock::now() < end) && !(interrupted && interrupted()); ++runs)
     RIDGE_TRY(runner.run(0, nullptr));
   if (runs < kLeast) return std::vector<Layer>();
   RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));

@@ -76,7 +76,7 @@ class Load {
         rule_(options.stop) {}
 
   Result<LoadResult> run() {
-    begin_ = counting_from_ = last_end_ = Clock::now();
+    begin_ = counting_from_ = last_end_ = SteadyClock::now();
     if (warm_ && options_.counting_begins) options_.counting_begins();
     {
       std::vector<std::jthread> threads;
@@ -92,14 +92,14 @@ class Load {
  private:
   void call(size_t number, Caller& caller) {
     prctl(PR_SET_TIMERSLACK, 1);  // [ns] Linux would otherwise let a sleep end up to 50 µs late
-    TimePoint last_end = Clock::now();
+    TimePoint last_end = SteadyClock::now();
     Nanoseconds last_run = kShortRun;
     for (int64_t samples = 0; !stop_.load(std::memory_order_relaxed); ++samples) {
       TimePoint due = schedule_.open() ? schedule_.next(begin_) : last_end;
       if (schedule_.open() && !sleep_until(due)) return;
       // In a closed loop one run begins where the last one ended.
       Sample sample;
-      sample.begin = schedule_.open() ? Clock::now() : last_end;
+      sample.begin = schedule_.open() ? SteadyClock::now() : last_end;
       sample.caller = number;
       Status done = ok_status();
       const bool brief = !schedule_.open() && last_run < kShortRun;
@@ -107,10 +107,10 @@ class Load {
       if (brief) {
         done = run_untimed(number, sample.times);
         sample.runs += kUntimed;
-        due = Clock::now();
+        due = SteadyClock::now();
       }
       if (done) done = target_(static_cast<int>(number), brief ? nullptr : &*sample.times);
-      sample.end = last_end = Clock::now();
+      sample.end = last_end = SteadyClock::now();
       sample.latency = sample.end - due;
       last_run = schedule_.open() ? sample.end - sample.begin : sample.latency;
       std::lock_guard lock(caller.mutex);
@@ -131,7 +131,7 @@ class Load {
   // False if the load ended meanwhile.
   bool sleep_until(TimePoint due) const {
     while (!stop_.load(std::memory_order_relaxed)) {
-      const TimePoint now = Clock::now();
+      const TimePoint now = SteadyClock::now();
       if (now >= due) return true;
       std::this_thread::sleep_until(std::min(due, now + std::chrono::milliseconds(20)));
     }
@@ -142,7 +142,7 @@ class Load {
     while (verdict_ == Verdict::kContinue && !interrupted_ && !error_) {
       std::this_thread::sleep_for(kLook);
       collect();
-      const Nanoseconds elapsed = Clock::now() - counting_from_;
+      const Nanoseconds elapsed = SteadyClock::now() - counting_from_;
       if (warm_) verdict_ = rule_.verdict(elapsed);
       interrupted_ = options_.interrupted && options_.interrupted();
       if (options_.progress) options_.progress(warm_ ? to_seconds(elapsed) / to_seconds(options_.stop.max_time) : 0);
@@ -174,7 +174,7 @@ class Load {
     for (const Sample& sample : fresh) warm_ ? count(sample) : warm_up_.add(to_ms(sample.latency));
     if (!warm_) {
       for (const Sample& sample : fresh) add(sample.times), warming_runs_ += sample.runs;
-      if (warm_up_.steady(Clock::now() - begin_)) start_counting();
+      if (warm_up_.steady(SteadyClock::now() - begin_)) start_counting();
     }
   }
 

@@ -171,9 +171,9 @@ TEST(Load, OfShortRunsSomeAreTimedAndAllCountForTheRate) {
   int64_t runs = 0;
   TimePoint first, last;
   Target target = [&](int, engine::RunTimes*) -> Status {
-    const TimePoint begin = Clock::now();
+    const TimePoint begin = SteadyClock::now();
     if (++runs == 1) first = begin;
-    while ((last = Clock::now()) - begin < std::chrono::microseconds(2)) continue;
+    while ((last = SteadyClock::now()) - begin < std::chrono::microseconds(2)) continue;
     return {};
   };
   LoadOptions options;

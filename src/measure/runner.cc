@@ -31,10 +31,10 @@ Status Runner::run_first(int callers) {
   std::vector<engine::Output> shown;
   for (size_t i = 0; i < sessions_.size(); ++i) {
     std::vector<engine::Output> outputs(wanted_.size());
-    const TimePoint begin = Clock::now();
+    const TimePoint begin = SteadyClock::now();
     RIDGE_TRY(sessions_[i]->run(views_, wanted_, outputs));
     if (i > 0) continue;
-    first_run_ms_ = to_ms(Clock::now() - begin);
+    first_run_ms_ = to_ms(SteadyClock::now() - begin);
     shown = std::move(outputs);
   }
   slots_.resize(static_cast<size_t>(callers));

@@ -73,13 +73,13 @@ Result<Visit> visit_limit(Knob& knob, const Workload& workload, int64_t limit_mw
   RIDGE_TRY(knob.set_limit(limit_mw));
   RIDGE_ASSIGN([[maybe_unused]] double settling, workload.rate(from_seconds(kSettle * to_seconds(slice))));
   RIDGE_ASSIGN(State before, knob.state());
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   Watcher watcher(knob);
   Result<double> rate = workload.rate(slice);
   std::vector<State> states = watcher.finish();
   if (!rate) return rate.error();
   RIDGE_ASSIGN(State after, knob.state());
-  const double seconds = to_seconds(Clock::now() - begin);  // from look to look, as the counter went
+  const double seconds = to_seconds(SteadyClock::now() - begin);  // from look to look, as the counter went
   states.push_back(after);
   Visit visit;
   visit.rate = *rate;

@@ -28,8 +28,8 @@ class PlayedCard : public Knob {
     std::this_thread::sleep_for(values_.look_takes);
     State state;
     if (values_.counts_mw > 0)
-      state.energy_mj =
-          static_cast<int64_t>(static_cast<double>(values_.counts_mw) * to_seconds(Clock::now().time_since_epoch()));
+      state.energy_mj = static_cast<int64_t>(static_cast<double>(values_.counts_mw) *
+                                             to_seconds(SteadyClock::now().time_since_epoch()));
     state.limit_mw = state.limit_set_mw = state.power_mw = values_.limit_mw;
     state.limit_default_mw = int64_t{450000};
     state.limit_min_mw = int64_t{100000};

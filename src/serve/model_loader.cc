@@ -145,7 +145,7 @@ std::string source_fingerprint(const ModelSource& source, int64_t version) {
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
                                  const std::stop_token& stop) {
   if (stop.stop_requested()) return broken_off();
-  TimePoint start = Clock::now();
+  TimePoint start = SteadyClock::now();
   LoadedModel loaded;
   loaded.fingerprint = source_fingerprint(source, version);
   loaded.files = source.files;
@@ -164,7 +164,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, stop, loaded.sessions));
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
-  loaded.load_time = Clock::now() - start;
+  loaded.load_time = SteadyClock::now() - start;
   return loaded;
 }
 

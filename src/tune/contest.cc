@@ -241,11 +241,11 @@ Status Contest::State::play_pair(Player& own, Player& other, Trial& trial) {
 
 Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
   State& state = *state_;
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   Trial trial;
   auto finished = [&](std::string failure) {
     trial.failure = std::move(failure);
-    trial.seconds = to_seconds(Clock::now() - begin);
+    trial.seconds = to_seconds(SteadyClock::now() - begin);
     return trial;
   };
   Result<measure::Runner> runner = state.open(candidate);
@@ -268,7 +268,7 @@ Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
   other.slice_ms = untuned_slice_ms(own.slice_ms, least_ms);
   const Extent extent = extent_of(effort);
   const TimePoint end = begin + from_seconds(extent.share * state.options.seconds);
-  for (int pair = 0; pair < extent.pairs && (pair < extent.least_pairs || Clock::now() < end); ++pair) {
+  for (int pair = 0; pair < extent.pairs && (pair < extent.least_pairs || SteadyClock::now() < end); ++pair) {
     RIDGE_TRY(state.play_pair(own, other, trial));
     if (!trial.failure.empty()) return finished(trial.failure);
   }

@@ -15,7 +15,7 @@ namespace {
 
 void wait_until(TimePoint end, bool spin) {
   if (!spin) return std::this_thread::sleep_until(end);
-  while (Clock::now() < end) {
+  while (SteadyClock::now() < end) {
   }
 }
 
@@ -71,20 +71,20 @@ class FakeSession final : public Session {
 
   Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
              RunTimes* times) override {
-    const TimePoint begin = Clock::now();
+    const TimePoint begin = SteadyClock::now();
     const int64_t number = ++runs_;
     RIDGE_TRY(check(inputs));
     const int64_t rows = inputs.empty() || inputs[0].shape.empty() ? 1 : inputs[0].shape[0];
     acquire();
-    const TimePoint started = script_.parallel > 0 ? Clock::now() : begin;
+    const TimePoint started = script_.parallel > 0 ? SteadyClock::now() : begin;
     work(started, latency_ms(script_, number, rows, threads_));
     release();
     if (script_.fail_runs.contains(number))
       return Error{Code::kFailed, "the fake engine fails run " + std::to_string(number) + " as its script says"};
-    const TimePoint computed = Clock::now();
+    const TimePoint computed = SteadyClock::now();
     for (size_t i = 0; i < wanted.size(); ++i)
       RIDGE_TRY(answer(inputs, static_cast<size_t>(wanted[i]), rows, outputs[i]));
-    if (times) *times = {started - begin, computed - started, Clock::now() - computed};
+    if (times) *times = {started - begin, computed - started, SteadyClock::now() - computed};
     return {};
   }
 
@@ -175,14 +175,14 @@ class FakeSession final : public Session {
 Info engine_info() { return {"fake", "1", "built in", "cpu", Nanoseconds(0), 1}; }
 
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   RIDGE_ASSIGN(Script script, read_script(plan));
   if (!script.devices.contains(plan.device))
     return Error{Code::kUnsupported, "device '" + plan.device + "' is not one that the script has"};
   wait_until(begin + from_ms(script.load_ms), script.spin);
   if (!script.fail_load.empty()) return Error{Code::kFailed, script.fail_load};
   Info info = engine_info();
-  info.load_time = Clock::now() - begin;
+  info.load_time = SteadyClock::now() - begin;
   info.device = plan.device;
   info.threads = plan.threads > 0 ? plan.threads : 1;
   const int threads = info.threads;
