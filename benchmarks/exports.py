@@ -7,13 +7,13 @@ branches as TensorFlow's are, and a quantised one. Then each file is planned, me
   FLOPs      multiply-adds that ridge counts, twice, beside an independent counter: torch's FlopCounterMode on the module that was
              exported ("torch"), or a count written down by hand for what is no torch module ("hand"); goal: within 1 %
   estimate   `ridge plan` beside the median of `ridge bench` (the lowest of the rounds), or with --busy beside CPU time
-  memory     `ridge plan --memory` beside the peak (VmHWM) of benchmarks/memory_process, median of 3
+  memory     `ridge plan --memory` beside the peak (VmHWM) that `--measure` tells, median of 3
   question   a file with open dimensions beside the batch, planned without them, must ask for them and exit 2
 
 DIR keeps the files, and counts.json. `--make` needs the packages of `pypi_exports` in ./versions, in a virtual environment of its
 own:
   . ./versions && python3 -m venv VENV && VENV/bin/pip install "${pypi_exports[@]}" && VENV/bin/python benchmarks/exports.py DIR --make
-`--compare` needs only ridge (RIDGE, default build/release/ridge), memory_process beside it, and RIDGE_DEPS (default .deps).
+`--compare` needs only ridge (RIDGE, default build/release/ridge), and RIDGE_DEPS (default .deps).
 Exit 1 where a file cannot be planned, an operator has no rule, FLOPs differ, or no question is asked.
 """
 
@@ -543,7 +543,7 @@ def run(*command):
 
 
 def shapes_of(ridge, path, words):
-    """NAME=1x2x3 of every input, for the process whose memory is measured."""
+    """NAME=1x2x3 of every input, for the process whose time is measured."""
     return [words[i + 1] for i in range(0, len(words), 2) if words[i] == "--shape" and "x" in words[i + 1]]
 
 
@@ -623,18 +623,15 @@ def measure_row(ridge, row, path, options):
     row.measured = min(times)
 
 
-def memory_row(ridge, row, path, process, library):
+def memory_row(ridge, row, path):
     words = row.entry["arguments"]
-    done = run(ridge, "plan", path, *words, "--memory", "--threads", 1, "--json")
-    if done.returncode > 1:
-        return
-    row.memory = json.loads(done.stdout)["memory"]
     peaks = []
     for _ in range(3):
-        ran = run(process, library, path, 1, 3, *shapes_of(ridge, path, words))
-        if ran.returncode != 0:
+        done = run(ridge, "plan", path, *words, "--memory", "--measure", "--threads", 1, "--json")
+        if done.returncode > 1:
             return
-        peaks.append(json.loads(ran.stdout)["peak"])
+        row.memory = json.loads(done.stdout)["memory"]
+        peaks.append(row.memory["measured"]["peak"])
     row.peak = statistics.median(peaks)
 
 
@@ -670,8 +667,6 @@ def summary(rows):
 def compare(folder, wanted, options):
     ridge = os.environ.get("RIDGE", "build/release/ridge")
     deps = pathlib.Path(os.environ.get("RIDGE_DEPS", ".deps"))
-    process = pathlib.Path(ridge).parent / "benchmarks/memory_process"
-    library = next(deps.glob("python/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*")).resolve()
     rows, skipped = [], []
     print(f"{'file':28} {'opset':>5} {'ridge':>9} {'counter':>9} {'':5} {'GFLOP':>8} {'estimate / measured':>26} {'memory / measured':>26}")
     for name, entry in json.loads((folder / "counts.json").read_text()).items():
@@ -684,7 +679,7 @@ def compare(folder, wanted, options):
         plan_row(ridge, row, path, options.threads)
         if row.plan is not None and options.seconds > 0:
             busy_row(row, path, options, deps) if options.busy else measure_row(ridge, row, path, options)
-            memory_row(ridge, row, path, process, library)
+            memory_row(ridge, row, path)
         print_row(row)
         rows.append(row)
     for line in skipped:

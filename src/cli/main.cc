@@ -12,6 +12,7 @@
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "predict/engine_process.h"
 
 namespace ridge::cli {
 namespace {
@@ -83,6 +84,7 @@ int run(std::span<const std::string> arguments) {
     print("ridge " RIDGE_VERSION);
     return kDone;
   }
+  if (first == predict::kEngineVerb) return predict::engine_process(arguments.subspan(1));
   for (const Row& verb : kVerbs)
     if (verb.name == first) return verb.run(arguments.subspan(1));
   return unknown_verb(first);

@@ -85,12 +85,14 @@ int show_study(const Study& study, const std::vector<Section>& sections) {
   return exit;
 }
 
-// read → ask → study (device, costs, forecast, curve) → sections → page → show
+// read → bind → study (device, costs, forecast, curve) → sections → page → show
 int plan_model(const PlanRequest& request) {
-  Result<model::Graph> graph = model::read(request.options.model, request.binding);
+  Result<model::UnboundModel> unbound = model::UnboundModel::read(request.options.model);
+  if (!unbound) return fail("plan", unbound.error());
+  Result<model::Graph> graph = unbound->bind(request.binding);
   if (!graph) return fail("plan", graph.error());
   if (Status known = check_open_dimensions(request.options.model, *graph); !known) return ask_back(known.error());
-  Result<Study> study = study_of(request, std::move(*graph));
+  Result<Study> study = study_of(request, std::move(*unbound), std::move(*graph));
   if (!study) return fail("plan", study.error());
   Result<std::vector<Section>> sections = sections_of(*study);
   if (!sections) return fail("plan", sections.error());

@@ -110,6 +110,7 @@ std::vector<std::string> estimate_notes(const Study& study) {
   if (!study.device.machine) return {};
   if (study.request.precision != Precision::kFp32)
     return {"no estimate: what was calibrated is FP32, as ONNX Runtime's CPU provider computes"};
+  if (study.efficiency) return {"no estimate: ONNX Runtime did not tell the graph that it runs: " + study.no_engine_graph};
   return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
 }
 

@@ -1,4 +1,4 @@
-// ridge plan MODEL --memory [--memory-limit SIZE]: what running the model needs before it is loaded, the largest batch and the
+// ridge plan MODEL --memory [--measure] [--memory-limit SIZE]: what running the model needs before it is loaded, the largest batch and the
 // number of instances that fit. One form of `ridge plan`.
 #pragma once
 
@@ -16,7 +16,8 @@ namespace ridge::cli {
 
 struct MemoryFormOptions {
   bool memory = false;
-  std::string limit;  // "2GiB"; empty: what the device has
+  std::string limit;     // "2GiB"; empty: what the device has
+  bool measure = false;  // run the model too
 };
 void declare(CLI::App& app, MemoryFormOptions& options);
 bool wanted(const MemoryFormOptions& options);
@@ -29,6 +30,6 @@ Status check(const MemoryFormOptions& options);
 Result<Section> memory_section(const Study& study);
 
 // The study's graph at another batch; absent if the file fixes the batch.
-Result<std::optional<model::Graph>> graph_at_batch(const Study& study, int64_t batch);
+std::optional<model::Graph> graph_at_batch(const Study& study, int64_t batch);
 
 }  // namespace ridge::cli

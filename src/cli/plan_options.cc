@@ -85,6 +85,8 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   RIDGE_TRY(check_form(options));
   RIDGE_TRY(check(options.load));
   RIDGE_TRY(check(options.memory));
+  if (options.memory.measure && !options.device.empty())
+    return Error{Code::kInvalid, "--measure runs the model on this machine's processor; leave --device out"};
   RIDGE_TRY(check(options.training));
   RIDGE_ASSIGN(request.batch, plan::parse_batch_range(options.batch.empty() ? "1" : options.batch));
   request.binding.batch = request.batch.first;

@@ -2,6 +2,7 @@
 
 #include "cli/model_options.h"
 #include "cli/plan_estimate.h"
+#include "cli/plan_graph.h"
 #include "cli/terminal.h"
 #include "cost/data_sizes.h"
 #include "cost/live_activations.h"
@@ -36,16 +37,17 @@ plan::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs&
   return forecast;
 }
 
-// None for a device of the catalogue, another precision than was calibrated, or a machine that was not.
-Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
-  std::optional<plan::Estimate> none;
-  if (!study.efficiency || study.request.precision != Precision::kFp32) return none;
-  const plan::EstimateOptions how{.threads = study.plan.threads,
-                                  .instances = study.request.options.instances,
-                                  .rows = rows_of(graph),
-                                  .seen_error = seen_error(*study.efficiency)};
-  RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *study.efficiency, *study.device.machine, how));
-  return std::optional<plan::Estimate>(std::move(estimate));
+bool can_be_estimated(const Study& study) { return study.efficiency && study.request.precision == Precision::kFp32; }
+
+// Where something rests on it. A refusal is no error: there is no estimate then, and a note says why.
+void ask_for_engine_graph(Study& study) {
+  const bool asked = can_be_estimated(study) || wanted(study.request.options.memory);
+  if (!study.device.machine || !asked) return;
+  Result<model::Graph> graph = engine_graph(study, study.graph);
+  if (graph)
+    study.engine_graph = std::move(*graph);
+  else
+    study.no_engine_graph = graph.error().message;
 }
 
 // None for this machine, or if no rate of the device at the precision has a source.
@@ -69,13 +71,14 @@ Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
   std::vector<plan::CurvePoint> curve;
   if (!study.request.batch.is_curve()) return curve;
   for (int64_t batch : plan::batches_of(study.request.batch)) {
-    model::Binding binding = study.request.binding;
-    binding.batch = batch;
-    RIDGE_ASSIGN(model::Graph graph, model::read(study.request.options.model, binding));
+    RIDGE_ASSIGN(const model::Graph graph, graph_at(study, batch));
     cost::Costs costs = cost::count(graph, study.request.precision);
     curve.push_back(plan::curve_point(forecast_of(study, batch, costs)));
-    RIDGE_ASSIGN(std::optional<plan::Estimate> estimate, estimate_of(study, graph));
-    if (estimate) curve.back().estimate_ms = estimate->ms;
+    if (study.estimate) {
+      RIDGE_ASSIGN(const model::Graph executed, engine_graph(study, graph));
+      RIDGE_ASSIGN(std::optional<plan::Estimate> estimate, estimate_of(study, executed));
+      curve.back().estimate_ms = estimate->ms;
+    }
     if (auto carried = carried_of(study, graph, costs)) {
       curve.back().estimate_ms = carried->ms.likely;
       curve.back().estimate_slow_ms = carried->ms.slow;
@@ -106,10 +109,25 @@ Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads, cost
   return cost::limits_of(*device.machine, threads);
 }
 
-Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
-  Study study;
-  study.request = request;
-  study.graph = std::move(graph);
+Result<model::Graph> graph_at(const Study& study, int64_t batch) {
+  model::Binding binding = study.request.binding;
+  binding.batch = batch;
+  return study.unbound.bind(binding);
+}
+
+Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
+  std::optional<plan::Estimate> none;
+  if (!can_be_estimated(study)) return none;
+  const plan::EstimateOptions how{.threads = study.plan.threads,
+                                  .instances = study.request.options.instances,
+                                  .rows = rows_of(graph),
+                                  .seen_error = seen_error(*study.efficiency)};
+  RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *study.efficiency, *study.device.machine, how));
+  return std::optional<plan::Estimate>(std::move(estimate));
+}
+
+Result<Study> study_of(const PlanRequest& request, model::UnboundModel unbound, model::Graph graph) {
+  Study study{request, std::move(unbound), std::move(graph)};
   study.costs = cost::count(study.graph, request.precision);
   RIDGE_ASSIGN(study.device, know_device(request));
   study.plan = plan_of(study);
@@ -121,7 +139,10 @@ Result<Study> study_of(const PlanRequest& request, model::Graph graph) {
   if (study.device.machine) {
     RIDGE_ASSIGN(study.efficiency, known_efficiency(*study.device.machine, request.options));
   }
-  RIDGE_ASSIGN(study.estimate, estimate_of(study, study.graph));
+  ask_for_engine_graph(study);
+  if (study.engine_graph) {
+    RIDGE_ASSIGN(study.estimate, estimate_of(study, *study.engine_graph));
+  }
   study.carried = carried_of(study, study.graph, study.costs);
   RIDGE_ASSIGN(study.curve, curve_of(study));
   return study;

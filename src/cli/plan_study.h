@@ -9,6 +9,7 @@
 #include "cost/costs.h"
 #include "hw/machine.h"
 #include "model/graph.h"
+#include "model/reader.h"
 #include "plan/device_estimate.h"
 #include "plan/estimate.h"
 #include "plan/plan.h"
@@ -30,18 +31,28 @@ Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads,
 
 struct Study {
   PlanRequest request;
+  model::UnboundModel unbound;
   model::Graph graph;  // at the first batch, likewise costs, plan and forecast
-  cost::Costs costs;
-  PlanDevice device;
-  cost::DeviceLimits limits;
-  plan::Plan plan;
-  plan::Forecast forecast;
-  std::optional<plan::Efficiency> efficiency;   // of this machine, if it was calibrated
-  std::optional<plan::Estimate> estimate;       // where the machine is calibrated
-  std::optional<plan::DeviceEstimate> carried;  // of a device of the catalogue with a rate for the precision
-  std::vector<plan::CurvePoint> curve;          // empty unless a range of batches was asked for
+  cost::Costs costs = {};
+  PlanDevice device = {};
+  cost::DeviceLimits limits = {};
+  plan::Plan plan = {};
+  plan::Forecast forecast = {};
+  std::optional<plan::Efficiency> efficiency = {};   // of this machine, if it was calibrated
+  std::optional<model::Graph> engine_graph = {};     // what the engine runs in place of `graph`; absent: not asked, or refused
+  std::string no_engine_graph = {};                  // why it was refused
+  std::optional<plan::Estimate> estimate = {};       // where the machine is calibrated
+  std::optional<plan::DeviceEstimate> carried = {};  // of a device of the catalogue with a rate for the precision
+  std::vector<plan::CurvePoint> curve = {};          // empty unless a range of batches was asked for
 };
-// `graph` has no open symbols.
-Result<Study> study_of(const PlanRequest& request, model::Graph graph);
+// `graph`: of `unbound`, as `request` binds it; it has no open symbols.
+Result<Study> study_of(const PlanRequest& request, model::UnboundModel unbound, model::Graph graph);
+
+// The study's model at another batch; an error where the file fixes the batch, or a shape was given whole.
+Result<model::Graph> graph_at(const Study& study, int64_t batch);
+
+// None for a device of the catalogue, another precision than was calibrated, or a machine that was not. `graph`: what the engine runs; of
+// the graph of a file the estimate is rough.
+Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const model::Graph& graph);
 
 }  // namespace ridge::cli

@@ -188,7 +188,7 @@ Result<Section> training_section(const Study& study) {
   question.one = &study.graph;
   question.batch = study.request.batch.first;
   question.batch_of_two = 2 * question.batch;
-  RIDGE_ASSIGN(std::optional<model::Graph> two, graph_at_batch(study, question.batch_of_two));
+  const std::optional<model::Graph> two = graph_at_batch(study, question.batch_of_two);
   if (two) question.two = &*two;
   plan::TrainingPlan plan = plan::plan_training(question);
   return Section{{{"training", plan::to_json(plan)}, {"memory_bytes", {{"training", plan.point.memory.total()}}}},

@@ -12,7 +12,7 @@
 #include "measure/operands.h"
 #include "measure/runner.h"
 #include "model/domains.h"
-#include "model/reader.h"
+#include "model/optimised.h"
 #include "plan/held_out.h"
 #include "plan/kernel_work.h"
 

@@ -10,7 +10,7 @@
 #include "measure/fused_layer.h"
 #include "measure/operands.h"
 #include "measure/runner.h"
-#include "model/reader.h"
+#include "model/optimised.h"
 
 namespace ridge::measure {
 namespace {

@@ -7,7 +7,9 @@ namespace ridge::measure {
 
 // [bytes], of /proc/self/statm (proc(5)); 0 if the system does not say.
 int64_t resident_bytes();
-// The same after the C library gave back what is free: what closed sessions left behind does not count.
+// The most that it ever was: VmHWM of /proc/self/status; 0 likewise.
+int64_t peak_resident_bytes();
+// What is resident after the C library gave back what is free: what closed sessions left behind does not count.
 int64_t settled_resident_bytes();
 
 }  // namespace ridge::measure

@@ -2,13 +2,13 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <exception>
 #include <filesystem>
 
 #include "base/digest.h"
 #include "model/binding.h"
 #include "model/external_files.h"
 #include "model/graph_from_onnx.h"
+#include "model/guarded.h"
 #include "model/inference.h"
 #include "model/model_file.h"
 #include "model/node_order.h"
@@ -38,28 +38,6 @@ Status make_sound(onnx::ModelProto& model, const std::string& folder) {
   RIDGE_TRY(check_schemas(model));
   restore_shapes(dropped);
   return inline_functions(model);
-}
-
-// The small tensors that the file itself holds.
-std::map<std::string, SmallTensor> stored_values(const onnx::GraphProto& graph) {
-  std::map<std::string, SmallTensor> values;
-  for (const onnx::TensorProto& tensor : graph.initializer())
-    if (std::optional<SmallTensor> value = small_tensor_from(tensor)) values.emplace(tensor.name(), std::move(*value));
-  return values;
-}
-
-// Nothing that ONNX's library throws goes further.
-template <typename Function>
-auto guarded(const std::string& doing, Function&& function) -> decltype(function()) {
-  try {
-    auto result = function();
-    if (result) return result;
-    return wrap(std::move(result).error(), doing);
-  } catch (const std::bad_alloc&) {
-    return Error{Code::kExhausted, doing + ": not enough memory"};
-  } catch (const std::exception& e) {
-    return Error{Code::kInvalid, doing + ": " + e.what()};
-  }
 }
 
 }  // namespace
@@ -125,15 +103,6 @@ Result<Graph> read(const std::string& path, const Binding& binding) {
 Result<Graph> read_bytes(std::string_view bytes, const std::string& folder, const Binding& binding) {
   RIDGE_ASSIGN(const UnboundModel model, UnboundModel::read_bytes(bytes, folder));
   return model.bind(binding);
-}
-
-Result<Graph> read_optimised(const std::string& path) {
-  return guarded("read optimised model " + path, [&]() -> Result<Graph> {
-    onnx::ModelProto model;
-    RIDGE_TRY(load(path, model));
-    normalise(model);
-    return graph_from_onnx(model, {{&model.graph(), stored_values(model.graph())}});
-  });
 }
 
 }  // namespace ridge::model

@@ -52,7 +52,5 @@ class UnboundModel {
 // Both at once, for a graph that is bound only once.
 Result<Graph> read(const std::string& path, const Binding& binding = {});
 Result<Graph> read_bytes(std::string_view bytes, const std::string& folder, const Binding& binding = {});
-// A graph that an engine wrote (fused, vendor domains): no checker, no inference; shapes only where the file has them.
-Result<Graph> read_optimised(const std::string& path);
 
 }  // namespace ridge::model

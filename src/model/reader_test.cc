@@ -81,18 +81,5 @@ TEST(Reader, InlinesTheModelsOwnFunctions) {
   EXPECT_EQ(graph->nodes[0].op, "Add");
 }
 
-TEST(Reader, ReadsOptimisedGraphsWithVendorOperators) {
-  const TemporaryFolder folder = *TemporaryFolder::make();
-  const char* text = R"(<ir_version: 8, opset_import: ["" : 17]>
-      g (float[2] x) => (float[2] y) <int64[1] s = {2}> {
-        a = com.microsoft.nchwc.ReorderInput (x) y = com.microsoft.FusedConv (a, s) })";
-  ASSERT_TRUE(write_file_atomically(folder.path() + "/o.onnx", model_bytes(text)).ok());
-  Result<Graph> graph = read_optimised(folder.path() + "/o.onnx");
-  ASSERT_TRUE(graph.ok()) << error_of(graph);
-  EXPECT_EQ(graph->nodes[0].domain, "com.microsoft.nchwc");
-  EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{2}));
-  EXPECT_EQ(tensor_named(*graph, "s").constant, (std::vector<int64_t>{2}));
-}
-
 }  // namespace
 }  // namespace ridge::model

@@ -223,7 +223,7 @@ Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficienc
   RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(machine, sources[0].threads));
   const double integer_share = integer_share_of(cost::rate_of(limits, Precision::kFp32).flops_per_s,
                                                 cost::rate_of(limits, Precision::kInt8).flops_per_s);
-  const ExecutedModel executed = executed_model(graph, {.block = efficiency.block, .integer_share = integer_share});
+  const ExecutedModel executed = executed_model(graph, integer_share);
   const double turns = std::max(1.0, static_cast<double>(options.instances * options.threads) /
                                          std::max(hw::usable_threads(machine), options.threads));
   Estimate estimate;

@@ -1,8 +1,7 @@
 // Estimate: the latency and throughput that a machine will really reach with a model, from what kernels took there when it
 // was calibrated. Stands beside the bound, which is the limit; the difference is what the engine loses.
 //
-// The model is turned into the kernels that the engine will run (fusion.h), each gets its time (predictor.h), and what lies
-// between kernels is added. With threads that were not calibrated, each kernel follows Amdahl's law through the two nearest
+// Each kernel of the graph that the engine runs gets its time (predictor.h), and what lies between kernels is added. With threads that were not calibrated, each kernel follows Amdahl's law through the two nearest
 // numbers that were. Instances share the last cache and the bandwidth, and more threads than cores take turns. Pure.
 #pragma once
 
@@ -44,7 +43,7 @@ struct Estimate {
   std::vector<std::string> notes;  // sentences on what was extrapolated or guessed
 };
 
-// `machine` with its limits. Error (kNotFound) if `efficiency` holds no calibration.
+// `graph`: the engine's own (predict/optimised_graph.h); of a model's own graph it is a rough figure. `machine` with its limits. Error (kNotFound) if `efficiency` holds no calibration.
 Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficiency, const hw::Machine& machine,
                           const EstimateOptions& options);
 

@@ -32,29 +32,28 @@ void note_sizes(const Kernel& kernel, Gaps& gaps) {
   if (gaps.sizeless++ == 0) gaps.first_sizeless = kernel.name;
 }
 
-std::vector<ExecutedKernel> kernels_in(const model::Graph& graph, const EngineTraits& traits, Gaps& gaps);
+std::vector<ExecutedKernel> kernels_in(const model::Graph& graph, double integer_share, Gaps& gaps);
 
-void open_bodies(const model::Node& node, const EngineTraits& traits, ExecutedKernel& executed, Gaps& gaps) {
+void open_bodies(const model::Node& node, double integer_share, ExecutedKernel& executed, Gaps& gaps) {
   const cost::Trips trips = cost::trips_of(node, executed.kernel.inputs);
   if (!trips.known) gaps.loops.push_back(node.op + " " + node.name);
   for (const auto& body : cost::bodies_of(node, executed.kernel.inputs)) {
-    std::vector<ExecutedKernel> inner = kernels_in(*body, traits, gaps);
+    std::vector<ExecutedKernel> inner = kernels_in(*body, integer_share, gaps);
     for (ExecutedKernel& kernel : inner) kernel.times *= trips.count;
     executed.inside.push_back(std::move(inner));
   }
   if (executed.inside.size() > 1) ++gaps.branches;
 }
 
-std::vector<ExecutedKernel> kernels_in(const model::Graph& graph, const EngineTraits& traits, Gaps& gaps) {
-  const model::Graph executed = executed_graph(graph, traits);
-  std::vector<Kernel> kernels = kernels_of(executed);
+std::vector<ExecutedKernel> kernels_in(const model::Graph& graph, double integer_share, Gaps& gaps) {
+  std::vector<Kernel> kernels = kernels_of(graph);
   std::vector<ExecutedKernel> result;
   for (size_t n = 0; n < kernels.size(); ++n) {
     ExecutedKernel kernel{std::move(kernels[n]), 1, {}, true};
-    open_bodies(executed.nodes[n], traits, kernel, gaps);
+    open_bodies(graph.nodes[n], integer_share, kernel, gaps);
     if (kernel.inside.empty()) {
       note_sizes(kernel.kernel, gaps);
-      if (std::vector<ExecutedKernel> steps = steps_of(kernel.kernel, traits.integer_share); !steps.empty())
+      if (std::vector<ExecutedKernel> steps = steps_of(kernel.kernel, integer_share); !steps.empty())
         kernel.inside.push_back(std::move(steps));
     }
     result.push_back(std::move(kernel));
@@ -86,10 +85,10 @@ void flatten(const std::vector<ExecutedKernel>& kernels, std::vector<Kernel>& fl
 
 }  // namespace
 
-ExecutedModel executed_model(const model::Graph& graph, const EngineTraits& traits) {
+ExecutedModel executed_model(const model::Graph& graph, double integer_share) {
   Gaps gaps;
   ExecutedModel executed;
-  executed.kernels = kernels_in(graph, traits, gaps);
+  executed.kernels = kernels_in(graph, integer_share, gaps);
   executed.notes = notes_on(gaps);
   return executed;
 }

@@ -1,4 +1,4 @@
-// The kernels that the engine will run for a model, with what happens inside those that hold others: bodies of loops and
+// The kernels of a graph, as an engine runs them one by one, with what happens inside those that hold others: bodies of loops and
 // branches, and steps of kernels that are timed by their parts (kernel_steps.h). Pure.
 #pragma once
 
@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "model/graph.h"
-#include "plan/fusion.h"
 #include "plan/kernel.h"
 
 namespace ridge::plan {
+
+constexpr double kAssumedIntegerShare = 0.35;
 
 struct ExecutedKernel {
   Kernel kernel;
@@ -24,7 +25,8 @@ struct ExecutedModel {
   std::vector<std::string> notes;       // what was assumed about loops and branches, and which sizes are not known
 };
 
-ExecutedModel executed_model(const model::Graph& graph, const EngineTraits& traits);
+// `graph`: the engine's own. `integer_share`: time of a product of 8-bit integers over that of the same product in FP32 (kernel_steps.h).
+ExecutedModel executed_model(const model::Graph& graph, double integer_share = kAssumedIntegerShare);
 
 // All of them, those inside too, each once.
 std::vector<Kernel> flattened(const std::vector<ExecutedKernel>& kernels);

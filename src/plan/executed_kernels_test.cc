@@ -38,7 +38,7 @@ TEST(ExecutedKernels, ABodyRunsAsOftenAsItsLoopTurns) {
 TEST(ExecutedKernels, AnUnknownNumberOfTurnsIsOneAndIsSaid) {
   using Trips = std::optional<std::vector<int64_t>>;
   for (const Trips& trips : {Trips(), Trips(std::vector<int64_t>{int64_t{1} << 62})}) {
-    const ExecutedModel unknown = executed_model(loop(trips), {});
+    const ExecutedModel unknown = executed_model(loop(trips));
     EXPECT_DOUBLE_EQ(unknown.kernels[0].inside[0].at(0).times, 1);
     ASSERT_EQ(unknown.notes.size(), 1U);
     EXPECT_NE(unknown.notes[0].find("one turn"), std::string::npos) << unknown.notes[0];
@@ -50,11 +50,11 @@ TEST(ExecutedKernels, BothSidesOfABranchAreThereUnlessTheConditionIsKnown) {
   const int condition = b.weight("condition", {}, DataType::kBool);
   model::Graph graph =
       b.finish({b.node("If", {condition}, {1, 4}, {{"then_branch", body(4)}, {"else_branch", body(8)}})});
-  const ExecutedModel open = executed_model(graph, {});
+  const ExecutedModel open = executed_model(graph);
   EXPECT_EQ(open.kernels[0].inside.size(), 2U);
   EXPECT_EQ(open.notes.size(), 1U);
   graph.tensors[static_cast<size_t>(condition)].constant = {1};
-  const ExecutedModel known = executed_model(graph, {});
+  const ExecutedModel known = executed_model(graph);
   ASSERT_EQ(known.kernels[0].inside.size(), 1U);
   EXPECT_EQ(known.kernels[0].inside[0].at(0).kernel.outputs[0].shape, (Shape{1, 4}));
 }
@@ -62,7 +62,7 @@ TEST(ExecutedKernels, BothSidesOfABranchAreThereUnlessTheConditionIsKnown) {
 TEST(ExecutedKernels, SizesThatAreNotKnownAreSaid) {
   GraphBuilder b;
   const int found = b.node("NonZero", {b.input("x", {4})}, {1, -1}, {}, DataType::kInt64);
-  const ExecutedModel executed = executed_model(b.finish({b.node("Cast", {found}, {1, -1})}), {});
+  const ExecutedModel executed = executed_model(b.finish({b.node("Cast", {found}, {1, -1})}));
   ASSERT_EQ(executed.notes.size(), 1U);
   EXPECT_NE(executed.notes[0].find("2 of 2 kernels"), std::string::npos) << executed.notes[0];
 }

@@ -13,7 +13,7 @@
 #include "engine/engine.h"
 #include "model/precision/convert.h"
 #include "model/precision/quantise.h"
-#include "model/reader.h"
+#include "model/optimised.h"
 #include "model/zoo/builder.h"
 #include "model/zoo/writer.h"
 

@@ -1,0 +1,27 @@
+// Where exceptions of ONNX's library and of protobuf end. Private to model/.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+
+namespace ridge::model {
+
+// What `function` returns, its errors opened by what was done; what it throws becomes an error too.
+template <typename Function>
+auto guarded(const std::string& doing, Function&& function) -> decltype(function()) {
+  try {
+    auto result = function();
+    if (result) return result;
+    return wrap(std::move(result).error(), doing);
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kExhausted, doing + ": not enough memory"};
+  } catch (const std::exception& e) {
+    return Error{Code::kInvalid, doing + ": " + e.what()};
+  }
+}
+
+}  // namespace ridge::model

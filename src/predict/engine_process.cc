@@ -1,0 +1,129 @@
+#include "predict/engine_process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
+
+#include "engine/engine.h"
+#include "measure/inputs.h"
+#include "measure/resident.h"
+
+namespace ridge::predict {
+namespace {
+
+constexpr int kFailed = 3;
+
+ProcessMemory memory_now() { return {measure::resident_bytes(), measure::peak_resident_bytes()}; }
+
+Json to_json(const ProcessMemory& memory) { return Json{{"resident", memory.resident}, {"peak", memory.peak}}; }
+
+Result<ProcessMemory> memory_from_json(const Json& json, const char* member) {
+  const auto found = json.find(member);
+  if (found == json.end() || !found->is_object())
+    return Error{Code::kInvalid, std::string("a report without its member '") + member + "'"};
+  const Json& object = *found;
+  ProcessMemory memory;
+  RIDGE_ASSIGN(memory.resident, json_member<int64_t>(object, "resident"));
+  RIDGE_ASSIGN(memory.peak, json_member<int64_t>(object, "peak"));
+  return memory;
+}
+
+// Outputs are allocated by the engine and released after each run.
+Status run_once(engine::Session& session, const std::vector<TensorView>& inputs) {
+  std::vector<int> wanted(session.signature().outputs.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  std::vector<engine::Output> outputs(wanted.size());
+  return session.run(inputs, wanted, outputs);
+}
+
+Result<EngineReport> report_on(const plan::Plan& plan, int runs) {
+  EngineReport report;
+  report.start = memory_now();
+  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, engine::open(plan));
+  report.engine = session->info().name;
+  report.version = session->info().version;
+  report.load_ms = to_ms(session->info().load_time);
+  report.loaded = memory_now();
+  std::vector<Tensor> inputs;
+  if (runs > 0) {
+    RIDGE_ASSIGN(inputs, measure::make_inputs(session->signature(), plan.shapes, nullptr));
+  }
+  std::vector<TensorView> views;
+  for (const Tensor& input : inputs) views.push_back(input.view());
+  for (; report.runs < runs; ++report.runs) RIDGE_TRY(run_once(*session, views));
+  report.steady = memory_now();
+  return report;
+}
+
+Result<EngineReport> asked(std::span<const std::string> arguments) {
+  if (arguments.size() != 2) return Error{Code::kInvalid, "expected a plan and a number of runs"};
+  RIDGE_ASSIGN(const Json json, parse_json(arguments[0], "a plan"));
+  RIDGE_ASSIGN(const plan::Plan plan, plan::plan_from_json(json));
+  int runs = 0;
+  const std::string& text = arguments[1];
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), runs);
+  if (failure != std::errc() || end != text.data() + text.size() || runs < 0)
+    return Error{Code::kInvalid, "'" + text + "' is no number of runs"};
+  return report_on(plan, runs);
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+// What the engine's library writes by itself comes before the report.
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const size_t before = text.rfind('\n', end);
+  const size_t first = before == std::string::npos ? 0 : before + 1;
+  return text.substr(first, end + 1 - first);
+}
+
+}  // namespace
+
+Json to_json(const EngineReport& report) {
+  return Json{{"engine", report.engine},           {"version", report.version},
+              {"start", to_json(report.start)},    {"loaded", to_json(report.loaded)},
+              {"steady", to_json(report.steady)},  {"load_ms", report.load_ms},
+              {"runs", report.runs}};
+}
+
+Result<EngineReport> engine_report_from_json(const Json& json) {
+  EngineReport report;
+  RIDGE_ASSIGN(report.engine, json_member<std::string>(json, "engine"));
+  RIDGE_ASSIGN(report.version, json_member<std::string>(json, "version"));
+  RIDGE_ASSIGN(report.start, memory_from_json(json, "start"));
+  RIDGE_ASSIGN(report.loaded, memory_from_json(json, "loaded"));
+  RIDGE_ASSIGN(report.steady, memory_from_json(json, "steady"));
+  RIDGE_ASSIGN(report.load_ms, json_member<double>(json, "load_ms"));
+  RIDGE_ASSIGN(const int64_t runs, json_member<int64_t>(json, "runs"));
+  report.runs = static_cast<int>(runs);
+  return report;
+}
+
+Result<EngineReport> ask_engine(const plan::Plan& plan, int runs, const ChildLimits& limits,
+                                const std::string& program) {
+  ChildProgram child;
+  child.arguments = {program, std::string(kEngineVerb), dump_json(plan::to_json(plan)), std::to_string(runs)};
+  child.take_errors = true;
+  RIDGE_ASSIGN(const std::string output,
+               output_of("the engine's process", limits, run_program(child, limits)));
+  RIDGE_ASSIGN(const Json json, parse_json(last_line(output), "the report of the engine's process"));
+  return engine_report_from_json(json);
+}
+
+int engine_process(std::span<const std::string> arguments) {
+  const Result<EngineReport> report = asked(arguments);
+  const std::string line = report ? dump_json(to_json(*report)) : one_line(report.error().message);
+  write_all(report ? STDOUT_FILENO : STDERR_FILENO, line + "\n");
+  return report ? 0 : kFailed;
+}
+
+}  // namespace ridge::predict

@@ -1,0 +1,43 @@
+// An engine in a process of its own: what it makes of a model and how much memory that takes is asked there, so that this process
+// holds neither the engine's weights nor its crashes. The child is this program again, behind a verb that help does not list.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/child_process.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "plan/plan.h"
+
+namespace ridge::predict {
+
+// [bytes]
+struct ProcessMemory {
+  int64_t resident = 0;
+  int64_t peak = 0;  // until then
+};
+
+struct EngineReport {
+  std::string engine, version;
+  ProcessMemory start;   // of the program alone
+  ProcessMemory loaded;  // with the model open
+  ProcessMemory steady;  // after the runs
+  double load_ms = 0;
+  int runs = 0;
+};
+Json to_json(const EngineReport& report);
+Result<EngineReport> engine_report_from_json(const Json& json);
+
+// Opens `plan` in a child and runs it `runs` times, one run after the other, on inputs of Plan::shapes. Errors: the engine's own; kTimeout and
+// kExhausted where a limit was reached; kFailed where the child crashed. `program`: what takes kEngineVerb.
+Result<EngineReport> ask_engine(const plan::Plan& plan, int runs, const ChildLimits& limits,
+                                const std::string& program = "/proc/self/exe");
+
+// The child's side: `ridge engine-process PLAN RUNS`, the plan as JSON. Returns the exit status.
+constexpr std::string_view kEngineVerb = "engine-process";
+int engine_process(std::span<const std::string> arguments);
+
+}  // namespace ridge::predict

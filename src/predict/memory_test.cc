@@ -1,0 +1,93 @@
+#include "predict/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cost/test_graph.h"
+#include "model/domains.h"
+
+namespace ridge::predict {
+namespace {
+
+using cost::testing::GraphBuilder;
+constexpr double kMb = 1e6;
+
+// `layers` matrices of 1024 × 1024 (4.2 MB each).
+model::Graph matrices(int layers, int64_t rows) {
+  GraphBuilder g;
+  int x = g.input("x", {rows, 1024});
+  for (int i = 0; i < layers; ++i)
+    x = g.node("MatMul", {x, g.weight("w" + std::to_string(i), {1024, 1024})}, {rows, 1024});
+  return g.finish({x});
+}
+
+TEST(InferenceMemory, PartsAddUpToTheResidentMemory) {
+  for (int64_t rows : {1, 4096}) {
+    const InferenceMemory m = inference_memory(matrices(4, rows), nullptr);
+    EXPECT_NEAR(m.runtime + m.weights + m.activations + m.workspace + m.inputs + m.arena_slack + m.retained, m.resident, 1);
+    EXPECT_EQ(m.peak, std::max(m.resident, m.loading_peak));
+    EXPECT_LT(m.peak_low, m.peak);
+    EXPECT_GT(m.peak_high, m.peak);
+  }
+}
+
+TEST(InferenceMemory, WeightsAndActivationsAreThoseOfTheGraphThatRuns) {
+  const model::Graph file = matrices(4, 4096), engine = matrices(2, 4096);
+  const InferenceMemory plain = inference_memory(file, nullptr), optimised = inference_memory(file, &engine);
+  EXPECT_NEAR(plain.weights, 4 * 4.19 * kMb, 0.1 * kMb);
+  EXPECT_NEAR(optimised.weights, 2 * 4.19 * kMb, 0.1 * kMb);
+  EXPECT_FALSE(plain.of_engine_graph);
+  EXPECT_TRUE(optimised.of_engine_graph);
+  EXPECT_EQ(plain.runtime, optimised.runtime);  // nodes of the file
+}
+
+TEST(InferenceMemory, CountsTheWindowsOfAPlainConvolutionOnly) {
+  GraphBuilder plain, blocked;
+  const int x = plain.input("x", {1, 8, 32, 32}), y = blocked.input("x", {1, 8, 32, 32});
+  const model::Graph without = plain.finish({plain.node("Conv", {x, plain.weight("w", {16, 8, 3, 3})}, {1, 16, 30, 30})});
+  model::Graph with = blocked.finish({blocked.node("Conv", {y, blocked.weight("w", {16, 8, 3, 3})}, {1, 16, 30, 30})});
+  with.nodes[0].domain = model::kBlocked;
+  EXPECT_EQ(inference_memory(without, nullptr).workspace, 4.0 * 9 * 8 * 30 * 30);
+  EXPECT_EQ(inference_memory(with, nullptr).workspace, 0);
+}
+
+TEST(InferenceMemory, ListsOfNumbersAreWeightsToo) {
+  GraphBuilder g;
+  const int x = g.input("x", {1, 4});
+  const std::vector<double> values(100'000, 0.5);
+  const model::Graph trees = g.finish({g.node("TreeEnsembleRegressor", {x}, {1, 1}, {{"nodes_values", values}})});
+  EXPECT_NEAR(inference_memory(trees, nullptr).weights, 400'000, 10);
+}
+
+TEST(InferenceMemory, GrowsWithTheBatch) {
+  double last = 0;
+  for (int64_t rows : {1, 1024, 4096, 16384}) {
+    double peak = inference_memory(matrices(2, rows), nullptr).peak;
+    EXPECT_GE(peak, last);
+    last = peak;
+  }
+}
+
+TEST(LargestBatch, IsTheLastThatFits) {
+  MemoryLine line{1, 4, 110, 140};  // 100 and 10 per row
+  auto peak = [&](int64_t batch) { return memory_at(line, static_cast<double>(batch)); };
+  EXPECT_EQ(largest_batch(peak, 109), 0);
+  EXPECT_EQ(largest_batch(peak, 110), 1);
+  EXPECT_EQ(largest_batch(peak, 1100), 100);
+  EXPECT_EQ(largest_batch(peak, 1109), 100);
+}
+
+TEST(InstancesThatFit, TheFirstBringsTheRuntimeAndTheLastOneLoads) {
+  InferenceMemory one;
+  one.runtime = 30;
+  one.resident = 130;
+  one.peak = 180;
+  EXPECT_EQ(instances_that_fit(one, 179), 0);
+  EXPECT_EQ(instances_that_fit(one, 180), 1);
+  EXPECT_EQ(instances_that_fit(one, 279), 1);
+  EXPECT_EQ(instances_that_fit(one, 280), 2);
+}
+
+}  // namespace
+}  // namespace ridge::predict
