@@ -10,15 +10,15 @@
 #include "base/lower_case.h"
 #include "base/temporary_folder.h"
 #include "cli/product_model.h"
+#include "doctor/bounded.h"
 #include "engine/engine.h"
 #include "engine/providers.h"
-#include "hw/doctor/bounded.h"
 
 namespace ridge::cli {
 namespace {
 
-using hw::doctor::EngineFacts;
-using hw::doctor::ProviderFacts;
+using doctor::EngineFacts;
+using doctor::ProviderFacts;
 
 constexpr int64_t kSmall = 64;  // rows of the model that providers are tried with
 // Rows of the timed one: 2 · 384³ = 0.11 GFLOP, about a millisecond, so that some runs fall between two interruptions.
@@ -26,7 +26,7 @@ constexpr int64_t kLarge = 384;
 constexpr int kTimedRuns = 60;
 
 Result<std::string> ask(const std::string& what, Nanoseconds limit, const std::function<Result<std::string>()>& work) {
-  return hw::doctor::text_of_child(what, limit, [&](int output) { return hw::doctor::answer(output, work()); });
+  return doctor::text_of_child(what, limit, [&](int output) { return doctor::answer(output, work()); });
 }
 
 // "version\nlibrary\nprovider\nprovider…"
