@@ -77,7 +77,7 @@ void send(serve::Service& server, std::vector<Slot>& slots, size_t slot, Arrival
   request.model = "identity";
   request.inputs.push_back({"x", DataType::kFp32, {1, 16}, std::as_bytes(std::span(*slots[slot].body))});
   request.body = slots[slot].body;
-  request.arrived = slots[slot].sent = Clock::now();
+  request.arrived = slots[slot].sent = SteadyClock::now();
   server.infer(std::move(request), [&arrivals, slot](Result<serve::InferResponse> answer) {
     if (!answer) std::fprintf(stderr, "%s\n", answer.error().message.c_str()), std::exit(3);
     arrivals.add(slot);
@@ -89,19 +89,19 @@ void run(serve::Service& server, size_t concurrency, double seconds) {
   std::vector<double> latencies_us;
   std::vector<size_t> arrived;
   Arrivals arrivals;
-  TimePoint start = Clock::now(), end = start + from_seconds(seconds);
+  TimePoint start = SteadyClock::now(), end = start + from_seconds(seconds);
   for (size_t slot = 0; slot < concurrency; ++slot) send(server, slots, slot, arrivals);
   size_t under_way = concurrency;
   while (under_way > 0) {
     arrivals.take(arrived);
-    TimePoint now = Clock::now();
+    TimePoint now = SteadyClock::now();
     for (size_t slot : arrived) {
       latencies_us.push_back(to_seconds(now - slots[slot].sent) * 1e6);
       if (now < end) send(server, slots, slot, arrivals);
       if (now >= end) --under_way;
     }
   }
-  double elapsed = to_seconds(Clock::now() - start);
+  double elapsed = to_seconds(SteadyClock::now() - start);
   auto statistics = server.statistics("identity", 0);
   double rows =
       static_cast<double>((*statistics)[0].inference_count) / static_cast<double>((*statistics)[0].execution_count);

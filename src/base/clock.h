@@ -1,18 +1,39 @@
-// Time as the product sees it: one monotonic clock, read in few places and passed as values to everything that decides.
+// Time as the product sees it: monotonic, in nanoseconds. What decides by time, or waits, takes a Clock as an argument and is tested
+// with a FakeClock (base/fake_clock.h). What only notes on a hot path when something happened reads SteadyClock itself.
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <thread>
 
 namespace ridge {
 
-using Clock = std::chrono::steady_clock;
-using TimePoint = Clock::time_point;
+using SteadyClock = std::chrono::steady_clock;
+using TimePoint = SteadyClock::time_point;
 using Nanoseconds = std::chrono::nanoseconds;
 
 inline double to_seconds(Nanoseconds duration) { return std::chrono::duration<double>(duration).count(); }
 inline double to_ms(Nanoseconds duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 inline Nanoseconds from_seconds(double seconds) {
-  return std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(seconds));
+  return std::chrono::round<Nanoseconds>(std::chrono::duration<double>(seconds));
 }
+
+// Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimePoint now() const = 0;
+  virtual void sleep_until(TimePoint due) = 0;
+  void sleep_for(Nanoseconds duration) { sleep_until(now() + duration); }
+  // Sleeps until `due` and looks every 20 ms whether that has become pointless; false if it has.
+  bool sleep_until(TimePoint due, const std::function<bool()>& pointless);
+
+  // Starts a thread that sleeps on this clock, and joins one. A fake clock moves on when all such threads sleep.
+  virtual std::jthread start(std::function<void()> body) { return std::jthread(std::move(body)); }
+  virtual void join(std::jthread& thread) { thread.join(); }
+};
+
+// SteadyClock and the system's sleep.
+Clock& system_clock();
 
 }  // namespace ridge

@@ -16,20 +16,20 @@ namespace {
 Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice) {
   const lab::experiments::Matmul multiply = lab::experiments::matmul_loops().back().run;
   std::atomic<int64_t> products = 0;
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   {
     std::vector<std::jthread> crew;
     for (int i = 0; i < threads; ++i)
       crew.emplace_back([&] {
         std::vector<float> a(size * size, 0.5F), b(size * size, 0.25F), c(size * size);
-        while (Clock::now() - begin < slice) {
+        while (SteadyClock::now() - begin < slice) {
           multiply(a.data(), b.data(), c.data(), size);
           ++products;
         }
       });
   }
   const double side = static_cast<double>(size), flops = 2 * side * side * side;  // docs/formats.md, cost conventions
-  return static_cast<double>(products) * flops / to_seconds(Clock::now() - begin);
+  return static_cast<double>(products) * flops / to_seconds(SteadyClock::now() - begin);
 }
 
 }  // namespace

@@ -34,14 +34,14 @@ struct CardGemm {
   double flops;
 
   Result<double> rate(Nanoseconds slice) {
-    const TimePoint begin = Clock::now();
+    const TimePoint begin = SteadyClock::now();
     int64_t products = 0;
     do {
       for (int i = 0; i < kQueuedProducts; ++i) RIDGE_TRY(product.queue(stream, a, b, d));
       RIDGE_TRY(stream.synchronize());
       products += kQueuedProducts;
-    } while (Clock::now() - begin < slice);
-    return static_cast<double>(products) * flops / to_seconds(Clock::now() - begin);
+    } while (SteadyClock::now() - begin < slice);
+    return static_cast<double>(products) * flops / to_seconds(SteadyClock::now() - begin);
   }
 };
 

@@ -19,13 +19,13 @@ namespace {
 
 // Runs `once` again and again for about `slice`; how often per second.
 Result<double> rate_of(Nanoseconds slice, const std::function<Status()>& once) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   int64_t count = 0;
   do {
     RIDGE_TRY(once());
     ++count;
-  } while (Clock::now() - begin < slice);
-  return static_cast<double>(count) / to_seconds(Clock::now() - begin);
+  } while (SteadyClock::now() - begin < slice);
+  return static_cast<double>(count) / to_seconds(SteadyClock::now() - begin);
 }
 
 Result<power::Workload> model_on(const WorkloadOptions& options, const std::string& device) {

@@ -235,7 +235,7 @@ sigset_t hold_signals() {
 // The next signal, or 0 when `until` has become true or the deadline has passed.
 int wait_for_signal(const sigset_t& signals, const std::atomic<bool>& until, TimePoint deadline = TimePoint::max()) {
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 20'000'000};
-  while (!until && Clock::now() < deadline) {
+  while (!until && SteadyClock::now() < deadline) {
     int signal = sigtimedwait(&signals, nullptr, &kLook);
     if (signal > 0) return signal;
   }
@@ -309,7 +309,7 @@ void shut_down(serve::Server& server, Front& front, Loading& loading, Stopping& 
 // opens a model or runs it cannot be interrupted; nobody is waiting for that.
 void wait_for_end(const sigset_t& signals, const Stopping& state, std::chrono::seconds patience) {
   constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when nothing has to be waited for
-  if (wait_for_signal(signals, state.ended, Clock::now() + patience + kToClose) != 0) _exit(kFailed);
+  if (wait_for_signal(signals, state.ended, SteadyClock::now() + patience + kToClose) != 0) _exit(kFailed);
   if (state.ended) return;
   if (state.answered) {
     log::warning("a model was still being loaded or run at the end of --exit-timeout-secs; it is cut off");

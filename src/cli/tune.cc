@@ -166,7 +166,7 @@ Status write_page(const TuneRequest& request, const Found& found) {
 
 // probe → prepare (read, open, measure untuned, admit) → search → compare → save → report
 Result<Found> run(const TuneRequest& request) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   Progress progress("tune");
   const Tell tell = [&](const std::string& step, double share) { progress.update(step, share); };
   RIDGE_ASSIGN(const machine::Machine machine, probe_for_tuning(request.options, tell));
@@ -175,7 +175,7 @@ Result<Found> run(const TuneRequest& request) {
                prepare(request, machine, energy.meter ? &*energy.meter : nullptr, tell));
   RIDGE_ASSIGN(Found found, search(*model, tell));
   found.tuning.energy = energy.text;
-  found.tuning.seconds = to_seconds(Clock::now() - begin);
+  found.tuning.seconds = to_seconds(SteadyClock::now() - begin);
   RIDGE_TRY(compare(request, found));
   RIDGE_ASSIGN(found.tuning.repository, save(*model, found));
   progress.finish();

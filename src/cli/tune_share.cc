@@ -282,7 +282,7 @@ Result<tune::share::Sharing> sharing_of(const Together& together, const tune::sh
 
 // probe → each alone → splits → together: untuned, explore, confirm → save
 Result<tune::share::Sharing> run_sharing(const ShareRequest& request) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   Progress progress("tune");
   const Tell tell = [&](const std::string& step, double share) { progress.update(step, share); };
   RIDGE_ASSIGN(const machine::Machine machine, probe_for_tuning(request.options, tell));
@@ -299,7 +299,7 @@ Result<tune::share::Sharing> run_sharing(const ShareRequest& request) {
   RIDGE_ASSIGN(const tune::share::SharedDecision decision, decide_together(together, explored, untuned, how));
   together.contest.reset();
   RIDGE_ASSIGN(tune::share::Sharing sharing, sharing_of(together, explored, decision, untuned, tell));
-  sharing.seconds = to_seconds(Clock::now() - begin);
+  sharing.seconds = to_seconds(SteadyClock::now() - begin);
   RIDGE_TRY(save_all(all, sharing, request.options.repository));
   return sharing;
 }

@@ -24,12 +24,12 @@ Error socket_error(const std::string& doing) {
 
 Status wait_for(int descriptor, short events, TimePoint deadline, const char* doing) {
   for (;;) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
     pollfd ready{descriptor, events, 0};
     int polled = poll(&ready, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1000)));
     if (polled > 0) return {};
     if (polled < 0 && errno != EINTR) return socket_error(doing);
-    if (Clock::now() >= deadline) return Error{Code::kTimeout, std::string(doing) + ": no answer in time"};
+    if (SteadyClock::now() >= deadline) return Error{Code::kTimeout, std::string(doing) + ": no answer in time"};
   }
 }
 
@@ -78,7 +78,7 @@ LinkSocket::~LinkSocket() {
 }
 
 Result<LinkSocket> LinkSocket::connect(const std::string& host, uint16_t port, Nanoseconds limit) {
-  const TimePoint deadline = Clock::now() + limit;
+  const TimePoint deadline = SteadyClock::now() + limit;
   addrinfo wanted{}, *found = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
   int failure = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found);
@@ -104,7 +104,7 @@ Result<LinkSocket> LinkSocket::listen(uint16_t port) {
 }
 
 Result<LinkSocket> LinkSocket::accept(Nanoseconds limit) const {
-  RIDGE_TRY(wait_for(descriptor_, POLLIN, Clock::now() + limit, "wait for a peer"));
+  RIDGE_TRY(wait_for(descriptor_, POLLIN, SteadyClock::now() + limit, "wait for a peer"));
   LinkSocket peer(accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (peer.descriptor_ < 0) return socket_error("wait for a peer");
   send_at_once(peer.descriptor_);
@@ -112,7 +112,7 @@ Result<LinkSocket> LinkSocket::accept(Nanoseconds limit) const {
 }
 
 Status LinkSocket::send(std::span<const std::byte> data, Nanoseconds limit) const {
-  const TimePoint deadline = Clock::now() + limit;
+  const TimePoint deadline = SteadyClock::now() + limit;
   while (!data.empty()) {
     ssize_t sent = ::send(descriptor_, data.data(), data.size(), MSG_NOSIGNAL);
     if (sent > 0) data = data.subspan(static_cast<size_t>(sent));
@@ -124,7 +124,7 @@ Status LinkSocket::send(std::span<const std::byte> data, Nanoseconds limit) cons
 }
 
 Result<size_t> LinkSocket::receive_some(std::span<std::byte> data, Nanoseconds limit) const {
-  const TimePoint deadline = Clock::now() + limit;
+  const TimePoint deadline = SteadyClock::now() + limit;
   for (;;) {
     ssize_t got = recv(descriptor_, data.data(), data.size(), 0);
     if (got >= 0) return static_cast<size_t>(got);
@@ -135,9 +135,9 @@ Result<size_t> LinkSocket::receive_some(std::span<std::byte> data, Nanoseconds l
 }
 
 Status LinkSocket::receive(std::span<std::byte> data, Nanoseconds limit) const {
-  const TimePoint deadline = Clock::now() + limit;
+  const TimePoint deadline = SteadyClock::now() + limit;
   while (!data.empty()) {
-    RIDGE_ASSIGN(size_t got, receive_some(data, deadline - Clock::now()));
+    RIDGE_ASSIGN(size_t got, receive_some(data, deadline - SteadyClock::now()));
     if (got == 0) return Error{Code::kUnavailable, "the peer closed the connection"};
     data = data.subspan(got);
   }

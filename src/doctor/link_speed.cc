@@ -68,8 +68,8 @@ Result<Request> receive_request(const LinkSocket& peer) {
 // Zeros for `milliseconds`, a final 1, and then how much of it arrived.
 Status stream_out(const LinkSocket& peer, uint32_t milliseconds) {
   Bytes block(kBlockBytes);
-  const TimePoint end = Clock::now() + std::chrono::milliseconds(milliseconds);
-  while (Clock::now() < end) RIDGE_TRY(peer.send(block, kPatience));
+  const TimePoint end = SteadyClock::now() + std::chrono::milliseconds(milliseconds);
+  while (SteadyClock::now() < end) RIDGE_TRY(peer.send(block, kPatience));
   RIDGE_TRY(peer.send(std::span(&kLast, 1), kPatience));
   std::array<std::byte, 8> received;
   return peer.receive(received, kPatience);
@@ -80,16 +80,16 @@ Result<std::vector<double>> stream_in(const LinkSocket& peer) {
   Bytes block(kBlockBytes);
   std::vector<double> rates;
   uint64_t total = 0, in_slice = 0;
-  const TimePoint most = Clock::now() + std::chrono::milliseconds(2 * kMostMilliseconds);
-  for (TimePoint begin = Clock::now(); Clock::now() < most;) {
+  const TimePoint most = SteadyClock::now() + std::chrono::milliseconds(2 * kMostMilliseconds);
+  for (TimePoint begin = SteadyClock::now(); SteadyClock::now() < most;) {
     RIDGE_ASSIGN(size_t got, peer.receive_some(block, kPatience));
     if (got == 0) return Error{Code::kUnavailable, "the peer closed the connection"};
     total += got;
     in_slice += got;
-    if (Nanoseconds passed = Clock::now() - begin; passed >= kSlice) {
+    if (Nanoseconds passed = SteadyClock::now() - begin; passed >= kSlice) {
       rates.push_back(static_cast<double>(in_slice) / to_seconds(passed));
       in_slice = 0;
-      begin = Clock::now();
+      begin = SteadyClock::now();
     }
     if (block[got - 1] == kLast) break;
   }
@@ -152,10 +152,10 @@ Result<std::vector<double>> measure_round_trips(const LinkSocket& peer, uint32_t
   std::array<std::byte, kMessageBytes> message{};
   std::vector<double> times_us;
   for (uint32_t i = 0; i < messages; ++i) {
-    TimePoint begin = Clock::now();
+    TimePoint begin = SteadyClock::now();
     RIDGE_TRY(peer.send(message, kPatience));
     RIDGE_TRY(peer.receive(message, kPatience));
-    times_us.push_back(1e3 * to_ms(Clock::now() - begin));
+    times_us.push_back(1e3 * to_ms(SteadyClock::now() - begin));
   }
   return times_us;
 }

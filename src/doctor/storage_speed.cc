@@ -72,35 +72,35 @@ Result<int64_t> size_that_fits(const StorageOptions& options) {
 }
 
 Result<double> write_file(int file, int64_t size, Block& block, Nanoseconds limit, int64_t& written) {
-  TimePoint begin = Clock::now();
-  for (written = 0; written < size && Clock::now() - begin < 3 * limit; written += kLargeBlock)
+  TimePoint begin = SteadyClock::now();
+  for (written = 0; written < size && SteadyClock::now() - begin < 3 * limit; written += kLargeBlock)
     if (pwrite(file, block.data(), static_cast<size_t>(kLargeBlock), written) != kLargeBlock)
       return Error{Code::kFailed, std::string("write the temporary file: ") + std::strerror(errno)};
   if (fsync(file) != 0)
     return Error{Code::kFailed, std::string("write the temporary file: fsync: ") + std::strerror(errno)};
-  return static_cast<double>(written) / to_seconds(Clock::now() - begin);
+  return static_cast<double>(written) / to_seconds(SteadyClock::now() - begin);
 }
 
 Result<double> read_sequentially(int file, int64_t size, Block& block, Nanoseconds limit) {
-  TimePoint begin = Clock::now();
+  TimePoint begin = SteadyClock::now();
   int64_t total = 0;
   do {
-    for (int64_t at = 0; at < size && Clock::now() - begin < limit; at += kLargeBlock, total += kLargeBlock)
+    for (int64_t at = 0; at < size && SteadyClock::now() - begin < limit; at += kLargeBlock, total += kLargeBlock)
       if (pread(file, block.data(), static_cast<size_t>(kLargeBlock), at) != kLargeBlock)
         return Error{Code::kFailed, std::string("read the temporary file: ") + std::strerror(errno)};
-  } while (Clock::now() - begin < limit);
-  return static_cast<double>(total) / to_seconds(Clock::now() - begin);
+  } while (SteadyClock::now() - begin < limit);
+  return static_cast<double>(total) / to_seconds(SteadyClock::now() - begin);
 }
 
 Result<std::vector<double>> read_at_random(int file, int64_t size, Block& block, Nanoseconds limit) {
   std::mt19937_64 random(2);
   std::vector<double> times_us;
-  TimePoint begin = Clock::now(), before = begin;
+  TimePoint begin = SteadyClock::now(), before = begin;
   while (before - begin < limit && times_us.size() < 200000) {
     auto at = static_cast<int64_t>(random() % static_cast<uint64_t>(size / kSmallBlock)) * kSmallBlock;
     if (pread(file, block.data(), static_cast<size_t>(kSmallBlock), at) != kSmallBlock)
       return Error{Code::kFailed, std::string("read the temporary file: ") + std::strerror(errno)};
-    TimePoint after = Clock::now();
+    TimePoint after = SteadyClock::now();
     times_us.push_back(1e3 * to_ms(after - before));
     before = after;
   }

@@ -21,9 +21,9 @@ double solo_seconds(Crew& crew, const Candidate& candidate, int64_t repeats) {
   Nanoseconds shortest = Nanoseconds::max();
   crew.run(1, [&](Crew::Member& member) {
     for (int attempt = 0; attempt < 3; ++attempt) {
-      TimePoint start = Clock::now();
+      TimePoint start = SteadyClock::now();
       candidate.work(member, repeats);
-      shortest = std::min<Nanoseconds>(shortest, Clock::now() - start);
+      shortest = std::min<Nanoseconds>(shortest, SteadyClock::now() - start);
     }
   });
   return std::max(1e-9, to_seconds(shortest));
@@ -43,9 +43,9 @@ int64_t calibrate(Crew& crew, const Candidate& candidate) {
 double observe_clock() {
   double best_hz = 0;
   for (int attempt = 0; attempt < kClockAttempts; ++attempt) {
-    TimePoint start = Clock::now();
+    TimePoint start = SteadyClock::now();
     if (!run_addition_chain(kClockAdditions)) return 0;
-    best_hz = std::max(best_hz, static_cast<double>(kClockAdditions) / to_seconds(Clock::now() - start));
+    best_hz = std::max(best_hz, static_cast<double>(kClockAdditions) / to_seconds(SteadyClock::now() - start));
   }
   return best_hz;
 }
@@ -73,9 +73,9 @@ void visit(Crew& crew, int threads, Candidate& candidate) {
     candidate.work(member, candidate.warm_up);
     for (Burst& burst : members[static_cast<size_t>(member.index())]) {
       member.start_together();
-      burst.start = Clock::now();
+      burst.start = SteadyClock::now();
       candidate.work(member, candidate.repeats);
-      burst.end = Clock::now();
+      burst.end = SteadyClock::now();
       burst.clock_hz = observe_clock();
     }
   });

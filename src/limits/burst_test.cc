@@ -45,7 +45,8 @@ TEST(Visit, CountsTheWorkOfAllMembersOverTheTimeTheyShare) {
   candidate.repeats = 1;
   candidate.warm_up = 0;
   candidate.work = [](Crew::Member&, int64_t repeats) {
-    for (TimePoint start = Clock::now(); repeats > 0 && Clock::now() - start < std::chrono::milliseconds(2);) {
+    for (TimePoint start = SteadyClock::now();
+         repeats > 0 && SteadyClock::now() - start < std::chrono::milliseconds(2);) {
     }
   };
   visit(**crew, 2, candidate);

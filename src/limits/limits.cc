@@ -201,8 +201,8 @@ Result<Limits> measure_limits(const machine::Machine& machine, const MeasureOpti
   std::vector<Question> questions = all_questions(machine, thread_counts);
   RIDGE_ASSIGN(std::unique_ptr<Crew> crew, Crew::gather(processors, memory_needs(questions, all)));
 
-  TimePoint start = Clock::now();
-  auto used = [start] { return to_seconds(Clock::now() - start); };
+  TimePoint start = SteadyClock::now();
+  auto used = [start] { return to_seconds(SteadyClock::now() - start); };
   RoundRule rounds(options.least_rounds, options.most_seconds);
   while (rounds.another(used())) {
     bool grew = ask_all(*crew, questions, [&](double share_of_round) {

@@ -72,12 +72,12 @@ Json processor_json(const gpu::Reading<State>& processor, const Record* record) 
 gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit) {
   Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
   if (!meter) return meter.error();
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   std::this_thread::sleep_for(kPowerWindow);
   Result<double> joules = meter->joules();
   if (!joules) return joules.error();
   State state;
-  state.power_mw = static_cast<int64_t>(*joules / to_seconds(Clock::now() - begin) * 1000);
+  state.power_mw = static_cast<int64_t>(*joules / to_seconds(SteadyClock::now() - begin) * 1000);
   state.energy_mj = static_cast<int64_t>(*joules * 1000);
   state.limit_mw = state.limit_set_mw = state.limit_max_mw = state.limit_min_mw = no_limit;
   return state;

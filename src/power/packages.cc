@@ -89,7 +89,7 @@ class PackagesKnob : public Knob {
   std::optional<machine::EnergyMeter> meter_;
   std::string meter_reason_;
   double last_joules_ = 0;
-  TimePoint last_time_ = Clock::now();
+  TimePoint last_time_ = SteadyClock::now();
 };
 
 // In the proportion of now, so that what was comes back where packages differ. All or none: where one refuses, those before
@@ -134,7 +134,7 @@ Result<State> PackagesKnob::state() {
     return state;
   }
   RIDGE_ASSIGN(double joules, meter_->joules());
-  const TimePoint now = Clock::now();
+  const TimePoint now = SteadyClock::now();
   const double seconds = to_seconds(now - last_time_);
   state.energy_mj = static_cast<int64_t>(joules * 1000);
   // RAPL counts in steps of about a millisecond: power over less than 50 of them is noise.

@@ -140,12 +140,12 @@ std::set<std::string> vector_outputs(const model::Graph& graph) {
 }
 
 Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples, const AnswerOptions& options) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   Answers answers;
   answers.outputs = session.signature().outputs;
   for (const Sample& sample : samples) {
     if (options.interrupted && options.interrupted()) return cancelled();
-    const bool late = options.seconds > 0 && to_seconds(Clock::now() - begin) > options.seconds;
+    const bool late = options.seconds > 0 && to_seconds(SteadyClock::now() - begin) > options.seconds;
     if (late && answers.per_sample.size() >= kLeastSamples) break;
     RIDGE_ASSIGN(const std::vector<engine::Output> outputs, run(session, sample));
     std::vector<Tensor> copies;

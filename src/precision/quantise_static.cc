@@ -91,9 +91,9 @@ Result<Sites> usable_sites(PassModel& model, const TensorRanges& ranges, const Q
 
 // -------------------------------------------------------------------------------------------------------- activations
 
-class Activations {
+class ActivationQuantiser {
  public:
-  Activations(PassModel& model, const Sites& sites, const TensorRanges& ranges, const QuantiseOptions& options)
+  ActivationQuantiser(PassModel& model, const Sites& sites, const TensorRanges& ranges, const QuantiseOptions& options)
       : model_(model), sites_(sites), symmetric_(options.symmetric_activations) {
     for (const auto& [tensor, source] : sites.ranged) {
       const TensorRange& range = ranges.at(source);
@@ -206,7 +206,7 @@ Result<PassReport> quantised(const std::string& file, const TensorRanges& ranges
         Code::kUnsupported,
         "no convolution or matrix product with constant FP32 weights and calibrated inputs is left to quantise"};
   count_nodes(model, sites, report);
-  Activations activations(model, sites, ranges, options);
+  ActivationQuantiser activations(model, sites, ranges, options);
   RIDGE_TRY(quantise_constants(model, sites, activations.affine(), options));
   activations.insert_pairs();
   RIDGE_ASSIGN(report.bytes, model.write(out_file));

@@ -11,7 +11,7 @@ namespace ridge::precision {
 namespace {
 
 double now_of(const SensitivityOptions& options) {
-  return options.now ? options.now() : to_seconds(Clock::now().time_since_epoch());
+  return options.now ? options.now() : to_seconds(SteadyClock::now().time_since_epoch());
 }
 
 Status check_interruption(const SensitivityOptions& options) {

@@ -53,9 +53,9 @@ struct Making {
   const VariantOptions& options;
   const VariantFiles& files;
   Variant& variant;
-  TimePoint begin = Clock::now();
+  TimePoint begin = SteadyClock::now();
 
-  double left() const { return std::max(0.0, options.seconds - to_seconds(Clock::now() - begin)); }
+  double left() const { return std::max(0.0, options.seconds - to_seconds(SteadyClock::now() - begin)); }
   void say(const std::string& step, double share) const {
     if (options.progress) options.progress(variant.name + ": " + step, share);
   }

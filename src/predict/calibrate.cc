@@ -163,7 +163,7 @@ std::vector<TimedKernel> timed_kernels(const std::vector<engine::NodeTime>& time
 }
 
 Result<Efficiency> calibrate(const machine::Machine& machine, const CalibrateOptions& options) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   Efficiency efficiency;
   RIDGE_ASSIGN(engine::Info engine, engine::find_engine(calibration_plan(options.engine_library, "", 1)));
   efficiency.machine = machine.id;
@@ -175,7 +175,7 @@ Result<Efficiency> calibrate(const machine::Machine& machine, const CalibrateOpt
   for (Calibration& calibration : efficiency.calibrations) {
     RIDGE_ASSIGN(calibration.held_out_error, own_error(machine, calibration, efficiency.block));
   }
-  efficiency.seconds = to_seconds(Clock::now() - begin);
+  efficiency.seconds = to_seconds(SteadyClock::now() - begin);
   return efficiency;
 }
 

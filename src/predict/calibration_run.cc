@@ -48,11 +48,11 @@ Result<ReadyModel> prepare(const CalibrationModel& model, const std::string& fol
 
 Result<std::vector<double>> run_for(measure::Runner& runner, Nanoseconds time, int least) {
   std::vector<double> us;
-  const TimePoint end = Clock::now() + time;
-  while (static_cast<int>(us.size()) < least || (Clock::now() < end && static_cast<int>(us.size()) < kMostRuns)) {
-    const TimePoint begin = Clock::now();
+  const TimePoint end = SteadyClock::now() + time;
+  while (static_cast<int>(us.size()) < least || (SteadyClock::now() < end && static_cast<int>(us.size()) < kMostRuns)) {
+    const TimePoint begin = SteadyClock::now();
     RIDGE_TRY(runner.run(0, nullptr));
-    us.push_back(1e3 * to_ms(Clock::now() - begin));
+    us.push_back(1e3 * to_ms(SteadyClock::now() - begin));
   }
   return us;
 }

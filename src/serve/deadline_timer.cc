@@ -31,7 +31,7 @@ void DeadlineTimer::run() {
       changed_.wait(lock);
       continue;
     }
-    TimePoint now = Clock::now();
+    TimePoint now = SteadyClock::now();
     TimePoint when = entries_.top().when;  // a copy: the heap may change during the wait
     if (now < when) {
       changed_.wait_until(lock, when);

@@ -145,11 +145,12 @@ std::string source_fingerprint(const ModelSource& source, int64_t version) {
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
                                  const std::stop_token& stop) {
   if (stop.stop_requested()) return broken_off();
-  TimePoint start = Clock::now();
+  TimePoint start = SteadyClock::now();
   LoadedModel loaded;
   loaded.fingerprint = source_fingerprint(source, version);
   loaded.files = source.files;
-  OpenFunction open = options.open ? options.open : OpenFunction(engine::open);
+  OpenFunction open =
+      options.open ? options.open : OpenFunction([](const plan::Plan& plan) { return engine::open(plan); });
   RIDGE_ASSIGN(std::string file, find_model_file(source.directory, version, model_filename_of(*source.config)));
   const ConfigPtr placed = placed_config(options, *source.config);
   RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, file));
@@ -164,7 +165,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, stop, loaded.sessions));
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
-  loaded.load_time = Clock::now() - start;
+  loaded.load_time = SteadyClock::now() - start;
   return loaded;
 }
 

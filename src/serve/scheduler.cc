@@ -16,7 +16,7 @@ bool Scheduler::should_wake(const BatchDecision& decision) const {
 }
 
 Result<TimePoint> Scheduler::submit(JobPtr& job) {
-  TimePoint now = Clock::now();
+  TimePoint now = SteadyClock::now();
   TimePoint news = TimePoint::max();
   bool wake = false;
   {
@@ -65,11 +65,11 @@ bool Scheduler::take(Batch& batch) {
   int wake = 0;
   {
     std::unique_lock lock(mutex_);
-    BatchDecision decision = decide(Clock::now());
+    BatchDecision decision = decide(SteadyClock::now());
     while (spread_.empty() && decision.action != Action::kRun) {
       if (closed_) return false;
       sleep(lock, decision);
-      decision = decide(Clock::now());
+      decision = decide(SteadyClock::now());
     }
     if (!spread_.empty()) {
       batch = std::move(spread_.front());
@@ -80,7 +80,7 @@ bool Scheduler::take(Batch& batch) {
       wake = spread(batch.jobs);
       woken_ += wake;
     }
-    if (queue_.size() > 0 && should_wake(decide(Clock::now()))) {
+    if (queue_.size() > 0 && should_wake(decide(SteadyClock::now()))) {
       ++woken_;
       ++wake;
     }

@@ -44,7 +44,7 @@ TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
 TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
   Scheduler scheduler(merging(8, 30ms), true);
   std::atomic<bool> taken{false};
-  TimePoint start = Clock::now();
+  TimePoint start = SteadyClock::now();
   std::jthread worker([&] {
     Batch batch;
     taken = scheduler.take(batch) && batch.jobs.size() == 1;
@@ -53,7 +53,7 @@ TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
   ASSERT_TRUE(scheduler.submit(job));
   worker.join();
   EXPECT_TRUE(taken);
-  EXPECT_GE(Clock::now() - start, 30ms);
+  EXPECT_GE(SteadyClock::now() - start, 30ms);
 }
 
 TEST(Scheduler, AFullBatchDoesNotWaitForTheDelay) {
@@ -201,8 +201,8 @@ class RecordsExpiry : public Expirable {
 TEST(DeadlineTimer, CallsWhenTheTimeHasComeAndAgainWhenAsked) {
   DeadlineTimer timer;
   auto recorder = std::make_shared<RecordsExpiry>();
-  TimePoint when = Clock::now() + 20ms;
-  timer.schedule(Clock::now() + 1h, recorder);
+  TimePoint when = SteadyClock::now() + 20ms;
+  timer.schedule(SteadyClock::now() + 1h, recorder);
   timer.schedule(when, recorder);
   for (int i = 0; i < 30000 && recorder->count < 2; ++i) std::this_thread::sleep_for(1ms);
   ASSERT_EQ(recorder->count, 2);
@@ -214,8 +214,8 @@ TEST(DeadlineTimer, SkipsTargetsThatAreGone) {
   DeadlineTimer timer;
   auto gone = std::make_shared<RecordsExpiry>();
   auto here = std::make_shared<RecordsExpiry>();
-  timer.schedule(Clock::now() + 5ms, gone);
-  timer.schedule(Clock::now() + 10ms, here);
+  timer.schedule(SteadyClock::now() + 5ms, gone);
+  timer.schedule(SteadyClock::now() + 10ms, here);
   gone.reset();
   for (int i = 0; i < 30000 && here->count < 1; ++i) std::this_thread::sleep_for(1ms);
   EXPECT_GE(here->count, 1);

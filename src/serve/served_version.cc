@@ -43,14 +43,14 @@ void ServedVersion::join() {
 }
 
 void ServedVersion::infer(InferRequest request, InferDone done) {
-  if (request.arrived == TimePoint{}) request.arrived = Clock::now();
+  if (request.arrived == TimePoint{}) request.arrived = SteadyClock::now();
   Result<JobPtr> job = check_request(model_.settings, std::move(request));
   if (!job) return done(std::move(job).error());
   if (recorder_ != nullptr) recorder_->offer(model_.settings.name, (*job)->request);
   (*job)->done = std::move(done);
   Result<TimePoint> deadline = scheduler_.submit(*job);
   if (!deadline) {
-    statistics_.record_failures(FailureReason::kRejected, 1, Clock::now() - (*job)->request.arrived);
+    statistics_.record_failures(FailureReason::kRejected, 1, SteadyClock::now() - (*job)->request.arrived);
     release_regions(**job);
     return (*job)->done(std::move(deadline).error());
   }

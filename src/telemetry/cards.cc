@@ -156,7 +156,7 @@ struct CardSampler::Shared {
         samples = eyes.look(samples);
         std::unique_lock lock(mutex);
         last = samples;
-        heard = Clock::now();
+        heard = SteadyClock::now();
         changed.wait_for(lock, stop, period, [] { return false; });
       }
     }
@@ -180,7 +180,7 @@ CardSampler::~CardSampler() {
 
 std::vector<CardSample> CardSampler::last() const {
   std::lock_guard lock(shared_->mutex);
-  if (Clock::now() - shared_->heard <= 3 * shared_->period) return shared_->last;
+  if (SteadyClock::now() - shared_->heard <= 3 * shared_->period) return shared_->last;
   std::vector<CardSample> silent;
   for (const CardSample& card : shared_->last) silent.push_back(unanswered(card));
   return silent;

@@ -46,7 +46,7 @@ Result<Slice> run_slice(measure::Runner& runner, int callers, double ms, const s
   options.stop.max_time = from_seconds(ms / 1e3);
   options.interrupted = interrupted;
   const int64_t resident_before = measure::resident_bytes();
-  RIDGE_ASSIGN(measure::LoadResult load, measure::run_load(runner.target(), options));
+  RIDGE_ASSIGN(measure::LoadResult load, measure::run_load(runner.target(), options, system_clock()));
   runner.note_growth(measure::resident_bytes() - resident_before);
   if (load.interrupted || load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted"};
   double rate = load.rate_per_s * static_cast<double>(runner.rows());
@@ -241,11 +241,11 @@ Status Contest::State::play_pair(Player& own, Player& other, Trial& trial) {
 
 Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
   State& state = *state_;
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   Trial trial;
   auto finished = [&](std::string failure) {
     trial.failure = std::move(failure);
-    trial.seconds = to_seconds(Clock::now() - begin);
+    trial.seconds = to_seconds(SteadyClock::now() - begin);
     return trial;
   };
   Result<measure::Runner> runner = state.open(candidate);
@@ -268,7 +268,7 @@ Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
   other.slice_ms = untuned_slice_ms(own.slice_ms, least_ms);
   const Extent extent = extent_of(effort);
   const TimePoint end = begin + from_seconds(extent.share * state.options.seconds);
-  for (int pair = 0; pair < extent.pairs && (pair < extent.least_pairs || Clock::now() < end); ++pair) {
+  for (int pair = 0; pair < extent.pairs && (pair < extent.least_pairs || SteadyClock::now() < end); ++pair) {
     RIDGE_TRY(state.play_pair(own, other, trial));
     if (!trial.failure.empty()) return finished(trial.failure);
   }

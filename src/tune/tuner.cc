@@ -82,9 +82,9 @@ Result<Trial> short_trial(const Candidate& candidate, Contest& contest, Store& s
 
 Result<Explored> explore(Search& search, Contest& contest, Store& store, const TuneOptions& options) {
   Explored explored;
-  TimePoint begin = Clock::now();
+  TimePoint begin = SteadyClock::now();
   double paid_before = 0;  // [s] by earlier runs, for what the store gave
-  auto spent = [&] { return (to_seconds(Clock::now() - begin) + paid_before) / options.seconds; };
+  auto spent = [&] { return (to_seconds(SteadyClock::now() - begin) + paid_before) / options.seconds; };
   while (std::optional<Probe> probe = search.next(spent())) {
     if ((explored.interrupted = stopped(options))) break;
     tell(options, describe(probe->candidate) + so_far(search), spent());

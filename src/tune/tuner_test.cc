@@ -64,7 +64,7 @@ class TunerTest : public ::testing::Test {
 TEST_F(TunerTest, MeasuresEnergyOverSlicesThatTheCounterCanSee) {
   constexpr double kStep = 0.02;
   auto counted = [] {
-    const double steps = std::floor(to_seconds(Clock::now().time_since_epoch()) / kStep);
+    const double steps = std::floor(to_seconds(SteadyClock::now().time_since_epoch()) / kStep);
     return Result<int64_t>(static_cast<int64_t>(100 * steps * kStep * 1e6));
   };
   machine::EnergyMeter meter = *machine::EnergyMeter::of_counters({{"card", counted, 0}}, kStep);

@@ -185,14 +185,14 @@ Status CardLane::fetch(const CardRun& run, const TakeOutput& take_output) {
       RIDGE_TRY(copies_.read(place_of(i).pinned.bytes().first(bytes), place_of(i).card));
   RIDGE_TRY(copies_.record(left_));
   RIDGE_TRY(copies_.synchronize());
-  left_at_ = Clock::now();
+  left_at_ = SteadyClock::now();
   for (size_t i = 0, allocated = 0; i < run.wanted.size(); ++i) {
     if (Output& output = run.outputs[i]; output.data.empty())
       RIDGE_TRY(take_output(allocated_[allocated++].release(), output));
     else
       std::memcpy(output.data.data(), place_of(i).pinned.bytes().data(), output.data.size());
   }
-  fetched_at_ = Clock::now();
+  fetched_at_ = SteadyClock::now();
   return {};
 }
 

@@ -114,14 +114,14 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
     return card_->run({session_.get(), signature_, inputs, wanted, outputs}, times,
                       [this](OrtValue* value, Output& output) { return take_output(value, output); });
   static thread_local Scratch scratch;
-  const TimePoint begin = times ? Clock::now() : TimePoint();
+  const TimePoint begin = times ? SteadyClock::now() : TimePoint();
   Made made(api_);
   scratch.begin(number_, library_, slots());
   RIDGE_TRY(add_inputs(inputs, scratch, made));
   RIDGE_TRY(add_outputs(wanted, outputs, scratch));
-  const TimePoint handed_over = times ? Clock::now() : TimePoint();
+  const TimePoint handed_over = times ? SteadyClock::now() : TimePoint();
   Status ran = execute(scratch, made);
-  const TimePoint computed = times ? Clock::now() : TimePoint();
+  const TimePoint computed = times ? SteadyClock::now() : TimePoint();
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!outputs[i].data.empty() || scratch.tensors.out[i] == nullptr) continue;
     if (ran)
@@ -129,7 +129,7 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
     else
       made.add(scratch.tensors.out[i]);
   }
-  if (times) *times = {handed_over - begin, computed - handed_over, Clock::now() - computed};
+  if (times) *times = {handed_over - begin, computed - handed_over, SteadyClock::now() - computed};
   return ran;
 }
 
@@ -345,10 +345,10 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   RIDGE_ASSIGN(RunOptionsHandle for_runs, run_options(*library->api, engine.run));
 
   const int threads_before = threads_of_this_process();
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   RIDGE_ASSIGN(MadeSession made, make_session(*library, plan, device, env, options.get()));
   if (card) card->set_mixed(made.mixed);
-  const Nanoseconds load_time = Clock::now() - begin;
+  const Nanoseconds load_time = SteadyClock::now() - begin;
   const int threads_started = threads_of_this_process() - threads_before;
 
   Result<Signature> signature = read_signature(*library, made.session.get());

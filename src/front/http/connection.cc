@@ -59,7 +59,7 @@ void Connection::start() {
   socket_.set_option(asio::ip::tcp::no_delay(true), ec);
   socket_.non_blocking(true, ec);
   from_this_machine_ = is_loopback(socket_.remote_endpoint(ec).address());
-  phase_began_ = Clock::now();
+  phase_began_ = SteadyClock::now();
   read_input();
 }
 
@@ -101,7 +101,7 @@ void Connection::on_input(const ErrorCode& ec, size_t count) {
   if (ec) return close();
   end_ += count;
   moved_ += count;
-  last_moved_ = Clock::now();
+  last_moved_ = SteadyClock::now();
   if (phase_ == Phase::kLingering) {
     begin_ = end_ = 0;
     return read_input();
@@ -116,7 +116,7 @@ void Connection::on_body(const ErrorCode& ec, size_t count) {
   body_->commit(count);
   remaining_ -= count;
   moved_ += count;
-  last_moved_ = Clock::now();
+  last_moved_ = SteadyClock::now();
   advance();
   thread_.run_completions();
 }
@@ -142,7 +142,7 @@ void Connection::advance() {
 
 void Connection::begin_message() {
   in_message_ = true;
-  arrived_ = phase_began_ = Clock::now();
+  arrived_ = phase_began_ = SteadyClock::now();
   moved_ = 0;
   parser_.reset();
 }
@@ -172,7 +172,7 @@ void Connection::begin_content() {
   keep_alive_ = head.keep_alive;
   body_.reset();  // of a request that was refused
   if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
-  phase_began_ = Clock::now();
+  phase_began_ = SteadyClock::now();
   moved_ = 0;
   limit_ = thread_.handler().body_limit(request());
   remaining_ = head.content_length.value_or(0);
@@ -283,7 +283,7 @@ void Connection::complete(Response response) {
   response_ = std::move(response);
   if (response_.close || thread_.draining()) keep_alive_ = false;
   phase_ = Phase::kWriting;
-  phase_began_ = Clock::now();
+  phase_began_ = SteadyClock::now();
   moved_ = 0;
   write_head();
   pieces_.clear();
@@ -312,7 +312,7 @@ void Connection::write() {
     }
     if (ec) return close();
     moved_ += count;
-    last_moved_ = Clock::now();
+    last_moved_ = SteadyClock::now();
     while (count > 0) {
       size_t taken = std::min(count, pieces_[next_piece_].size());
       pieces_[next_piece_] += taken;
@@ -328,7 +328,7 @@ void Connection::written() {
   if (!keep_alive_) return linger();
   if (thread_.draining() && begin_ == end_) return close();
   phase_ = Phase::kHead;
-  phase_began_ = Clock::now();
+  phase_began_ = SteadyClock::now();
   in_message_ = false;
   advance();
 }
@@ -338,7 +338,7 @@ void Connection::written() {
 void Connection::linger() {
   if (thread_.draining() && begin_ == end_) return close();
   phase_ = Phase::kLingering;
-  phase_began_ = Clock::now();
+  phase_began_ = SteadyClock::now();
   begin_ = end_ = 0;
   ErrorCode ec;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ec);

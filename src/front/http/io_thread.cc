@@ -109,7 +109,7 @@ void IoThread::run() {
 }
 
 void IoThread::tick() {
-  TimePoint now = Clock::now();
+  TimePoint now = SteadyClock::now();
   for_each_connection([&](Connection& connection) { connection.enforce_deadline(now); });
   run_completions();
   ticker_.expires_after(tick_period(options_));

@@ -159,12 +159,12 @@ Status CudaSteps::synchronize() const {
 Result<LaunchTime> CudaSteps::timed(const std::function<Status()>& queue) {
   const CudaStream& first = workspace_.stream();
   LaunchTime time;
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   RIDGE_TRY(first.record(begin_));
   RIDGE_TRY(queue());
   RIDGE_TRY(first.record(end_));
   RIDGE_TRY(synchronize());
-  time.whole_seconds = to_seconds(Clock::now() - begin);
+  time.whole_seconds = to_seconds(SteadyClock::now() - begin);
   RIDGE_ASSIGN(time.device_seconds, end_.seconds_since(begin_));
   return time;
 }

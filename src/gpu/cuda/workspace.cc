@@ -158,12 +158,12 @@ Status CudaWorkspace::queue(const CudaStream& stream, std::span<const Launch> la
 Result<LaunchTime> CudaWorkspace::run(std::span<const Launch> launches, int repeats) {
   const CudaStream& stream = state_->stream;
   LaunchTime time;
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   RIDGE_TRY(stream.record(state_->begin));
   RIDGE_TRY(queue(stream, launches, repeats));
   RIDGE_TRY(stream.record(state_->end));
   RIDGE_TRY(stream.synchronize());
-  time.whole_seconds = to_seconds(Clock::now() - begin);
+  time.whole_seconds = to_seconds(SteadyClock::now() - begin);
   RIDGE_ASSIGN(time.device_seconds, state_->end.seconds_since(state_->begin));
   return time;
 }

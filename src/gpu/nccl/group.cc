@@ -100,10 +100,10 @@ Status NcclGroup::State::wait() {
 }
 
 Status NcclGroup::State::time(Collective collective, size_t bytes, int64_t repeats, double& seconds) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   for (int64_t i = 0; i < repeats; ++i) RIDGE_TRY(queue(collective, bytes));
   RIDGE_TRY(wait());
-  seconds = to_seconds(Clock::now() - begin);
+  seconds = to_seconds(SteadyClock::now() - begin);
   return {};
 }
 

@@ -110,12 +110,12 @@ size_t OpenClLink::bytes() const { return state_->bytes; }
 
 Result<double> OpenClLink::seconds(Way way, HostMemory memory) {
   State& state = *state_;
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   if (way != Way::kToHost) RIDGE_TRY(state.send(state.to_device, memory));
   if (way != Way::kToDevice) RIDGE_TRY(state.fetch(state.to_host, memory, state.to_host.device.get()));
   if (way != Way::kToHost) RIDGE_TRY(state.finish(state.to_device));
   if (way != Way::kToDevice) RIDGE_TRY(state.finish(state.to_host));
-  return to_seconds(Clock::now() - begin);
+  return to_seconds(SteadyClock::now() - begin);
 }
 
 Status OpenClLink::check(HostMemory memory) {

@@ -145,10 +145,10 @@ Result<BufferNumber> OpenClWorkspace::add_bytes(size_t size) {
 Result<double> OpenClWorkspace::copy(BufferNumber from, BufferNumber to, size_t bytes) {
   State& state = *state_;
   RIDGE_ASSIGN(Handle queue, state.queue(0));
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   RIDGE_TRY(state.copy(queue, state.buffers.at(from.value), state.buffers.at(to.value), 0, bytes));
   RIDGE_TRY(state.finish());
-  return to_seconds(Clock::now() - begin);
+  return to_seconds(SteadyClock::now() - begin);
 }
 
 Status OpenClWorkspace::write(BufferNumber buffer, std::span<const float> content) {
@@ -201,10 +201,10 @@ Result<LaunchTime> OpenClWorkspace::run(std::span<const Step> steps, int repeats
     int part = std::min(repeats - done, most);
     std::vector<OpenClObject> events;
     events.reserve(steps.size() * static_cast<size_t>(part));
-    const TimePoint begin = Clock::now();
+    const TimePoint begin = SteadyClock::now();
     for (int i = 0; i < part; ++i) RIDGE_TRY(state.queue_all(steps, events));
     RIDGE_TRY(state.finish());
-    time.whole_seconds += to_seconds(Clock::now() - begin);
+    time.whole_seconds += to_seconds(SteadyClock::now() - begin);
     for (const OpenClObject& event : events) {
       RIDGE_ASSIGN(double seconds, device_seconds(*state.library, event));
       time.device_seconds += seconds;

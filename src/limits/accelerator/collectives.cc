@@ -207,7 +207,7 @@ std::vector<int64_t> collective_sizes(int64_t largest_bytes) {
 }
 
 Result<CollectivesMeasured> measure_collectives(const CollectiveOptions& options) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   CollectivesMeasured measured;
   if (options.measuring.progress) options.measuring.progress("make ready", 0);
   RIDGE_ASSIGN(const gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
@@ -227,7 +227,7 @@ Result<CollectivesMeasured> measure_collectives(const CollectiveOptions& options
   RIDGE_ASSIGN(std::vector<CollectiveQuestion> questions, ask_everything(cuda, cards, nccl, options));
   take_answers(questions, measured);
   measured.measured_at = now_in_utc();
-  measured.seconds = to_seconds(Clock::now() - begin);
+  measured.seconds = to_seconds(SteadyClock::now() - begin);
   return measured;
 }
 

@@ -45,16 +45,16 @@ class CudaLink : public Link {
 
   Result<double> seconds(gpu::Way way, gpu::HostMemory memory) override {
     RIDGE_TRY(context_.use());
-    const TimePoint begin = Clock::now();
+    const TimePoint begin = SteadyClock::now();
     if (way == gpu::Way::kBoth && memory == gpu::HostMemory::kPageable) {
       RIDGE_TRY(both_in_two_threads());
-      return to_seconds(Clock::now() - begin);
+      return to_seconds(SteadyClock::now() - begin);
     }
     if (way != gpu::Way::kToHost) RIDGE_TRY(to_device_.send(memory));
     if (way != gpu::Way::kToDevice) RIDGE_TRY(to_host_.fetch(memory, to_host_.device));
     if (way != gpu::Way::kToHost) RIDGE_TRY(to_device_.stream.synchronize());
     if (way != gpu::Way::kToDevice) RIDGE_TRY(to_host_.stream.synchronize());
-    return to_seconds(Clock::now() - begin);
+    return to_seconds(SteadyClock::now() - begin);
   }
 
   Status check(gpu::HostMemory memory) override {

@@ -59,10 +59,10 @@ Result<CudaStartsHandle> make_starts(gpu::cuda::CudaWorkspace workspace) {
 // `begin(times)` queues; then the stream is waited for.
 template <typename Begin>
 Result<double> timed(const CudaStartsHandle& starts, Begin begin) {
-  const TimePoint before = Clock::now();
+  const TimePoint before = SteadyClock::now();
   RIDGE_TRY(begin());
   RIDGE_TRY(starts->workspace.stream().synchronize());
-  return to_seconds(Clock::now() - before);
+  return to_seconds(SteadyClock::now() - before);
 }
 
 Result<double> each_waited_for(const CudaStartsHandle& starts, int64_t times, const std::function<Status()>& begin) {

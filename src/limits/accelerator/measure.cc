@@ -100,7 +100,7 @@ std::vector<PeakQuestion> all_peak_questions(Accelerator& accelerator) {
 }  // namespace
 
 Result<Measured> measure(Accelerator& accelerator, const Options& options) {
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   Measured measured;
   measured.facts = accelerator.facts();
   if (options.progress) options.progress("make ready", 0);
@@ -116,7 +116,7 @@ Result<Measured> measure(Accelerator& accelerator, const Options& options) {
   measured.datasheet = references.datasheet ? references.datasheet->vendor + " " + references.datasheet->name
                                             : "none: " + references.datasheet_reason;
   measured.measured_at = now_in_utc();
-  measured.seconds = to_seconds(Clock::now() - begin);
+  measured.seconds = to_seconds(SteadyClock::now() - begin);
   return measured;
 }
 

@@ -37,9 +37,9 @@ Status start(Candidate& candidate) {
 Status visit(Candidate& candidate) {
   if (candidate.repeats == 0) RIDGE_TRY(start(candidate));
   for (int i = 0; i < kBurstsPerVisit; ++i) {
-    const TimePoint begin = Clock::now();
+    const TimePoint begin = SteadyClock::now();
     RIDGE_ASSIGN(Burst burst, candidate.work(candidate.repeats));
-    candidate.windows.push_back({begin, Clock::now()});
+    candidate.windows.push_back({begin, SteadyClock::now()});
     candidate.seconds.push_back(burst.seconds);
     candidate.rates.push_back(burst.units / std::max(1e-9, burst.seconds));
     candidate.clocks.push_back(burst.clock_hz);

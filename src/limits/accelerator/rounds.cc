@@ -19,7 +19,7 @@ class Rounds {
   }
 
  private:
-  double used() const { return to_seconds(Clock::now() - begin_); }
+  double used() const { return to_seconds(SteadyClock::now() - begin_); }
   bool stopped() const { return options_.interrupted && options_.interrupted(); }
   // True if an answer is clearly better than before.
   bool ask_all() {
@@ -40,7 +40,7 @@ class Rounds {
   std::vector<NamedQuestion> questions_;
   const Options& options_;
   RoundRule rule_;
-  TimePoint begin_ = Clock::now();
+  TimePoint begin_ = SteadyClock::now();
 };
 
 }  // namespace

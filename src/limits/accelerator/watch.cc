@@ -83,7 +83,7 @@ Watch::Watch(Look look)
         std::condition_variable_any wake;
         std::unique_lock lock(sleeping);
         while (!stop.stop_requested()) {
-          CardSample sample{Clock::now(), look()};
+          CardSample sample{SteadyClock::now(), look()};
           {
             std::lock_guard guard(mutex_);
             samples_.push_back(std::move(sample));

@@ -146,12 +146,12 @@ Status SharedContest::State::play_pair(EnsemblePlayer& own, EnsemblePlayer& othe
 
 Result<SharedTrial> SharedContest::measure(const Split& split, Effort effort) {
   State& state = *state_;
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   SharedTrial trial;
   trial.models.resize(state.sharers.size());
   auto finished = [&](std::string failure) {
     trial.failure = std::move(failure);
-    trial.seconds = to_seconds(Clock::now() - begin);
+    trial.seconds = to_seconds(SteadyClock::now() - begin);
     return trial;
   };
   Result<Ensemble> opened = state.open(split);
@@ -165,7 +165,7 @@ Result<SharedTrial> SharedContest::measure(const Split& split, Effort effort) {
   EnsemblePlayer other{*state.untuned, own.slice_ms};
   const Extent extent = extent_of(effort);
   const TimePoint end = begin + from_seconds(extent.share * state.options.seconds);
-  for (int pair = 0; pair < extent.pairs && (pair < extent.least_pairs || Clock::now() < end); ++pair) {
+  for (int pair = 0; pair < extent.pairs && (pair < extent.least_pairs || SteadyClock::now() < end); ++pair) {
     RIDGE_TRY(state.play_pair(own, other, trial));
     if (!trial.failure.empty()) return finished(trial.failure);
   }

@@ -55,9 +55,9 @@ SharedDecision unconfirmed(const SplitSearch& search, Choice choice, const Share
 Result<SharedExplored> explore_splits(SplitSearch& search, SharedContest& contest, Store& store,
                                       const TuneOptions& options) {
   SharedExplored explored;
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   double paid_before = 0;  // [s] by earlier runs, for what the store gave
-  auto spent = [&] { return (to_seconds(Clock::now() - begin) + paid_before) / options.seconds; };
+  auto spent = [&] { return (to_seconds(SteadyClock::now() - begin) + paid_before) / options.seconds; };
   while (const std::optional<SplitProbe> probe = search.next(spent())) {
     if ((explored.interrupted = is_over(options))) break;
     report_progress(options, "together: " + describe_split(search.members(), probe->split) + best_so_far(search),

@@ -110,23 +110,23 @@ Status OpenVinoSession::run(std::span<const TensorView> inputs, std::span<const 
                             RunTimes* times) {
   assert(inputs.size() == signature_.inputs.size());
   assert(wanted.size() == outputs.size());
-  const TimePoint begin = times ? Clock::now() : TimePoint();
+  const TimePoint begin = times ? SteadyClock::now() : TimePoint();
   for (size_t i = 0; i < inputs.size(); ++i)
     RIDGE_TRY(check_tensor("input", signature_.inputs[i], inputs[i].type, inputs[i].shape, inputs[i].data.size()));
   RIDGE_ASSIGN(Executable * executable, executable_for(inputs));
   return guarded("OpenVINO could not run " + recipe_.file.path(), [&]() -> Status {
     std::unique_ptr<Request> request = executable->acquire(inputs.empty() ? nullptr : inputs.front().data.data());
     RIDGE_TRY(place(*request, inputs, wanted, outputs));
-    const TimePoint handed_over = times ? Clock::now() : TimePoint();
+    const TimePoint handed_over = times ? SteadyClock::now() : TimePoint();
     request->run();
-    const TimePoint computed = times ? Clock::now() : TimePoint();
+    const TimePoint computed = times ? SteadyClock::now() : TimePoint();
     for (size_t i = 0; i < wanted.size(); ++i) {
       const auto index = static_cast<size_t>(wanted[i]);
       RIDGE_TRY(request->take(index, signature_.outputs[index], outputs[i]));
     }
     if (profiler_) profiler_->add(request->profile());
     executable->give_back(std::move(request));
-    if (times) *times = {handed_over - begin, computed - handed_over, Clock::now() - computed};
+    if (times) *times = {handed_over - begin, computed - handed_over, SteadyClock::now() - computed};
     return {};
   });
 }
@@ -195,7 +195,7 @@ Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const st
   // The engine would compile for a precision that the processor lacks, or fail without a reason.
   if (on_processor(recipe)) RIDGE_TRY(verify_possible(plan.precision, instruction_sets()));
 
-  const TimePoint begin = Clock::now();
+  const TimePoint begin = SteadyClock::now();
   RIDGE_ASSIGN(std::shared_ptr<ov::Model> model, recipe.file.read());
   Result<Signature> signature = read_signature(*model);
   if (!signature) return wrap(signature.error(), plan.model);
@@ -208,7 +208,7 @@ Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const st
   RIDGE_ASSIGN(std::shared_ptr<Executable> executable,
                recipe.shared ? shared_executable(key_of(recipe, fixed), make) : make());
   info.executed = executable->executed();
-  info.load_time = Clock::now() - begin;
+  info.load_time = SteadyClock::now() - begin;
   if (on_processor(recipe)) info.threads = threads_of(executable->model());
   return std::unique_ptr<Session>(std::make_unique<OpenVinoSession>(std::move(recipe), std::move(*signature),
                                                                     std::move(info), std::move(fixed),
