@@ -20,7 +20,7 @@ constexpr double kMemoryShare = 0.9;
 // What can be said without the engine.
 void say_quick_estimate(const Study& study) {
   std::string text = "bound " + format_ms(study.forecast.bound.ms);
-  if (const Result<std::optional<plan::Estimate>> quick = estimate_of(study, study.graph); quick && *quick)
+  if (const Result<std::optional<predict::Estimate>> quick = estimate_of(study, study.graph); quick && *quick)
     text += fmt::format("; about {} by the graph as the file has it, before the engine's optimisations",
                         format_ms((*quick)->ms));
   say(text + "; asking ONNX Runtime for the graph that it runs");
@@ -29,7 +29,7 @@ void say_quick_estimate(const Study& study) {
 }  // namespace
 
 ChildLimits engine_limits(const Study& study) {
-  const hw::Memory& memory = study.device.machine->memory;
+  const machine::Memory& memory = study.device.machine->memory;
   int64_t most = memory.available_bytes > 0 ? memory.available_bytes : memory.total_bytes;
   if (memory.limit_bytes) most = std::min(most, *memory.limit_bytes);
   ChildLimits limits;

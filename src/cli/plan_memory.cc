@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "cli/model_options.h"
+#include "cli/plan_graph.h"
 #include "cli/plan_section.h"
 #include "cli/plan_study.h"
 #include "cli/terminal.h"
-#include "cli/plan_graph.h"
 #include "predict/engine_process.h"
 #include "predict/memory.h"
 
@@ -178,8 +178,8 @@ Result<Section> on_a_card(const Study& study, const Limit& limit) {
                }));
   Fit fit;
   if (line)
-    fit.batch = predict::largest_batch([&](int64_t batch) { return predict::memory_at(*line, static_cast<double>(batch)); },
-                                    limit.bytes);
+    fit.batch = predict::largest_batch(
+        [&](int64_t batch) { return predict::memory_at(*line, static_cast<double>(batch)); }, limit.bytes);
   fit.instances = std::max<int64_t>(0, static_cast<int64_t>(limit.bytes / peak));
   Json parts{{"weights", study.costs.weight_bytes},
              {"activations", study.costs.peak_activation_bytes},

@@ -6,19 +6,19 @@
 #include "cli/terminal.h"
 #include "cost/data_sizes.h"
 #include "cost/live_activations.h"
-#include "hw/probe.h"
-#include "plan/device_limits.h"
+#include "limits/know.h"
 #include "plan/first_plan.h"
+#include "predict/device_limits.h"
 
 namespace ridge::cli {
 namespace {
 
-Result<hw::Machine> know_machine(bool fresh) {
+Result<machine::Machine> know_machine(bool fresh) {
   Progress progress("measure this machine");
-  hw::LimitOptions how;
+  limits::LimitOptions how;
   how.fresh = fresh;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  return hw::know(how);
+  return limits::know(how);
 }
 
 plan::Plan plan_of(const Study& study) {
@@ -29,9 +29,9 @@ plan::Plan plan_of(const Study& study) {
   return plan::first_plan(*study.device.machine, study.costs, wishes);
 }
 
-plan::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs& costs) {
-  plan::Forecast forecast =
-      plan::forecast(study.request.options.model, batch, study.request.precision, costs, study.limits);
+predict::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs& costs) {
+  predict::Forecast forecast =
+      predict::forecast(study.request.options.model, batch, study.request.precision, costs, study.limits);
   if (study.device.card) forecast.device_kind = "gpu";
   forecast.device_memory_bytes = study.device.memory_bytes;
   return forecast;
@@ -51,13 +51,13 @@ void ask_for_engine_graph(Study& study) {
 }
 
 // None for this machine, or if no rate of the device at the precision has a source.
-std::optional<plan::DeviceEstimate> carried_of(const Study& study, const model::Graph& graph,
-                                               const cost::Costs& costs) {
+std::optional<predict::DeviceEstimate> carried_of(const Study& study, const model::Graph& graph,
+                                                  const cost::Costs& costs) {
   if (!study.device.card) return std::nullopt;
   const Result<cost::DeviceLimits> limits = limits_of(study.device, 0, cost::Accumulate::kFp32);
   if (!limits) return std::nullopt;
-  Result<plan::DeviceEstimate> carried =
-      plan::estimate_on(*study.device.card, *limits, costs, study.request.precision, rows_of(graph));
+  Result<predict::DeviceEstimate> carried =
+      predict::estimate_on(*study.device.card, *limits, costs, study.request.precision, rows_of(graph));
   return carried ? std::optional(std::move(carried).value()) : std::nullopt;
 }
 
@@ -67,16 +67,16 @@ void add_live_activations(Study& study) {
     if (study.forecast.layers[n].runs) study.forecast.layers[n].live_bytes = live[n];
 }
 
-Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
-  std::vector<plan::CurvePoint> curve;
+Result<std::vector<predict::CurvePoint>> curve_of(const Study& study) {
+  std::vector<predict::CurvePoint> curve;
   if (!study.request.batch.is_curve()) return curve;
-  for (int64_t batch : plan::batches_of(study.request.batch)) {
+  for (int64_t batch : predict::batches_of(study.request.batch)) {
     RIDGE_ASSIGN(const model::Graph graph, graph_at(study, batch));
     cost::Costs costs = cost::count(graph, study.request.precision);
-    curve.push_back(plan::curve_point(forecast_of(study, batch, costs)));
+    curve.push_back(predict::curve_point(forecast_of(study, batch, costs)));
     if (study.estimate) {
       RIDGE_ASSIGN(const model::Graph executed, engine_graph(study, graph));
-      RIDGE_ASSIGN(std::optional<plan::Estimate> estimate, estimate_of(study, executed));
+      RIDGE_ASSIGN(std::optional<predict::Estimate> estimate, estimate_of(study, executed));
       curve.back().estimate_ms = estimate->ms;
     }
     if (auto carried = carried_of(study, graph, costs)) {
@@ -98,13 +98,13 @@ Result<PlanDevice> know_device(const PlanRequest& request) {
     return device;
   }
   RIDGE_ASSIGN(device.machine, know_machine(request.options.fresh));
-  const hw::Memory& memory = device.machine->memory;
+  const machine::Memory& memory = device.machine->memory;
   device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
   return device;
 }
 
 Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads, cost::Accumulate accumulate) {
-  if (device.here) return plan::limits_of(*device.here, {}, accumulate);
+  if (device.here) return predict::limits_of(*device.here, {}, accumulate);
   if (device.card) return cost::limits_of(*device.card, accumulate);
   return cost::limits_of(*device.machine, threads);
 }
@@ -115,15 +115,15 @@ Result<model::Graph> graph_at(const Study& study, int64_t batch) {
   return study.unbound.bind(binding);
 }
 
-Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
-  std::optional<plan::Estimate> none;
+Result<std::optional<predict::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
+  std::optional<predict::Estimate> none;
   if (!can_be_estimated(study)) return none;
-  const plan::EstimateOptions how{.threads = study.plan.threads,
-                                  .instances = study.request.options.instances,
-                                  .rows = rows_of(graph),
-                                  .seen_error = seen_error(*study.efficiency)};
-  RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *study.efficiency, *study.device.machine, how));
-  return std::optional<plan::Estimate>(std::move(estimate));
+  const predict::EstimateOptions how{.threads = study.plan.threads,
+                                     .instances = study.request.options.instances,
+                                     .rows = rows_of(graph),
+                                     .seen_error = seen_error(*study.efficiency)};
+  RIDGE_ASSIGN(predict::Estimate estimate, predict::estimate(graph, *study.efficiency, *study.device.machine, how));
+  return std::optional<predict::Estimate>(std::move(estimate));
 }
 
 Result<Study> study_of(const PlanRequest& request, model::UnboundModel unbound, model::Graph graph) {

@@ -53,7 +53,7 @@ Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& l
 }
 
 // The share compares rates: runs per second reached, against runs per second that all threads together could do at best;
-// `duty` as hw::duty.
+// `duty` as machine::duty.
 void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
                       const cost::DeviceLimits& all, double duty, double runs_per_s) {
   cost::Bound bound = cost::bound(costs, one);
@@ -71,19 +71,19 @@ void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::Devi
 
 }  // namespace
 
-Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const hw::Machine* machine,
-                          const BenchOptions& options) {
+Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const machine::Machine* machine,
+                          const BenchOptions& options, Clock& clock) {
   const int callers = options.concurrency > 0 ? options.concurrency : plan.instances;
   const int64_t resident_before = resident_bytes();
   if (options.progress) options.progress("open", 0);
   Measurement m;
   {
-    RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed));
+    RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed, clock));
     EnergyOfLoad energy(options.energy, options.energy_reason);
     LoadOptions how = load_options(options, callers);
-    how.counting_begins = [&energy] { energy.begin(SteadyClock::now()); };
-    RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), how));
-    const TimePoint end = SteadyClock::now();
+    how.counting_begins = [&] { energy.begin(clock.now()); };
+    RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), how, clock));
+    const TimePoint end = clock.now();
     if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
     m = describe(plan, runner, load);
     m.energy = energy.end(end, m.throughput_per_s);
@@ -99,19 +99,19 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     m.limits = limits->bases;
     m.limit_notes = cost::notes(costs, *limits);
   } else if (graph != nullptr && machine != nullptr) {
-    const int usable = hw::usable_threads(*machine);
+    const int usable = machine::usable_threads(*machine);
     RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));
     // Each caller computes itself, beside the other threads of its session.
     const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
     RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
-    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, all, hw::duty(*machine, busy), runs_per_s);
+    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, all, machine::duty(*machine, busy), runs_per_s);
   }
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {
     if (options.progress) options.progress("profile", 0);
     RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known,
                                           std::min<Nanoseconds>(options.max_time / 4, std::chrono::seconds(3)),
-                                          options.interrupted));
+                                          options.interrupted, clock));
     m.interrupted = options.interrupted && options.interrupted();
   }
   m.advice = advise(m, known);

@@ -40,12 +40,12 @@ TEST_F(OptimisedTest, TakesShapesFromTensorsOfTheSameName) {
   Result<Graph> graph = read_optimised(write("o.onnx", kFused));
   ASSERT_TRUE(graph) << error_of(graph);
   EXPECT_FALSE(has_all_shapes(*graph));
-  Result<Graph> bound = read_graph("(float[n, 4] x, float[4, 8] w) => (float[n, 8] y) { inner = MatMul (x, w) y = Relu (inner) }",
-                                   [] {
-                                     Binding binding;
-                                     binding.symbols["n"] = 3;
-                                     return binding;
-                                   }());
+  Result<Graph> bound =
+      read_graph("(float[n, 4] x, float[4, 8] w) => (float[n, 8] y) { inner = MatMul (x, w) y = Relu (inner) }", [] {
+        Binding binding;
+        binding.symbols["n"] = 3;
+        return binding;
+      }());
   ASSERT_TRUE(bound) << error_of(bound);
   complete_shapes(*graph, *bound);
   EXPECT_TRUE(has_all_shapes(*graph));

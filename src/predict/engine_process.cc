@@ -89,9 +89,12 @@ std::string last_line(const std::string& text) {
 }  // namespace
 
 Json to_json(const EngineReport& report) {
-  return Json{{"engine", report.engine},           {"version", report.version},
-              {"start", to_json(report.start)},    {"loaded", to_json(report.loaded)},
-              {"steady", to_json(report.steady)},  {"load_ms", report.load_ms},
+  return Json{{"engine", report.engine},
+              {"version", report.version},
+              {"start", to_json(report.start)},
+              {"loaded", to_json(report.loaded)},
+              {"steady", to_json(report.steady)},
+              {"load_ms", report.load_ms},
               {"runs", report.runs}};
 }
 
@@ -113,8 +116,7 @@ Result<EngineReport> ask_engine(const plan::Plan& plan, int runs, const ChildLim
   ChildProgram child;
   child.arguments = {program, std::string(kEngineVerb), dump_json(plan::to_json(plan)), std::to_string(runs)};
   child.take_errors = true;
-  RIDGE_ASSIGN(const std::string output,
-               output_of("the engine's process", limits, run_program(child, limits)));
+  RIDGE_ASSIGN(const std::string output, output_of("the engine's process", limits, run_program(child, limits)));
   RIDGE_ASSIGN(const Json json, parse_json(last_line(output), "the report of the engine's process"));
   return engine_report_from_json(json);
 }

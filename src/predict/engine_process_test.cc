@@ -39,10 +39,12 @@ TEST(EngineReport, ComesBackAsItWas) {
 }
 
 TEST_F(EngineProcessTest, ReportsTheLastLineAndIsGivenVerbPlanAndRuns) {
-  Result<EngineReport> report = ask("echo what the engine prints by itself\n"
-                                    "[ \"$1\" = engine-process ] && [ \"$3\" = 3 ] || exit 9\n"
-                                    "case \"$2\" in *'\"model\":\"m.onnx\"'*) ;; *) exit 8 ;; esac\n"
-                                    "echo '" + dump_json(to_json(some_report())) + "'");
+  Result<EngineReport> report =
+      ask("echo what the engine prints by itself\n"
+          "[ \"$1\" = engine-process ] && [ \"$3\" = 3 ] || exit 9\n"
+          "case \"$2\" in *'\"model\":\"m.onnx\"'*) ;; *) exit 8 ;; esac\n"
+          "echo '" +
+          dump_json(to_json(some_report())) + "'");
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->steady.peak, 160);
   EXPECT_EQ(report->version, "1.31.1");

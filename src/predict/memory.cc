@@ -16,12 +16,14 @@ namespace {
 
 // Fitted to the points of benchmarks/memory_prediction.py, by the least sum of logarithmic errors (ONNX Runtime 1.31.1, x86-64, glibc
 // 2.36); results/memory_prediction-*.txt has them.
-constexpr double kRuntimeBytes = 38e6;     // the program, the engine's library, a session of one node
-constexpr double kNodeBytes = 4.2e3;       // of the file
+constexpr double kRuntimeBytes = 40e6;      // the program, the engine's library, a session of one node
+constexpr double kNodeBytes = 4.2e3;        // of the file
 constexpr double kConvolutionCopies = 1.8;  // of weights that are laid out in blocks: copies that loading leaves behind
 constexpr double kMatrixCopies = 0.7;       // of matrices that the file holds and kernels pack
-constexpr double kRuns = 2.6;               // memory that runs take over what is alive at one time
-constexpr double kReused = 0.28;            // of what loading left, runs use again
+constexpr double kListCopies =
+    3.7;  // of numbers in attributes: parsed, copied into the node, built into the kernel's own trees
+constexpr double kRuns = 2.6;     // memory that runs take over what is alive at one time
+constexpr double kReused = 0.28;  // of what loading left, runs use again
 
 using Ops = std::unordered_set<std::string_view>;
 using Body = std::shared_ptr<const model::Graph>;
@@ -43,9 +45,11 @@ struct Weights {
 };
 
 double bytes_of(const model::Attribute& attribute) {
-  if (const auto* integers = std::get_if<std::vector<int64_t>>(&attribute)) return 8.0 * static_cast<double>(integers->size());
+  if (const auto* integers = std::get_if<std::vector<int64_t>>(&attribute))
+    return 8.0 * static_cast<double>(integers->size());
   if (const auto* reals = std::get_if<std::vector<double>>(&attribute)) return 4.0 * static_cast<double>(reals->size());
-  if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute)) return 32.0 * static_cast<double>(texts->size());
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute))
+    return 32.0 * static_cast<double>(texts->size());
   return 0;
 }
 
@@ -63,7 +67,8 @@ Weights weights_of(const model::Graph& graph) {
     const model::TensorInfo* weight = tensor_at(graph, node, 1);
     const bool fresh = weight != nullptr && weight->role == model::TensorRole::kWeight && seen.insert(weight).second;
     if (fresh && node.op == "Conv") weights.convolutions += bytes_of(*weight);
-    if (fresh && kProducts.contains(node.op) && weight->shape && weight->shape->size() == 2) add_matrix(weight, weights);
+    if (fresh && kProducts.contains(node.op) && weight->shape && weight->shape->size() == 2)
+      add_matrix(weight, weights);
     if (fresh && kRecurrent.contains(node.op)) {
       add_matrix(weight, weights);
       add_matrix(tensor_at(graph, node, 2), weights);
@@ -85,20 +90,23 @@ double stored_bytes(const model::Graph& graph) {
   return bytes;
 }
 
-// The windows of one image and group, for a convolution in plain layout (im2col); none for a kernel of one.
+// The windows of one image and group, for a convolution in plain layout (im2col): whole where there are more filters than
+// positions, else in pieces that do not count (mlas/lib/convolve.cpp, MlasConvPrepare; conv_transpose.cc).
 double windows_bytes(const model::Graph& graph, const model::Node& node) {
   const bool transposed = node.op == "ConvTranspose";
   if ((node.op != "Conv" && node.op != "FusedConv" && !transposed) || node.domain == model::kBlocked) return 0;
   const model::TensorInfo *x = tensor_at(graph, node, 0), *w = tensor_at(graph, node, 1);
-  if (w == nullptr || !w->shape || node.outputs.empty() || node.outputs[0] < 0) return 0;
-  const std::optional<Shape>& places = transposed ? x->shape : graph.tensors[static_cast<size_t>(node.outputs[0])].shape;
+  if (x == nullptr || w == nullptr || !w->shape || node.outputs.empty() || node.outputs[0] < 0) return 0;
+  const std::optional<Shape>& places =
+      transposed ? x->shape : graph.tensors[static_cast<size_t>(node.outputs[0])].shape;
   if (!places || places->size() != w->shape->size() || places->size() < 3) return 0;
   double taps = 1, positions = 1;
   for (size_t i = 2; i < places->size(); ++i) {
     taps *= static_cast<double>((*w->shape)[i]);
     positions *= static_cast<double>((*places)[i]);
   }
-  return taps == 1 && !transposed ? 0 : 4 * taps * static_cast<double>((*w->shape)[1]) * std::max(positions, 0.0);
+  const bool whole = transposed || (taps > 1 && static_cast<double>((*w->shape)[0]) > positions);
+  return whole ? 4 * taps * static_cast<double>((*w->shape)[1]) * std::max(positions, 0.0) : 0;
 }
 
 bool shapes_known(const model::Graph& graph) {
@@ -119,11 +127,13 @@ InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* 
   memory.runtime = kRuntimeBytes + kNodeBytes * static_cast<double>(graph.nodes.size());
   memory.weights = costs.weight_bytes + weights.attributes;
   for (int t : graph.inputs) memory.inputs += bytes_of(graph.tensors[static_cast<size_t>(t)]);
-  for (const model::Node& node : executed.nodes) memory.workspace = std::max(memory.workspace, windows_bytes(executed, node));
+  for (const model::Node& node : executed.nodes)
+    memory.workspace = std::max(memory.workspace, windows_bytes(executed, node));
   memory.activations = costs.peak_activation_bytes;
   memory.arena_slack = (kRuns - 1) * memory.activations;
   const bool from_file = 2 * stored_bytes(graph) > memory.weights;
-  const double left = kConvolutionCopies * weights.convolutions + (from_file ? kMatrixCopies * weights.matrices : 0);
+  const double left = kConvolutionCopies * weights.convolutions + (from_file ? kMatrixCopies * weights.matrices : 0) +
+                      kListCopies * weights.attributes;
   memory.retained = left - std::min(kReused * left, kRuns * memory.activations);
   memory.loading_peak = memory.runtime + memory.weights + std::max(left, weights.largest_matrix);
   memory.resident = memory.runtime + memory.weights + memory.activations + memory.workspace + memory.inputs +

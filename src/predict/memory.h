@@ -27,11 +27,12 @@ struct InferenceMemory {
   double activations = 0;  // most of them alive at one time
   double workspace = 0;    // of the one convolution that needs most
   double inputs = 0;
-  double arena_slack = 0;   // runs take more than what is alive: the first lays tensors out one by one, later ones in one block
-  double retained = 0;      // left of copies of weights made while loading, and kept by the C library
-  double resident = 0;      // after a few runs
-  double loading_peak = 0;  // at its fullest before the first run
-  double peak = 0;          // at any time
+  double arena_slack =
+      0;  // runs take more than what is alive: the first lays tensors out one by one, later ones in one block
+  double retained = 0;                 // left of copies of weights made while loading, and kept by the C library
+  double resident = 0;                 // after a few runs
+  double loading_peak = 0;             // at its fullest before the first run
+  double peak = 0;                     // at any time
   double peak_low = 0, peak_high = 0;  // by kMemoryError
   bool known = true;                   // false: some shapes are unknown; the figures are a lower bound
   bool of_engine_graph = false;        // false: of the graph as the file has it

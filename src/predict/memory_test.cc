@@ -25,7 +25,8 @@ model::Graph matrices(int layers, int64_t rows) {
 TEST(InferenceMemory, PartsAddUpToTheResidentMemory) {
   for (int64_t rows : {1, 4096}) {
     const InferenceMemory m = inference_memory(matrices(4, rows), nullptr);
-    EXPECT_NEAR(m.runtime + m.weights + m.activations + m.workspace + m.inputs + m.arena_slack + m.retained, m.resident, 1);
+    EXPECT_NEAR(m.runtime + m.weights + m.activations + m.workspace + m.inputs + m.arena_slack + m.retained, m.resident,
+                1);
     EXPECT_EQ(m.peak, std::max(m.resident, m.loading_peak));
     EXPECT_LT(m.peak_low, m.peak);
     EXPECT_GT(m.peak_high, m.peak);
@@ -42,14 +43,19 @@ TEST(InferenceMemory, WeightsAndActivationsAreThoseOfTheGraphThatRuns) {
   EXPECT_EQ(plain.runtime, optimised.runtime);  // nodes of the file
 }
 
-TEST(InferenceMemory, CountsTheWindowsOfAPlainConvolutionOnly) {
-  GraphBuilder plain, blocked;
-  const int x = plain.input("x", {1, 8, 32, 32}), y = blocked.input("x", {1, 8, 32, 32});
-  const model::Graph without = plain.finish({plain.node("Conv", {x, plain.weight("w", {16, 8, 3, 3})}, {1, 16, 30, 30})});
-  model::Graph with = blocked.finish({blocked.node("Conv", {y, blocked.weight("w", {16, 8, 3, 3})}, {1, 16, 30, 30})});
-  with.nodes[0].domain = model::kBlocked;
-  EXPECT_EQ(inference_memory(without, nullptr).workspace, 4.0 * 9 * 8 * 30 * 30);
-  EXPECT_EQ(inference_memory(with, nullptr).workspace, 0);
+// Of `filters` over 32 × 32 places.
+model::Graph convolution(int64_t filters) {
+  GraphBuilder g;
+  const int x = g.input("x", {1, 8, 34, 34});
+  return g.finish({g.node("Conv", {x, g.weight("w", {filters, 8, 3, 3})}, {1, filters, 32, 32})});
+}
+
+TEST(InferenceMemory, CountsWindowsWhereThereAreMoreFiltersThanPlaces) {
+  EXPECT_EQ(inference_memory(convolution(1024), nullptr).workspace, 0);
+  EXPECT_EQ(inference_memory(convolution(1025), nullptr).workspace, 4.0 * 9 * 8 * 32 * 32);
+  model::Graph blocked = convolution(1025);
+  blocked.nodes[0].domain = model::kBlocked;
+  EXPECT_EQ(inference_memory(blocked, nullptr).workspace, 0);
 }
 
 TEST(InferenceMemory, ListsOfNumbersAreWeightsToo) {

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
-#include "hw/limits_store.h"
+#include "limits/limits_file.h"
 #include "model/optimised.h"
 #include "predict/engine_process.h"
 
@@ -109,8 +109,8 @@ Result<model::Graph> optimised_graph(const model::UnboundModel& model, const mod
   RIDGE_ASSIGN(const std::string key, key_of(model, question));
   RIDGE_ASSIGN(const Answers answers, Answers::open(question, key));
   RIDGE_ASSIGN(const std::string optimised, answers.get(".onnx", [&](const std::string& to) {
-                 return write_graph(loading_plan(question.plan, question.plan.model, to), question);
-               }));
+    return write_graph(loading_plan(question.plan, question.plan.model, to), question);
+  }));
   RIDGE_ASSIGN(model::Graph graph, model::read_optimised(optimised));
   model::Graph known = graph;
   model::complete_shapes(known, bound);
@@ -126,7 +126,7 @@ Result<model::Graph> optimised_graph(const model::UnboundModel& model, const mod
 }
 
 std::string default_graph_folder() {
-  const std::string limits = hw::default_cache_file();
+  const std::string limits = limits::default_cache_file();
   return limits.empty() ? "" : (fs::path(limits).parent_path() / "graphs").string();
 }
 

@@ -17,7 +17,7 @@ namespace ridge::predict {
 
 struct GraphQuestion {
   plan::Plan plan;      // of ONNX Runtime, with the model's path
-  std::string machine;  // hw::Machine::id: blocked layouts are its own
+  std::string machine;  // machine::Machine::id: blocked layouts are its own
   std::string folder;   // where answers are kept; empty: nowhere
   ChildLimits limits;   // of each question
   std::string program = "/proc/self/exe";

@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "model/optimised.h"
-#include "model/zoo/blueprint.h"
-#include "model/zoo/writer.h"
+#include "zoo/blueprint.h"
+#include "zoo/writer.h"
 
 namespace ridge::predict {
 namespace {
@@ -38,8 +38,8 @@ class OptimisedGraphTest : public ::testing::Test {
     std::string op, result;
   };
   // A chain of operators from x [n, 4] to y.
-  void write(const std::string& name, const std::vector<Step>& steps, std::vector<model::zoo::Port> more_outputs) {
-    model::zoo::Blueprint chain;
+  void write(const std::string& name, const std::vector<Step>& steps, std::vector<zoo::Port> more_outputs) {
+    zoo::Blueprint chain;
     chain.name = "chain";
     chain.inputs = {{"x", DataType::kFp32, {std::string("n"), int64_t{4}}}};
     chain.outputs = std::move(more_outputs);
@@ -49,7 +49,7 @@ class OptimisedGraphTest : public ::testing::Test {
       chain.operations.push_back({step.result, step.op, {at}, {step.result}, {}});
       at = step.result;
     }
-    ASSERT_TRUE(model::zoo::write(chain, 0, path(name)));
+    ASSERT_TRUE(zoo::write(chain, 0, path(name)));
   }
 
   Result<model::Graph> ask() {
@@ -69,10 +69,14 @@ class OptimisedGraphTest : public ::testing::Test {
   void answer(const std::string& first, const std::string& second) {
     const std::string script =
         "#!/bin/sh\nfolder=" + folder_.path() +
-        "\nto=$(printf '%s' \"$2\" | sed 's/.*\"optimised_model\":\"\\([^\"]*\\)\".*/\\1/')\necho asked >> \"$folder/asked\"\n"
-        "case \"$2\" in *'\"graph_level\":\"off\"'*) " + second + " ;; *) " + first + " ;; esac || exit 3\n"
+        "\nto=$(printf '%s' \"$2\" | sed 's/.*\"optimised_model\":\"\\([^\"]*\\)\".*/\\1/')\necho asked >> "
+        "\"$folder/asked\"\n"
+        "case \"$2\" in *'\"graph_level\":\"off\"'*) " +
+        second + " ;; *) " + first +
+        " ;; esac || exit 3\n"
         R"(echo '{"engine":"fake","version":"1","start":{"resident":1,"peak":1},"loaded":{"resident":1,"peak":1},)"
-        R"("steady":{"resident":1,"peak":1},"load_ms":1,"runs":0}')" "\n";
+        R"("steady":{"resident":1,"peak":1},"load_ms":1,"runs":0}')"
+        "\n";
     ASSERT_TRUE(write_file_atomically(question_.program, script));
     std::filesystem::permissions(question_.program, std::filesystem::perms::owner_all);
   }
