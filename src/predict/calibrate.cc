@@ -36,15 +36,15 @@ Result<std::vector<TimedKernel>> profile(const CalibrateOptions& options, const 
 }
 
 // One model, timed.
-struct Timed {
+struct TimedModel {
   CalibrationSample sample;
   std::vector<TimedKernel> kernels;
 };
 
-Result<Timed> time_model(const CalibrateOptions& options, const CalibrationModel& model, int threads) {
+Result<TimedModel> time_model(const CalibrateOptions& options, const CalibrationModel& model, int threads) {
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
   RIDGE_ASSIGN(ReadyModel ready, prepare(model, folder.path()));
-  Timed timed;
+  TimedModel timed;
   timed.sample.model = model.name;
   {
     plan::Plan plan = calibration_plan(options.engine_library, ready.path, threads);
@@ -63,7 +63,7 @@ Result<Timed> time_model(const CalibrateOptions& options, const CalibrationModel
 }
 
 // Adds a model to a calibration.
-void add(Timed timed, Calibration& calibration) {
+void add(TimedModel timed, Calibration& calibration) {
   for (TimedKernel& kernel : timed.kernels) {
     kernel.sample = static_cast<int>(calibration.samples.size());
     calibration.kernels.push_back(std::move(kernel));
@@ -73,7 +73,7 @@ void add(Timed timed, Calibration& calibration) {
 
 // The same model, timed again: what disturbed one time is not in the other, so the lower figure counts. Branches may have
 // run in another order; kernels are found by their name.
-void improve(const Timed& again, int sample, Calibration& calibration) {
+void improve(const TimedModel& again, int sample, Calibration& calibration) {
   CalibrationSample& kept = calibration.samples[static_cast<size_t>(sample)];
   if (again.sample.run_us < kept.run_us) kept = again.sample;
   std::map<std::pair<std::string, std::string>, double> by_name;
@@ -128,7 +128,7 @@ Result<std::vector<Calibration>> time_suite(const CalibrateOptions& options, con
         if (interrupted(options)) break;
         if (options.progress)
           options.progress(std::to_string(counts[i]) + (counts[i] == 1 ? " thread" : " threads"), done++ / steps);
-        Result<Timed> timed = time_model(options, suite[m], counts[i]);
+        Result<TimedModel> timed = time_model(options, suite[m], counts[i]);
         if (!timed) return wrap(timed.error(), "calibration model '" + suite[m].name + "'");
         if (pass == 0)
           add(std::move(*timed), calibrations[i]);
