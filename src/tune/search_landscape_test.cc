@@ -121,13 +121,13 @@ Outcome measure(const Landscape& landscape, const Probe& probe, double noise, st
   Outcome outcome;
   for (int i = 0; i < (probe.effort == Effort::kShort ? 4 : 8); ++i)
     outcome.gains.push_back(std::log(rows / kBaselineRows) + opening + normal(random));
-  outcome.rows_per_s = rows;
-  outcome.p50_ms = 1e3 * static_cast<double>(probe.candidate.batch * probe.candidate.instances) / rows;
-  outcome.p99_ms = 1.2 * outcome.p50_ms;
-  outcome.baseline_rows_per_s = kBaselineRows;
-  outcome.baseline_p50_ms = 10;
-  outcome.baseline_p99_ms = 12;
-  outcome.samples = 20;
+  outcome.candidate.rows_per_s = rows;
+  outcome.candidate.p50_ms = 1e3 * static_cast<double>(probe.candidate.batch * probe.candidate.instances) / rows;
+  outcome.candidate.p99_ms = 1.2 * outcome.candidate.p50_ms;
+  outcome.baseline.rows_per_s = kBaselineRows;
+  outcome.baseline.p50_ms = 10;
+  outcome.baseline.p99_ms = 12;
+  outcome.candidate.samples = 20;
   return outcome;
 }
 
