@@ -7,6 +7,6 @@
 
 namespace ridge::cli {
 
-std::string co_located_text(const tune::CoLocatedTuning& sharing);
+std::string co_located_text(const tune::share::CoLocatedTuning& sharing);
 
 }  // namespace ridge::cli

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/share_text.h"
 #include "cli/terminal.h"
 #include "cli/tune_model.h"
 #include "measure/resident.h"
-#include "tune/digest.h"
 #include "tune/share/co_located_tuning.h"
 #include "tune/share/solo_profile.h"
 
@@ -23,21 +23,22 @@ namespace {
 struct Alone {
   std::unique_ptr<TuneModel> model;
   tune::StoreKey key;
-  tune::SoloProfile solo;
+  tune::share::SoloProfile solo;
 };
 
 tune::TuneOptions tuning_options(const TuneRequest& request, const Tell& tell) {
   return {request.goal, request.options.seconds, interrupted, tell};
 }
 
-Result<Alone> measure_alone(const TuneRequest& request, const hw::Machine& machine, const Tell& tell) {
+Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& machine, const Tell& tell) {
   RIDGE_ASSIGN(std::unique_ptr<TuneModel> model, prepare(request, machine, nullptr, tell));
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.options.store, key);
   if (request.options.fresh) store.clear();
-  RIDGE_ASSIGN(tune::SoloProfile solo, tune::explore_alone({machine, model->graph, model->implementations,
-                                                            limits_of(*model), request.options.trials},
-                                                           *model->benchmark, store, tuning_options(request, tell)));
+  RIDGE_ASSIGN(tune::share::SoloProfile solo,
+               tune::share::explore_alone(
+                   {machine, model->graph, model->implementations, limits_of(*model), request.options.trials},
+                   *model->benchmark, store, tuning_options(request, tell)));
   if (solo.measured.empty() && solo.explored.interrupted)
     return Error{Code::kCancelled, "interrupted before anything of it was measured; nothing was written"};
   if (solo.measured.empty()) return Error{Code::kFailed, "no way to run it could be measured"};
@@ -45,7 +46,7 @@ Result<Alone> measure_alone(const TuneRequest& request, const hw::Machine& machi
   return Alone{std::move(model), key, std::move(solo)};
 }
 
-Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const hw::Machine& machine,
+Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
                                               const Tell& tell) {
   std::vector<Alone> all;
   for (const TuneRequest& one : request.models) {
@@ -70,7 +71,7 @@ tune::StoreKey shared_key(const std::vector<Alone>& all) {
     for (const tune::Implementation& implementation : alone.key.implementations)
       identities += implementation.engine + " " + implementation.variant + " " + implementation.identity + " ";
   }
-  key.model = tune::digest_text(identities);
+  key.model = digest_text(identities);
   return key;
 }
 
@@ -85,13 +86,13 @@ std::vector<tune::BenchmarkedModel> models_of(const std::vector<Alone>& all) {
 struct Together {
   const ShareRequest& request;
   const std::vector<Alone>& all;
-  tune::ResourceBudget budget;
+  tune::share::ResourceBudget budget;
   tune::BenchmarkOptions how;
   std::vector<tune::BenchmarkedModel> models;
-  tune::PartitionSearch search;
+  tune::share::PartitionSearch search;
   std::unique_ptr<tune::InterleavedBenchmark> benchmark;
-  std::string refuted = {};               // why the last one that was thought to be the answer is not
-  std::optional<tune::Proof> proof = {};  // of the last partition that was looked at, alone
+  std::string refuted = {};                      // why the last one that was thought to be the answer is not
+  std::optional<tune::share::Proof> proof = {};  // of the last partition that was looked at, alone
 
   Status open() {
     RIDGE_ASSIGN(benchmark, tune::InterleavedBenchmark::open(models, how));
@@ -99,33 +100,33 @@ struct Together {
   }
 };
 
-tune::ResourceBudget budget_of(const ShareRequest& request, const hw::Machine& machine) {
+tune::share::ResourceBudget budget_of(const ShareRequest& request, const machine::Machine& machine) {
   const double given = static_cast<double>(request.memory_bytes.value_or(0));
-  return {request.options.threads.value_or(hw::usable_threads(machine)),
+  return {request.options.threads.value_or(machine::usable_threads(machine)),
           given > 0 ? given : tune::available_bytes(machine), static_cast<double>(measure::settled_resident_bytes())};
 }
 
-Together together_of(const ShareRequest& request, const hw::Machine& machine, const std::vector<Alone>& all) {
-  std::vector<tune::CoLocatedModel> members;
+Together together_of(const ShareRequest& request, const machine::Machine& machine, const std::vector<Alone>& all) {
+  std::vector<tune::share::CoLocatedModel> members;
   std::vector<tune::Skipped> skipped;
   for (size_t i = 0; i < all.size(); ++i)
     members.push_back(
-        tune::co_located_model_of(all[i].model->request.options.name, request.goals[i], all[i].solo, skipped));
-  const tune::ResourceBudget budget = budget_of(request, machine);
-  tune::PartitionSpace space = tune::make_partitions(members, budget);
+        tune::share::co_located_model_of(all[i].model->request.options.name, request.goals[i], all[i].solo, skipped));
+  const tune::share::ResourceBudget budget = budget_of(request, machine);
+  tune::share::PartitionSpace space = tune::share::make_partitions(members, budget);
   space.skipped.insert(space.skipped.begin(), skipped.begin(), skipped.end());
   tune::BenchmarkOptions how;
   how.interrupted = interrupted;
   how.seconds = request.options.seconds;
-  return {request,         all,
-          budget,          how,
-          models_of(all), tune::PartitionSearch(members, std::move(space), request.options.trials),
+  return {request,        all,
+          budget,         how,
+          models_of(all), tune::share::PartitionSearch(members, std::move(space), request.options.trials),
           nullptr};
 }
 
 Result<tune::CoLocatedTrial> measure_untuned(Together& together) {
   Result<tune::CoLocatedTrial> trial =
-      together.benchmark->measure(tune::untuned_partition(together.all.size()), tune::Effort::kLong);
+      together.benchmark->measure(tune::share::untuned_partition(together.all.size()), tune::Effort::kLong);
   if (!trial && trial.error().code == Code::kCancelled)
     return Error{Code::kCancelled,
                  "interrupted before the models were measured together; nothing was written, what each "
@@ -135,7 +136,7 @@ Result<tune::CoLocatedTrial> measure_untuned(Together& together) {
 }
 
 // Rows of one batch that run together must not cost accuracy.
-Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::Partition& partition) {
+Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::share::Partition& partition) {
   for (size_t i = 0; i < all.size(); ++i) {
     TuneModel& model = *all[i].model;
     if (partition[i].batch == 1) continue;
@@ -150,26 +151,28 @@ Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::Par
 
 // Why the partition may not be the answer after all; empty = it may. What is free at the moment is no goal that the defaults
 // could miss, a budget that was given is one. Closes the models.
-Result<std::string> objection(Together& together, const tune::Partition& partition) {
+Result<std::string> objection(Together& together, const tune::share::Partition& partition) {
   together.benchmark.reset();
   RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, partition));
   if (!lost.empty()) return lost;
-  const std::vector<tune::CoLocatedModel>& members = together.search.members();
-  RIDGE_ASSIGN(together.proof, tune::prove(together.models, members, partition, together.how));
+  const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
+  RIDGE_ASSIGN(together.proof, tune::share::prove(together.models, members, partition, together.how));
   const auto resident = static_cast<double>(together.proof->resident_bytes);
   const double budget = together.budget.memory_bytes;
   if (budget > 0 && resident > budget &&
-      (together.request.memory_bytes || partition != tune::untuned_partition(partition.size())))
+      (together.request.memory_bytes || partition != tune::share::untuned_partition(partition.size())))
     return fmt::format("takes {}, more than the memory budget of {} (measured)", format_bytes(resident),
                        format_bytes(budget));
-  return tune::refuted(*together.proof, members);
+  return tune::share::refuted(*together.proof, members);
 }
 
-Result<tune::CoLocatedDecision> decide_together(Together& together, const tune::CoLocatedExplored& explored,
-                                                const tune::CoLocatedTrial& untuned, const tune::TuneOptions& how) {
+Result<tune::share::CoLocatedDecision> decide_together(Together& together,
+                                                       const tune::share::CoLocatedExplored& explored,
+                                                       const tune::CoLocatedTrial& untuned,
+                                                       const tune::TuneOptions& how) {
   while (true) {
-    RIDGE_ASSIGN(tune::CoLocatedDecision decision,
-                 tune::confirm(together.search, *together.benchmark, explored, untuned, how));
+    RIDGE_ASSIGN(tune::share::CoLocatedDecision decision,
+                 tune::share::confirm(together.search, *together.benchmark, explored, untuned, how));
     if (decision.interrupted) return decision;
     Result<std::string> why_not = objection(together, decision.candidate);
     if (!why_not && why_not.error().code == Code::kCancelled) {
@@ -217,7 +220,7 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const Alone& alone, const tun
 }
 
 // The model's own tuning, with what it did beside the others as its figures.
-Result<tune::Tuning> tuning_of(const Alone& alone, const tune::CoLocatedDecision& shared, size_t index,
+Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::CoLocatedDecision& shared, size_t index,
                                const Tell& tell) {
   TuneModel& model = *alone.model;
   const tune::Candidate& candidate = shared.candidate[index];
@@ -244,12 +247,12 @@ Result<tune::Tuning> tuning_of(const Alone& alone, const tune::CoLocatedDecision
   return tuning;
 }
 
-Status save_all(const std::vector<Alone>& all, tune::CoLocatedTuning& sharing, const std::string& repository) {
+Status save_all(const std::vector<Alone>& all, tune::share::CoLocatedTuning& sharing, const std::string& repository) {
   if (repository.empty() || sharing.choice == tune::Choice::kNone) return {};
   for (size_t i = 0; i < all.size(); ++i) {
     tune::Tuning& tuning = sharing.models[i].tuning;
     Json json = tune::to_json(tuning);
-    json["shared"] = tune::shared_json(sharing, i);
+    json["shared"] = tune::share::shared_json(sharing, i);
     RIDGE_ASSIGN(tuning.repository, write_entry(*all[i].model, tuning, tune::verified_batch(all[i].solo.whole),
                                                 dump_json(json, true) + "\n"));
   }
@@ -257,32 +260,32 @@ Status save_all(const std::vector<Alone>& all, tune::CoLocatedTuning& sharing, c
   return {};
 }
 
-Result<tune::CoLocatedTuning> result_of(const Together& together, const tune::CoLocatedExplored& explored,
-                                        const tune::CoLocatedDecision& decision, const tune::CoLocatedTrial& untuned,
-                                        const Tell& tell) {
-  tune::CoLocatedTuning sharing =
-      tune::summarise_co_located(together.search, explored, decision, untuned, together.budget);
+Result<tune::share::CoLocatedTuning> result_of(const Together& together, const tune::share::CoLocatedExplored& explored,
+                                               const tune::share::CoLocatedDecision& decision,
+                                               const tune::CoLocatedTrial& untuned, const Tell& tell) {
+  tune::share::CoLocatedTuning sharing =
+      tune::share::summarise_co_located(together.search, explored, decision, untuned, together.budget);
   sharing.memory.budget_source = together.request.memory_bytes ? "--memory" : "available";
   if (together.proof) sharing.memory.measured_bytes = static_cast<double>(together.proof->resident_bytes);
   sharing.refuted = together.refuted;
-  const std::vector<tune::CoLocatedModel>& members = together.search.members();
+  const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
   for (size_t i = 0; i < members.size(); ++i) {
     RIDGE_ASSIGN(tune::Tuning tuning, tuning_of(together.all[i], decision, i, tell));
     const tune::Side& side = decision.candidate[i] == tune::baseline_candidate() ? decision.trial.models[i].baseline
                                                                                  : decision.trial.models[i].candidate;
     sharing.models.push_back({members[i], std::move(tuning),
-                              tune::fulfilment_of(members[i].goal, decision.candidate[i], side.figures()),
+                              tune::share::fulfilment_of(members[i].goal, decision.candidate[i], side.figures()),
                               together.proof ? together.proof->at_load[i] : std::nullopt});
   }
   return sharing;
 }
 
 // probe → each alone → partitions → together: untuned, explore, confirm → save
-Result<tune::CoLocatedTuning> tune_together(const ShareRequest& request) {
+Result<tune::share::CoLocatedTuning> tune_together(const ShareRequest& request) {
   const TimePoint begin = SteadyClock::now();
   Progress progress("tune");
   const Tell tell = [&](const std::string& step, double share) { progress.update(step, share); };
-  RIDGE_ASSIGN(const hw::Machine machine, probe_for_tuning(request.options, tell));
+  RIDGE_ASSIGN(const machine::Machine machine, probe_for_tuning(request.options, tell));
   RIDGE_ASSIGN(const std::vector<Alone> all, measure_each_alone(request, machine, tell));
   Together together = together_of(request, machine, all);
   RIDGE_TRY(together.open());
@@ -291,10 +294,11 @@ Result<tune::CoLocatedTuning> tune_together(const ShareRequest& request) {
   tune::Store store(request.options.store, shared_key(all));
   if (request.options.fresh) store.clear();
   const tune::TuneOptions how{{}, request.options.seconds, interrupted, tell};
-  RIDGE_ASSIGN(const tune::CoLocatedExplored explored, tune::explore(together.search, *together.benchmark, store, how));
-  RIDGE_ASSIGN(const tune::CoLocatedDecision decision, decide_together(together, explored, untuned, how));
+  RIDGE_ASSIGN(const tune::share::CoLocatedExplored explored,
+               tune::share::explore(together.search, *together.benchmark, store, how));
+  RIDGE_ASSIGN(const tune::share::CoLocatedDecision decision, decide_together(together, explored, untuned, how));
   together.benchmark.reset();
-  RIDGE_ASSIGN(tune::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, tell));
+  RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, tell));
   sharing.seconds = to_seconds(SteadyClock::now() - begin);
   RIDGE_TRY(save_all(all, sharing, request.options.repository));
   return sharing;
@@ -304,10 +308,10 @@ Result<tune::CoLocatedTuning> tune_together(const ShareRequest& request) {
 
 int tune_share(const ShareRequest& request) {
   listen_for_interruption();
-  const Result<tune::CoLocatedTuning> sharing = tune_together(request);
+  const Result<tune::share::CoLocatedTuning> sharing = tune_together(request);
   if (!sharing) return fail("tune", sharing.error());
   if (request.options.json)
-    print_json(tune::to_json(*sharing));
+    print_json(to_json(*sharing));
   else
     print(co_located_text(*sharing));
   return sharing->choice == tune::Choice::kNone ? kNo : kDone;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kBriefStepMs = 1;
 
 // Reads the counters; a failure, or none, is not measured.
-double joules_of(hw::EnergyMeter* meter) {
+double joules_of(machine::EnergyMeter* meter) {
   if (meter == nullptr) return 0;
   const Result<double> joules = meter->joules();
   return joules ? *joules : 0;
@@ -154,7 +154,7 @@ Result<CoLocatedTrial> InterleavedBenchmark::measure(std::span<const Candidate> 
   Result<CoLocatedModels> opened = open_models(models_, candidates, options_.seed, clock_);
   if (!opened) return finished(opened.error().message);
   const double step_ms = options_.energy == nullptr ? 0 : 1e3 * options_.energy->step_seconds();
-  const double least_ms = std::max(to_ms(options_.slice), hw::kLeastEnergySteps * step_ms);
+  const double least_ms = std::max(to_ms(options_.slice), machine::kLeastEnergySteps * step_ms);
   const Result<double> run_ms = typical_run_ms(*opened, least_ms / 2);
   if (!run_ms && run_ms.error().code == Code::kCancelled) return run_ms.error();
   if (!run_ms) return finished(run_ms.error().message);

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "hw/energy_meter.h"
+#include "machine/energy_meter.h"
 #include "model/graph.h"
 #include "plan/plan.h"
 #include "tune/co_located_models.h"
@@ -36,7 +36,7 @@ struct BenchmarkOptions {
   double seconds = 60;                                // of the whole search: a trial takes a share of it at most
   uint64_t seed = 1;                                  // of the inputs
   // Read around every slice, which then is no shorter than kLeastEnergySteps of its steps; null = not measured.
-  hw::EnergyMeter* energy = nullptr;
+  machine::EnergyMeter* energy = nullptr;
 };
 
 // The models with a candidate each, open.

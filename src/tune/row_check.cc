@@ -7,7 +7,7 @@
 
 #include "measure/inputs.h"
 #include "measure/runner.h"
-#include "tune/samples.h"
+#include "precision/samples.h"
 
 namespace ridge::tune {
 namespace {
@@ -71,7 +71,7 @@ Batching check_batching(InterleavedBenchmark& benchmark) {
   if (!fixed.empty()) return {false, fixed};
   Candidate pair = baseline_candidate();
   pair.batch = 2;
-  Result<Drift> apart = drift(benchmark, pair);
+  Result<precision::Drift> apart = drift(benchmark, pair);
   if (!apart) return {false, "the model fails at batch 2 (" + apart.error().message + ")"};
   if (!(apart->relative_l2 <= kSameRows))  // also not a number
     return {false,
@@ -79,7 +79,7 @@ Batching check_batching(InterleavedBenchmark& benchmark) {
   return {true, ""};
 }
 
-Result<Drift> drift(InterleavedBenchmark& benchmark, const Candidate& candidate) {
+Result<precision::Drift> drift(InterleavedBenchmark& benchmark, const Candidate& candidate) {
   const BenchmarkedModel& model = benchmark.model();
   const uint64_t seed = benchmark.options().seed;
   plan::Plan plan = to_plan(candidate, model.base, model.implementations);
@@ -87,10 +87,10 @@ Result<Drift> drift(InterleavedBenchmark& benchmark, const Candidate& candidate)
   RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, model.graph, 1, seed, benchmark.clock()));
   RIDGE_ASSIGN(std::vector<Tensor> tensors,
                measure::make_inputs(runner.session(0).signature(), plan.shapes, model.graph, seed));
-  std::vector<TensorView> inputs = views_of(tensors);
+  std::vector<TensorView> inputs = precision::views_of(tensors);
   RIDGE_ASSIGN(std::vector<engine::Output> together, run_once(runner, inputs));
   std::vector<TensorView> outputs = output_views(together);
-  DriftMeter meter;
+  precision::DriftMeter meter;
   auto compare = [&](std::span<const TensorView> row_inputs, std::span<const TensorView> found) -> Status {
     RIDGE_ASSIGN(std::vector<engine::Output> alone, run_once(benchmark.untuned(), row_inputs));
     for (size_t i = 0; i < alone.size(); ++i)

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "precision/drift.h"
 #include "tune/candidate.h"
-#include "tune/drift.h"
 #include "tune/interleaved_benchmark.h"
 
 namespace ridge::tune {
@@ -19,6 +19,6 @@ struct Batching {
 Batching check_batching(InterleavedBenchmark& benchmark);
 
 // Outputs of the candidate's one run against the untuned model's row by row, on the same inputs.
-Result<Drift> drift(InterleavedBenchmark& benchmark, const Candidate& candidate);
+Result<precision::Drift> drift(InterleavedBenchmark& benchmark, const Candidate& candidate);
 
 }  // namespace ridge::tune

@@ -131,12 +131,12 @@ Outcome measure(const Landscape& landscape, const Probe& probe, double noise, st
   return outcome;
 }
 
-struct Figures {
+struct SearchQuality {
   double quality = 0;  // rows/s of what was found ÷ of the best there is
   double share = 0;    // of the points that were measured
 };
 
-Figures search(const Landscape& landscape, double noise, unsigned seed) {
+SearchQuality search(const Landscape& landscape, double noise, unsigned seed) {
   std::mt19937 random(seed + 1000);
   Search search(landscape.space, Goal{});
   while (std::optional<Probe> probe = search.next(0))
@@ -155,7 +155,7 @@ TEST_P(SearchOn, ReachesNinetySevenPercentOfTheOptimumWithATenthOfThePoints) {
   for (unsigned seed = kFirstSeed; seed < kFirstSeed + kSeeds; ++seed) {
     const Landscape landscape = make_landscape(kind, seed);
     points = landscape.space.entries.size();
-    const Figures figures = search(landscape, 0.04, seed);
+    const SearchQuality figures = search(landscape, 0.04, seed);
     near += figures.quality >= kGoalQuality;
     few += figures.share <= kGoalShare;
     worst = std::min(worst, figures.quality);

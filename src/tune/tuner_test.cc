@@ -68,7 +68,7 @@ TEST_F(TunerTest, MeasuresEnergyOverSlicesThatTheCounterCanSee) {
     const double steps = std::floor(to_seconds(clock_.now().time_since_epoch()) / kStep);
     return Result<int64_t>(static_cast<int64_t>(100 * steps * kStep * 1e6));
   };
-  hw::EnergyMeter meter = *hw::EnergyMeter::of_counters({{"GPU", counted, 0}}, kStep);
+  machine::EnergyMeter meter = *machine::EnergyMeter::of_counters({{"GPU", counted, 0}}, kStep);
   BenchmarkOptions how;
   how.slice = std::chrono::milliseconds(15);
   how.seconds = 1;
@@ -250,7 +250,7 @@ TEST_F(TunerTest, FixedFirstDimensionRulesBatchingOutAndSaysSo) {
 }
 
 TEST_F(TunerTest, TunedOutputsEqualTheUntunedOnes) {
-  Result<Drift> drift = tune::drift(*benchmark(scripted()), laid_out(1, 2, 4));
+  Result<precision::Drift> drift = tune::drift(*benchmark(scripted()), laid_out(1, 2, 4));
   ASSERT_TRUE(drift) << drift.error().message;
   EXPECT_EQ(drift->max_abs, 0);
   EXPECT_EQ(drift->top1_agreement, 1);

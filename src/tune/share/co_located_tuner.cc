@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 // A Problem of search_and_confirm.h.
@@ -79,4 +79,4 @@ Score untuned_score(std::span<const CoLocatedModel> members, const CoLocatedTria
 
 Partition untuned_partition(size_t models) { return Partition(models, baseline_candidate()); }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

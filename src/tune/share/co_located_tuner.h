@@ -9,7 +9,7 @@
 #include "tune/share/partition_search.h"
 #include "tune/store.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 using CoLocatedExplored = ExploredOf<Partition, CoLocatedTrial>;
 using CoLocatedDecision = DecisionOf<Partition, CoLocatedTrial>;
@@ -28,4 +28,4 @@ Score untuned_score(std::span<const CoLocatedModel> members, const CoLocatedTria
 // Every model with its engine's defaults.
 Partition untuned_partition(size_t models);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -10,7 +10,7 @@
 #include "base/temporary_folder.h"
 #include "tune/share/proof.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 // A run takes 8 ms on one thread, half of it divides among threads; the machine has two CPUs.
@@ -253,4 +253,4 @@ TEST(CoLocatedTrialRecord, ComesBackAsItWasWritten) {
 }
 
 }  // namespace
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

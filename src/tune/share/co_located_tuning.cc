@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
@@ -181,7 +181,7 @@ Json to_json(const CoLocatedTuning& sharing) {
   for (const TunedModel& model : sharing.models) models.push_back(model_json(model));
   for (const PartitionStanding& standing : sharing.partitions) partitions.push_back(partition_json(standing, members));
   Json json;
-  json["machine"] = hw::to_json(sharing.models.front().tuning.machine);
+  json["machine"] = machine::to_json(sharing.models.front().tuning.machine);
   json["models"] = std::move(models);
   json["value"] = {
       {"what", value_name(members)}, {"untuned", score_json(sharing.untuned)}, {"best", score_json(sharing.best)}};
@@ -219,4 +219,4 @@ Json shared_json(const CoLocatedTuning& sharing, size_t model) {
           {"conclusion", conclusion(sharing)}};
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -11,7 +11,7 @@
 #include "tune/share/proof.h"
 #include "tune/tuning.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 struct TunedModel {
   CoLocatedModel member;
@@ -62,4 +62,4 @@ Json to_json(const CoLocatedTuning& sharing);
 // What the tuning.json of one of the models says of the others: member `shared`.
 Json shared_json(const CoLocatedTuning& sharing, size_t model);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

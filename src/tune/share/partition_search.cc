@@ -6,7 +6,7 @@
 
 #include "measure/statistics.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 constexpr double kContendFrom = 0.6;  // share of the budget after which nothing new is tried
@@ -173,4 +173,4 @@ size_t PartitionSearch::index_of(const Partition& partition) const {
   return 0;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

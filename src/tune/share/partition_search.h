@@ -15,7 +15,7 @@
 #include "tune/share/co_located_model.h"
 #include "tune/share/partitions.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 // Everything known about a measured partition.
 struct PartitionStanding {
@@ -68,4 +68,4 @@ class PartitionSearch {
   std::vector<Skipped> withdrawn_;
 };
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

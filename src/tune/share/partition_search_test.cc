@@ -4,7 +4,7 @@
 
 #include <functional>
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 SoloPoint solo(int threads, double rows_per_s) {
@@ -135,4 +135,4 @@ TEST(PartitionSearch, StopsWhenTimeOrTrialsAreSpent) {
 }
 
 }  // namespace
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 // Combinations that are looked at; beyond it each model brings fewer points per number of processors.
@@ -173,4 +173,4 @@ std::string describe_partition(std::span<const CoLocatedModel> members, const Pa
   return result;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -12,7 +12,7 @@
 #include "tune/share/co_located_model.h"
 #include "tune/space.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 using Partition = std::vector<Candidate>;  // one per member, in their order
 
@@ -43,4 +43,4 @@ PartitionSpace make_partitions(std::span<const CoLocatedModel> members, const Re
 std::string partition_text(std::span<const CoLocatedModel> members, const Partition& partition);
 std::string describe_partition(std::span<const CoLocatedModel> members, const Partition& partition);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 SoloPoint point(int processors, double rows_per_s, double p99_ms, double memory_bytes = 0) {
@@ -109,4 +109,4 @@ TEST(Partitions, EveryTextIsItsOwn) {
 }
 
 }  // namespace
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

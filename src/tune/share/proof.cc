@@ -8,7 +8,7 @@
 #include "measure/resident.h"
 #include "measure/statistics.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 constexpr double kProvingRuns = 200;  // a 99th percentile of fewer is the luck of one run
@@ -77,4 +77,4 @@ std::string refuted(const Proof& proof, std::span<const CoLocatedModel> members)
   return "";
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

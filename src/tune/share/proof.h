@@ -13,7 +13,7 @@
 #include "tune/share/co_located_model.h"
 #include "tune/share/partitions.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 // What one model did at its load while the others were at theirs.
 struct AtLoad {
@@ -36,4 +36,4 @@ Result<Proof> prove(std::span<const BenchmarkedModel> models, std::span<const Co
 // request's p99 is above its goal; empty = it does.
 std::string refuted(const Proof& proof, std::span<const CoLocatedModel> members);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -4,7 +4,7 @@
 
 #include "tune/share/partitions.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 // A goal that is missed alone by more than this is missed beside others, too: further than two measurements differ.
@@ -55,7 +55,8 @@ std::vector<int> processor_levels(int processors) {
 
 Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchmark& benchmark, Store& store,
                                   const TuneOptions& options) {
-  const std::vector<int> levels = processor_levels(subject.space.threads.value_or(hw::usable_threads(subject.machine)));
+  const std::vector<int> levels =
+      processor_levels(subject.space.threads.value_or(machine::usable_threads(subject.machine)));
   auto search_at = [&](int level) {
     SpaceOptions space = subject.space;
     space.threads = level;
@@ -92,4 +93,4 @@ CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goa
   return member;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

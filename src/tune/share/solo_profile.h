@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "hw/machine.h"
+#include "machine/machine.h"
 #include "model/graph.h"
 #include "tune/interleaved_benchmark.h"
 #include "tune/share/co_located_model.h"
@@ -14,7 +14,7 @@
 #include "tune/store.h"
 #include "tune/tuner.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 struct SoloProfile {
   Search whole;                                      // with all processors
@@ -23,7 +23,7 @@ struct SoloProfile {
 };
 
 struct SoloRequest {
-  const hw::Machine& machine;
+  const machine::Machine& machine;
   const model::Graph& graph;
   std::span<const PricedImplementation> implementations;
   SpaceOptions space;
@@ -42,4 +42,4 @@ Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchma
 CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goal, const SoloProfile& solo,
                                    std::vector<Skipped>& skipped);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share
