@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "base/mutex.h"
 #include "measure/statistics.h"
 
 namespace ridge::measure {
@@ -19,13 +20,13 @@ StopOptions for_about(milliseconds time) { return {.half_width_percent = 1e-9, .
 TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
   std::atomic<int> under_way = 0, most = 0;
   std::set<int> callers;
-  std::mutex mutex;
+  Mutex mutex;
   Target target = [&](int caller, engine::RunTimes* times) -> Status {
     int now = ++under_way;
     for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
     }
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       callers.insert(caller);
     }
     std::this_thread::sleep_for(milliseconds(5));

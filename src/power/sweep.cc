@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/mutex.h"
 #include "gpu/slowdown.h"
 #include "lab/claim.h"
 #include "measure/compare.h"
@@ -40,14 +39,11 @@ class Watcher {
 
  private:
   void run(Knob& knob, std::stop_token stop) {
-    std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-      wake_.wait_for(lock, stop, kBetweenStates, [] { return false; });
+      sleep_until(SteadyClock::now() + kBetweenStates, stop);
       if (Result<State> state = knob.state()) states_.push_back(*state);
     }
   }
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::vector<State> states_;
   std::jthread thread_;  // last: starts when the rest is there
 };

@@ -9,7 +9,7 @@ Reaper::Reaper(std::function<void(const ServedVersion&)> ended)
 
 Reaper::~Reaper() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -18,15 +18,15 @@ Reaper::~Reaper() {
 void Reaper::take(Versions versions) {
   if (versions.empty()) return;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (VersionPtr& version : versions) waiting_.push_back(std::move(version));
   }
   changed_.notify_all();
 }
 
 void Reaper::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return waiting_.empty() && !busy_; });
+  MutexLock lock(mutex_);
+  while (busy_ || !waiting_.empty()) changed_.wait(lock);
 }
 
 void Reaper::end(VersionPtr version) {
@@ -38,9 +38,9 @@ void Reaper::end(VersionPtr version) {
 }
 
 void Reaper::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    while (!stop_ && waiting_.empty()) changed_.wait(lock);
     if (waiting_.empty()) return;
     VersionPtr version = std::move(waiting_.front());
     waiting_.erase(waiting_.begin());

@@ -20,7 +20,7 @@ Result<TimePoint> Scheduler::submit(JobPtr& job) {
   TimePoint news = TimePoint::max();
   bool wake = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return Error{Code::kUnavailable, "model '" + job->request.model + "' is being unloaded"};
     RIDGE_TRY(queue_.add(job, now));
     if (queue_.next_deadline() < announced_) news = announced_ = queue_.next_deadline();
@@ -31,7 +31,7 @@ Result<TimePoint> Scheduler::submit(JobPtr& job) {
   return news;
 }
 
-void Scheduler::sleep(std::unique_lock<std::mutex>& lock, const BatchDecision& decision) {
+void Scheduler::sleep(MutexLock& lock, const BatchDecision& decision) {
   ++idle_;
   if (decision.action == Action::kWait && timed_ == 0) {
     ++timed_;
@@ -64,7 +64,7 @@ bool Scheduler::take(Batch& batch) {
   batch.jobs.clear();
   int wake = 0;
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     BatchDecision decision = decide(SteadyClock::now());
     while (spread_.empty() && decision.action != Action::kRun) {
       if (closed_) return false;
@@ -90,7 +90,7 @@ bool Scheduler::take(Batch& batch) {
 }
 
 TimePoint Scheduler::expire(TimePoint now, Jobs& expired) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (now < announced_) return TimePoint::max();  // a later entry of the timer stands for all deadlines that are left
   queue_.expire(now, expired);
   announced_ = queue_.next_deadline();
@@ -99,14 +99,14 @@ TimePoint Scheduler::expire(TimePoint now, Jobs& expired) {
 
 void Scheduler::close() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closed_ = true;
   }
   work_.notify_all();
 }
 
 size_t Scheduler::waiting() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   size_t jobs = queue_.size();
   for (const Batch& part : spread_) jobs += part.jobs.size();
   return jobs;

@@ -8,11 +8,10 @@
 // done sooner than a whole one on the first while the second sleeps. Under load nobody sleeps, and batches are whole.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "serve/request_queue.h"
 
 namespace ridge::serve {
@@ -38,22 +37,22 @@ class Scheduler {
   size_t waiting() const;
 
  private:
-  BatchDecision decide(TimePoint now) const;
-  int spread(Jobs& jobs);
-  bool should_wake(const BatchDecision& decision) const;
-  void sleep(std::unique_lock<std::mutex>& lock, const BatchDecision& decision);
+  BatchDecision decide(TimePoint now) const RIDGE_REQUIRES(mutex_);
+  int spread(Jobs& jobs) RIDGE_REQUIRES(mutex_);
+  bool should_wake(const BatchDecision& decision) const RIDGE_REQUIRES(mutex_);
+  void sleep(MutexLock& lock, const BatchDecision& decision) RIDGE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_;
-  // Guarded by mutex_:
-  RequestQueue queue_;
-  std::deque<Batch> spread_;  // parts of batches for the workers that were woken for them
-  uint64_t next_ticket_ = 0;
-  int idle_ = 0;                            // workers that sleep, woken ones included until they run
-  int woken_ = 0;                           // of these, workers that were notified and have not run yet
-  int timed_ = 0;                           // of these, workers that sleep until a batch is due
-  TimePoint announced_ = TimePoint::max();  // the earliest deadline that submit() or expire() has said
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  ConditionVariable work_;
+  RequestQueue queue_ RIDGE_GUARDED_BY(mutex_);
+  std::deque<Batch> spread_ RIDGE_GUARDED_BY(mutex_);  // parts of batches for the workers that were woken for them
+  uint64_t next_ticket_ RIDGE_GUARDED_BY(mutex_) = 0;
+  int idle_ RIDGE_GUARDED_BY(mutex_) = 0;   // workers that sleep, woken ones included until they run
+  int woken_ RIDGE_GUARDED_BY(mutex_) = 0;  // of these, workers that were notified and have not run yet
+  int timed_ RIDGE_GUARDED_BY(mutex_) = 0;  // of these, workers that sleep until a batch is due
+  TimePoint announced_ RIDGE_GUARDED_BY(mutex_) =
+      TimePoint::max();  // the earliest deadline that submit() or expire() has said
+  bool closed_ RIDGE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ridge::serve

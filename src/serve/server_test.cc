@@ -4,11 +4,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "base/mutex.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {
@@ -114,11 +114,11 @@ TEST_F(ServerTest, InstancesAreOpenedOnTheirCards) {
   folder_.write("m/config.pbtxt",
                 "instance_group { kind: KIND_GPU count: 2 gpus: [ 0, 1 ] } instance_group { kind: KIND_CPU }");
   ServerOptions on_cards = options();
-  std::mutex mutex;
+  Mutex mutex;
   std::multiset<std::string> devices;
   on_cards.find_cards = [](const plan::Plan&) { return std::vector<int>{0, 1}; };
   on_cards.open = [&](const plan::Plan& plan) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     devices.insert(plan.device);
     return open(plan);
   };

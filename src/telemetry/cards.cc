@@ -3,12 +3,11 @@
 #include <prometheus/metric_family.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "gpu/nvml.h"
 #include "gpu/slowdown.h"
 
@@ -140,11 +139,11 @@ CardSample unanswered(const CardSample& sample) {
 
 struct CardSampler::Shared {
   const std::chrono::milliseconds period;
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  std::vector<CardSample> last;  // guarded by mutex, as the following
-  TimePoint heard{};             // when the last look ended
-  bool ended = false;
+  Mutex mutex;
+  StoppableConditionVariable changed;
+  std::vector<CardSample> last RIDGE_GUARDED_BY(mutex);
+  TimePoint heard RIDGE_GUARDED_BY(mutex){};  // when the last look ended
+  bool ended RIDGE_GUARDED_BY(mutex) = false;
 
   explicit Shared(std::chrono::milliseconds every) : period(every) {}
   // The library is opened and asked without the lock.
@@ -154,13 +153,14 @@ struct CardSampler::Shared {
       std::vector<CardSample> samples;
       while (!stop.stop_requested()) {
         samples = eyes.look(samples);
-        std::unique_lock lock(mutex);
+        MutexLock lock(mutex);
         last = samples;
         heard = SteadyClock::now();
-        changed.wait_for(lock, stop, period, [] { return false; });
+        const TimePoint next = heard + period;
+        while (!stop.stop_requested() && SteadyClock::now() < next) changed.wait_until(lock, stop, next);
       }
     }
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     ended = true;
     changed.notify_all();
   }
@@ -172,14 +172,16 @@ CardSampler::CardSampler(std::chrono::milliseconds period)
 
 CardSampler::~CardSampler() {
   thread_.request_stop();
-  std::unique_lock lock(shared_->mutex);
-  if (shared_->changed.wait_for(lock, kPatience, [this] { return shared_->ended; })) return;
+  MutexLock lock(shared_->mutex);
+  const TimePoint end = SteadyClock::now() + kPatience;
+  while (!shared_->ended && SteadyClock::now() < end) shared_->changed.wait_until(lock, end);
+  if (shared_->ended) return;
   log::warning("the NVIDIA driver does not answer: left behind");
   thread_.detach();
 }
 
 std::vector<CardSample> CardSampler::last() const {
-  std::lock_guard lock(shared_->mutex);
+  MutexLock lock(shared_->mutex);
   if (SteadyClock::now() - shared_->heard <= 3 * shared_->period) return shared_->last;
   std::vector<CardSample> silent;
   for (const CardSample& card : shared_->last) silent.push_back(unanswered(card));

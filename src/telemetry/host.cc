@@ -71,7 +71,7 @@ HostSample HostSampler::sample() {
   HostSample result;
   if (Result<std::string> text = read_file("/proc/stat"); text) {
     if (std::optional<CpuTimes> now = parse_cpu_times(*text)) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       result.cpu_utilization = utilization(before_, *now);
       before_ = *now;
     }

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/mutex.h"
 
 namespace ridge::telemetry {
 
@@ -43,8 +44,8 @@ class HostSampler {
   HostSample sample();
 
  private:
-  std::mutex mutex_;
-  CpuTimes before_;  // guarded by mutex_
+  Mutex mutex_;
+  CpuTimes before_ RIDGE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ridge::telemetry

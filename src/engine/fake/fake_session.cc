@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "engine/fake/script.h"
 
 namespace ridge::engine::fake {
@@ -41,20 +40,20 @@ class SharedMachine {
  public:
   // A run on so many threads begins: how much longer than alone it takes, by what is under way at that moment.
   double begin(const Script& script, int threads) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const double crowd = static_cast<double>(busy_ += threads) / script.processors;
     return std::max(1.0, crowd) * (1 + script.interference * runs_++);
   }
   void end(int threads) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     busy_ -= threads;
     --runs_;
   }
 
  private:
-  std::mutex mutex_;
-  int busy_ = 0;  // guarded by mutex_: threads of the runs under way
-  int runs_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  int busy_ RIDGE_GUARDED_BY(mutex_) = 0;  // threads of the runs under way
+  int runs_ RIDGE_GUARDED_BY(mutex_) = 0;
 };
 SharedMachine& shared_machine() {
   static SharedMachine machine;
@@ -150,13 +149,13 @@ class FakeSession final : public Session {
 
   void acquire() {
     if (script_.parallel <= 0) return;
-    std::unique_lock lock(mutex_);
-    freed_.wait(lock, [&] { return free_ > 0; });
+    MutexLock lock(mutex_);
+    while (free_ == 0) freed_.wait(lock);
     --free_;
   }
   void release() {
     if (script_.parallel <= 0) return;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++free_;
     freed_.notify_one();
   }
@@ -165,9 +164,9 @@ class FakeSession final : public Session {
   const Info info_;
   const int threads_;
   std::atomic<int64_t> runs_ = 0;
-  std::mutex mutex_;
-  std::condition_variable freed_;
-  int free_;  // guarded by mutex_: runs that may start, if script_.parallel limits them
+  Mutex mutex_;
+  ConditionVariable freed_;
+  int free_ RIDGE_GUARDED_BY(mutex_);  // runs that may start, if script_.parallel limits them
 };
 
 }  // namespace

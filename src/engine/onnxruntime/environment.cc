@@ -1,10 +1,10 @@
 #include "engine/onnxruntime/environment.h"
 
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "engine/onnxruntime/placement.h"
 
 namespace ridge::engine::onnxruntime {
@@ -15,10 +15,10 @@ struct Made {
   SharedOptions shared;  // what it was made with; the arena may come later
 };
 
-// Guarded by `mutex`; entries are never removed.
+// Entries are never removed.
 struct Environments {
-  std::mutex mutex;
-  std::map<const Library*, Made> by_library;
+  Mutex mutex;
+  std::map<const Library*, Made> by_library RIDGE_GUARDED_BY(mutex);
 };
 
 Environments& environments() {
@@ -101,7 +101,7 @@ Error decided(const std::string& what) {
 
 Result<OrtEnv*> environment(const Library& library, const SharedOptions& wanted) {
   Environments& table = environments();
-  std::lock_guard lock(table.mutex);  // held while it is made: two threads must not both do it
+  MutexLock lock(table.mutex);  // held while it is made: two threads must not both do it
   Made& made = table.by_library[&library];
   if (made.env == nullptr) RIDGE_TRY(make(*library.api, wanted, made));
   if (wanted.threads && made.shared.threads != wanted.threads) return decided("ridge.shared_threads");

@@ -5,9 +5,9 @@
 #include <cassert>
 #include <filesystem>
 #include <optional>
-#include <shared_mutex>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/temporary_folder.h"
 #include "engine/onnxruntime/binding.h"
 #include "engine/onnxruntime/card_runner.h"
@@ -317,7 +317,7 @@ Result<MadeSession> make_session(const Library& library, const plan::Plan& plan,
   }
   RIDGE_TRY(take(api, api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_VERBOSE)));
   PlacementListener listener;
-  std::shared_lock beside(graph_captures());
+  ReaderLock beside(graph_captures());
   if (Status status = take(api, api.CreateSession(env, plan.model.c_str(), options, made.session.out())); !status)
     return wrap(explain(library, device, status.error()),
                 "ONNX Runtime " + library.version + " could not load " + plan.model);

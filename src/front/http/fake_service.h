@@ -3,13 +3,13 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {
@@ -42,7 +42,7 @@ class FakeService : public serve::Service {
     if (request.model == "broken") return done(Error{Code::kFailed, "the engine failed"});
     if (request.model == "full") return done(Error{Code::kUnavailable, "the queue is full"});
     if (request.model == "slow") {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       waiting_.emplace_back(std::move(request), std::move(done));
       return;
     }
@@ -54,13 +54,13 @@ class FakeService : public serve::Service {
 
   // How many requests to "slow" wait; release() answers them on a thread of its own.
   size_t waiting() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return waiting_.size();
   }
   void release() {
     std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       waiting.swap(waiting_);
     }
     std::jthread([&] {
@@ -128,8 +128,8 @@ class FakeService : public serve::Service {
   bool unload_dependents = false;
 
  private:
-  std::mutex mutex_;
-  std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting_ RIDGE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ridge::front::http

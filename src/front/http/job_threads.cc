@@ -23,7 +23,7 @@ JobThreads::~JobThreads() {
 
 bool JobThreads::run(std::function<void()>&& job) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (jobs_.size() >= most_waiting_) return false;
     jobs_.push_back(std::move(job));
   }
@@ -35,8 +35,8 @@ void JobThreads::work(const std::stop_token& stop) {
   while (true) {
     std::function<void()> job;
     {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [&] { return !jobs_.empty(); })) return;
+      MutexLock lock(mutex_);
+      while (jobs_.empty() && !stop.stop_requested()) changed_.wait(lock, stop);
       if (stop.stop_requested()) return;
       job = std::exchange(jobs_.front(), nullptr);
       jobs_.pop_front();

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "front/http/test_client.h"
 
 namespace ridge::front::http {
@@ -28,12 +29,12 @@ class Mirror final : public Handler {
     }
     if (request.target == "/big") response.text = std::string(size_t{16} << 20, 'x');
     if (request.target == "/held") {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       held_.emplace(std::move(responder), std::move(response));
       return;
     }
     if (request.target != "/later") return responder.send(std::move(response));
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     threads_.emplace_back([responder = std::move(responder), response = std::move(response)]() mutable {
       std::this_thread::sleep_for(milliseconds(50));
       responder.send(std::move(response));
@@ -41,19 +42,19 @@ class Mirror final : public Handler {
   }
 
   bool holds() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return held_.has_value();
   }
   void let_go() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     held_->first.send(std::move(held_->second));
     held_.reset();
   }
 
  private:
-  std::mutex mutex_;
-  std::optional<std::pair<Responder, Response>> held_;
-  std::vector<std::jthread> threads_;
+  Mutex mutex_;
+  std::optional<std::pair<Responder, Response>> held_ RIDGE_GUARDED_BY(mutex_);
+  std::vector<std::jthread> threads_ RIDGE_GUARDED_BY(mutex_);
 };
 
 std::unique_ptr<Server> start(ServerOptions options = {}, std::shared_ptr<Mirror> mirror = std::make_shared<Mirror>()) {
