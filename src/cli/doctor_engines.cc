@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/child_process.h"
 #include "base/file.h"
 #include "base/lower_case.h"
 #include "base/temporary_folder.h"
 #include "cli/product_model.h"
 #include "engine/engine.h"
 #include "engine/providers.h"
-#include "hw/doctor/bounded.h"
 
 namespace ridge::cli {
 namespace {
@@ -24,10 +24,6 @@ constexpr int64_t kSmall = 64;  // rows of the model that providers are tried wi
 // Rows of the timed one: 2 · 384³ = 0.11 GFLOP, about a millisecond, so that some runs fall between two interruptions.
 constexpr int64_t kLarge = 384;
 constexpr int kTimedRuns = 60;
-
-Result<std::string> ask(const std::string& what, Nanoseconds limit, const std::function<Result<std::string>()>& work) {
-  return hw::doctor::text_of_child(what, limit, [&](int output) { return hw::doctor::answer(output, work()); });
-}
 
 // "version\nlibrary\nprovider\nprovider…"
 Result<std::string> describe_engine(const plan::Plan& plan) {
@@ -68,7 +64,7 @@ ProviderFacts gather_provider(const plan::Plan& plan, const std::string& name, b
   ProviderFacts facts;
   facts.name = name;
   facts.wanted = wanted;
-  Result<std::string> ran = ask(name, limit, [&] { return run_provider(plan, name); });
+  Result<std::string> ran = result_of_function(name, {.time = limit}, [&] { return run_provider(plan, name); });
   facts.ran = ran && *ran == "ran";
   facts.asked = !ran || facts.ran;
   if (!ran) facts.reason = ran.error().message;
@@ -112,15 +108,16 @@ Result<Probes> write_probes(const std::string& folder, const EngineQuestions& qu
 }
 
 void time_large(const plan::Plan& large, Nanoseconds limit, EngineFacts& facts) {
-  Result<std::string> rate = ask("the timed matrix product", limit, [&] { return time_product(large); });
+  Result<std::string> rate =
+      result_of_function("the timed matrix product", {.time = limit}, [&] { return time_product(large); });
   if (rate) facts.gemm_flops_per_s = std::atof(rate->c_str());
 }
 
 EngineFacts gather_onnxruntime(const Probes& probes, const EngineQuestions& questions) {
   EngineFacts facts;
   facts.name = "onnxruntime";
-  Result<std::string> described =
-      ask("loading ONNX Runtime", questions.limit, [&] { return describe_engine(probes.small); });
+  Result<std::string> described = result_of_function("loading ONNX Runtime", {.time = questions.limit},
+                                                     [&] { return describe_engine(probes.small); });
   if (!described) {
     facts.failure = described.error().message;
     return facts;
@@ -158,8 +155,8 @@ EngineFacts gather_openvino(Probes probes, const EngineQuestions& questions) {
   facts.name = "openvino";
   facts.optional = true;
   probes.small.engine = probes.large.engine = facts.name;
-  Result<std::string> described =
-      ask("loading OpenVINO", questions.limit, [&] { return describe_openvino(probes.small); });
+  Result<std::string> described = result_of_function("loading OpenVINO", {.time = questions.limit},
+                                                     [&] { return describe_openvino(probes.small); });
   if (!described) {
     facts.failure = described.error().message;
     return facts;
@@ -169,7 +166,8 @@ EngineFacts gather_openvino(Probes probes, const EngineQuestions& questions) {
   for (Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
     probes.small.precision = precision;
     const std::string name(precision_name(precision));
-    Result<std::string> ran = ask(name, questions.limit, [&] { return run_precision(probes.small); });
+    Result<std::string> ran =
+        result_of_function(name, {.time = questions.limit}, [&] { return run_precision(probes.small); });
     facts.providers.push_back({name, false, ran.ok(), true, ran ? *ran : ran.error().message});
   }
   time_large(probes.large, questions.limit, facts);

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/child_process.h"
+
 namespace ridge::power {
 namespace {
 
@@ -31,24 +33,11 @@ std::string last_line(int pipe) {
   }
 }
 
-// Nothing of the parent's terminal and pipes stays open but its stderr.
-void stand_apart() {
-  setsid();
-  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) signal(number, SIG_IGN);
+int stand_guard(int pipe, const std::function<void(const std::string&)>& undo) {
   prctl(PR_SET_NAME, "ridge-guard");
-  int nothing = open("/dev/null", O_RDWR);
-  if (nothing < 0) return;
-  dup2(nothing, STDIN_FILENO);
-  dup2(nothing, STDOUT_FILENO);
-  if (nothing > STDERR_FILENO) close(nothing);
-}
-
-[[noreturn]] void stand_guard(int pipe, const sigset_t& signals, const std::function<void(const std::string&)>& undo) {
-  stand_apart();
-  sigprocmask(SIG_SETMASK, &signals, nullptr);
   std::string order = last_line(pipe);
   if (!order.empty() && order != kRelease) undo(order);
-  _exit(0);
+  return 0;
 }
 
 }  // namespace
@@ -57,24 +46,14 @@ Result<Guard> Guard::start(std::function<void(const std::string& order)> undo) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return Error{Code::kFailed, fmt::format("start the guard process: pipe: {}", std::strerror(errno))};
-  // The guard ignores signals from its first moment on.
-  sigset_t all, before;
-  sigfillset(&all);
-  sigprocmask(SIG_BLOCK, &all, &before);
-  pid_t child = fork();
-  const int problem = errno;
-  if (child == 0) {
+  Result<pid_t> child = fork_child({.ends_with_parent = false, .ignores_signals = true}, [&] {
     close(ends[1]);
-    stand_guard(ends[0], before, undo);
-  }
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (child < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    return Error{Code::kFailed, fmt::format("start the guard process: fork: {}", std::strerror(problem))};
-  }
+    return stand_guard(ends[0], undo);
+  });
   close(ends[0]);
-  return Guard(child, ends[1]);
+  if (child) return Guard(*child, ends[1]);
+  close(ends[1]);
+  return wrap(child.error(), "start the guard process");
 }
 
 Guard::Guard(Guard&& other) noexcept : child_(std::exchange(other.child_, -1)), pipe_(std::exchange(other.pipe_, -1)) {}

@@ -4,9 +4,8 @@
 
 #include <filesystem>
 
-#include "base/clock.h"
+#include "base/child_process.h"
 #include "base/file.h"
-#include "hw/doctor/bounded.h"
 
 namespace ridge::power {
 namespace {
@@ -31,7 +30,8 @@ std::string unit_path(const UnitOptions& options) { return options.folder + "/" 
 Status systemctl(const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {"systemctl"};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  Result<std::string> answer = hw::doctor::run_tool(command, kTimeForSystemd);
+  Result<std::string> answer =
+      output_of_program({.arguments = command, .take_errors = true}, {.time = kTimeForSystemd});
   if (answer) return {};
   if (answer.error().code == Code::kNotFound)
     return Error{Code::kUnavailable,

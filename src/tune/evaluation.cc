@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/child_process.h"
 #include "base/units.h"
-#include "tune/child.h"
 
 namespace ridge::tune {
 namespace {
@@ -100,13 +100,12 @@ Result<double> number_in(const std::string& output) {
 }
 
 Result<double> evaluate(const EvaluationOptions& options, const plan::Plan& plan, const std::string& variant) {
-  ChildOptions child;
+  ChildProgram child;
   RIDGE_ASSIGN(child.arguments, split_command(options.command));
   if (!fill_in(child.arguments, plan.model)) child.arguments.push_back(plan.model);
   child.environment = environment_of(plan, variant);
-  child.limit = from_seconds(options.seconds);
-  child.interrupted = options.interrupted;
-  Result<std::string> output = output_of(child);
+  Result<std::string> output =
+      output_of_program(child, {.time = from_seconds(options.seconds), .interrupted = options.interrupted});
   if (!output) return wrap(output.error(), "--eval of " + variant);
   Result<double> number = number_in(*output);
   if (!number) return wrap(number.error(), fmt::format("--eval of {}: '{}'", variant, child.arguments[0]));

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <set>
 
-#include "hw/doctor/bounded.h"
+#include "base/child_process.h"
 
 namespace ridge::hw::doctor {
 namespace {
@@ -91,15 +91,17 @@ std::string take_captured(Tree& tree, std::string output, bool timed_out, std::s
 void capture(Tree& tree, const std::string& root, const std::vector<std::string>& patterns, Nanoseconds limit) {
   std::set<std::string> done;
   for (int hangs = 0; hangs < kMostHangs; ++hangs) {
-    Result<ChildRun> run = run_child(limit, [&](int output) { return read_files(root, patterns, done, output); });
+    Result<ChildRun> run =
+        run_function({.time = limit}, [&](int output) { return read_files(root, patterns, done, output); });
     if (!run) {
       for (const std::string& pattern : patterns) tree.missing[pattern] = run.error().message;
       return;
     }
-    std::string hung = take_captured(tree, std::move(run->output), run->timed_out, done);
+    const bool timed_out = run->end == ChildEnd::kTimeout;
+    std::string hung = take_captured(tree, std::move(run->output), timed_out, done);
     if (!hung.empty())
       tree.missing[hung] = fmt::format("reading /{} did not end within {:.3g} s", hung, to_seconds(limit));
-    if (!run->timed_out) return;
+    if (!timed_out) return;
   }
 }
 

@@ -15,7 +15,6 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "hw/doctor/bounded.h"
 #include "hw/doctor/capture.h"
 #include "hw/doctor/doctor.h"
 #include "hw/doctor/link_speed.h"
@@ -26,45 +25,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
-
-TEST(Bounded, GivesWhatTheChildWrote) {
-  Result<std::string> text =
-      text_of_child("it", milliseconds(60'000), [](int output) { return write_all(output, "hello") ? 0 : 1; });
-  ASSERT_TRUE(text.ok());
-  EXPECT_EQ(*text, "hello");
-}
-
-TEST(Bounded, ChildThatHangsIsKilledAndSaid) {
-  TimePoint begin = SteadyClock::now();
-  Result<std::string> text = text_of_child("it", milliseconds(100), [](int) {
-    for (;;) pause();
-    return 0;
-  });
-  ASSERT_FALSE(text.ok());
-  EXPECT_EQ(text.error().code, Code::kTimeout);
-  EXPECT_THAT(text.error().message, HasSubstr("it did not end within 0.1 s"));
-  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds(60));
-}
-
-TEST(Bounded, CrashAndRefusalAreReasons) {
-  Result<std::string> crashed = text_of_child("it", milliseconds(60'000), [](int) {
-    raise(SIGKILL);
-    return 0;
-  });
-  ASSERT_FALSE(crashed.ok());
-  EXPECT_THAT(crashed.error().message, HasSubstr("ended by signal 9"));
-  Result<std::string> refused = text_of_child(
-      "it", milliseconds(60'000), [](int output) { return answer(output, Error{Code::kFailed, "no card"}); });
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().message, "no card");
-}
-
-TEST(Bounded, ToolsThatAreMissingFailOrHangSayWhich) {
-  EXPECT_THAT(run_tool({"no-such-tool-here"}, milliseconds(1000)).error().message, HasSubstr("is not on PATH"));
-  EXPECT_THAT(run_tool({"false"}, milliseconds(60'000)).error().message, HasSubstr("false ended with status 1"));
-  EXPECT_EQ(run_tool({"sleep", "600"}, milliseconds(100)).error().code, Code::kTimeout);
-  EXPECT_EQ(*run_tool({"echo", "yes"}, milliseconds(60'000)), "yes\n");
-}
 
 TEST(Tree, TextFormRoundTrips) {
   Tree tree;

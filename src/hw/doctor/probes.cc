@@ -13,13 +13,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/child_process.h"
 #include "base/dynlib.h"
 #include "base/file.h"
 #include "gpu/amd_smi.h"
 #include "gpu/cuda.h"
 #include "gpu/level_zero.h"
 #include "gpu/nvml.h"
-#include "hw/doctor/bounded.h"
 #include "hw/doctor/clocks.h"
 #include "hw/doctor/installed.h"
 #include "hw/doctor/link_speed.h"
@@ -140,9 +140,12 @@ Result<std::string> kernel_records() {
   return records;
 }
 
+Result<std::string> run_tool(std::vector<std::string> command, Nanoseconds limit) {
+  return output_of_program({.arguments = std::move(command), .take_errors = true}, {.time = limit});
+}
+
 Result<std::string> kernel_log(Nanoseconds limit) {
-  Result<std::string> records =
-      text_of_child("/dev/kmsg", limit, [](int output) { return answer(output, kernel_records()); });
+  Result<std::string> records = result_of_function("/dev/kmsg", {.time = limit}, kernel_records);
   if (records) return kernel_log_from_records(*records);
   Result<std::string> dmesg = run_tool({"dmesg"}, limit);
   if (dmesg) return dmesg;
@@ -218,9 +221,7 @@ bool has_vendor(const Tree& tree, GpuVendor vendor) {
 using Ask = std::function<Result<std::string>(const Tree&)>;
 
 Ask in_child(std::string what, Nanoseconds limit, std::function<Result<std::string>()> work) {
-  return [what, limit, work](const Tree&) {
-    return text_of_child(what, limit, [&](int output) { return answer(output, work()); });
-  };
+  return [what, limit, work](const Tree&) { return result_of_function(what, {.time = limit}, work); };
 }
 
 // Libraries of a maker without a card here are not worth loading.

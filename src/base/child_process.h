@@ -1,0 +1,72 @@
+// Work that may hang, crash or take too much memory, done in a child process: a program of PATH, or a function of this one.
+// The child and everything it started are killed when a limit is reached, and the caller always comes back, even when the
+// kernel does not let go of the child.
+// For a call that must stay in this process see base/bounded_thread.h.
+//
+// Thread-safe, with one exception: a function runs in a copy of this process, so call run_function() while there is one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace ridge {
+
+struct ChildLimits {
+  Nanoseconds time{};
+  uint64_t memory_bytes = 0;            // resident, checked every 20 ms; 0: no limit
+  std::function<bool()> interrupted{};  // polled; true ends the child; may be empty
+};
+
+enum class ChildEnd { kExited, kSignal, kTimeout, kMemory, kInterrupted };
+
+struct ChildRun {
+  std::string output;  // the end of what it wrote, at most 16 MiB
+  ChildEnd end = ChildEnd::kExited;
+  int exit_status = 0;  // with kExited
+  int signal = 0;       // with kSignal, e.g. 11: it crashed
+  // Highest resident memory of the child itself. Exact when it is above this process's own peak; else the highest value seen at
+  // the checks, which may miss the last 20 ms. A function's memory includes the pages that it shares with this process.
+  uint64_t peak_memory_bytes = 0;
+};
+
+struct ChildProgram {
+  std::vector<std::string> arguments{};    // the program first; looked up in PATH, started without a shell
+  std::vector<std::string> environment{};  // "NAME=value", added to this process's own and stronger than it
+  bool take_errors = false;                // standard error joins the output; else it is this process's own
+};
+
+// Standard input is empty; standard output is taken. Errors: kNotFound, or the system call that failed; a program that ran is
+// a value, however it ended.
+Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& limits);
+
+// `body` writes to the descriptor that it is given and returns the exit status. What it prints to standard output is dropped.
+Result<ChildRun> run_function(const ChildLimits& limits, const std::function<int(int output)>& body);
+
+// The whole output of a run that exited with 0, else an error that names `what`, how it ended and the last line of its output.
+Result<std::string> output_of(const std::string& what, const ChildLimits& limits, Result<ChildRun> run);
+
+// The two in one: a program's output, and a function's result brought over from its child.
+Result<std::string> output_of_program(const ChildProgram& program, const ChildLimits& limits);
+Result<std::string> result_of_function(const std::string& what, const ChildLimits& limits,
+                                       const std::function<Result<std::string>()>& work);
+
+// For bodies: writes all of `text`.
+bool write_all(int descriptor, std::string_view text);
+
+// What run_function() is made of, for a child that is not bounded: a copy of this process in a session of its own, standard
+// input and output at /dev/null, that exits with what `body` returns.
+struct ForkOptions {
+  bool ends_with_parent = true;  // killed when the thread that called fork_child() ends
+  bool ignores_signals = false;  // those with which a terminal or a service manager ends its processes
+};
+Result<pid_t> fork_child(const ForkOptions& options, const std::function<int()>& body);
+
+}  // namespace ridge
