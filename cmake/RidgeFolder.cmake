@@ -46,7 +46,7 @@ function(ridge_folder name)
   endif()
   if(RIDGE_FUZZ)  # what writes models reads none, and what serves connections is not linked
     list(FILTER sources EXCLUDE REGEX "/model/(zoo|precision)/|/model/zoo\\.cc$")
-    list(FILTER sources EXCLUDE REGEX "/front/http/(api|connection|describe|infer_endpoint|io_thread|job_threads|metrics_view|server)\\.cc$")
+    list(FILTER sources EXCLUDE REGEX "/front/(job_threads|model_metrics|http/(api|connection|deadline|describe|infer_endpoint|io_thread|server))\\.cc$")
   endif()
 
   set(libraries "")

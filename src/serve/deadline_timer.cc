@@ -40,10 +40,8 @@ void DeadlineTimer::run() {
     std::weak_ptr<Expirable> target = entries_.top().target;
     entries_.pop();
     lock.unlock();
-    TimePoint again = TimePoint::max();
-    if (auto alive = target.lock()) again = alive->expire(now);
+    if (auto alive = target.lock()) alive->expire(now);
     lock.lock();
-    if (again != TimePoint::max()) entries_.push({again, std::move(target)});
   }
 }
 

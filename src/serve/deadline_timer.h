@@ -17,8 +17,8 @@ namespace ridge::serve {
 class Expirable {
  public:
   virtual ~Expirable() = default;
-  // Called on the timer's thread, without its lock. Returns when to call again; TimePoint::max() = not any more.
-  virtual TimePoint expire(TimePoint now) = 0;
+  // Called on the timer's thread, without its lock; may schedule() the next call.
+  virtual void expire(TimePoint now) = 0;
 };
 
 class DeadlineTimer {

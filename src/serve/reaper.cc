@@ -29,7 +29,7 @@ void Reaper::wait() {
   while (busy_ || !waiting_.empty()) changed_.wait(lock);
 }
 
-void Reaper::end(VersionPtr version) {
+void Reaper::end(const VersionPtr& version) {
   // Who found it in the table holds it for the moment of one submit() or one look; no new holder can appear.
   while (version.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   version->close();
@@ -46,7 +46,8 @@ void Reaper::run() {
     waiting_.erase(waiting_.begin());
     busy_ = true;
     lock.unlock();
-    end(std::move(version));
+    end(version);
+    version.reset();  // frees it
     lock.lock();
     busy_ = false;
     changed_.notify_all();

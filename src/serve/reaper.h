@@ -24,7 +24,7 @@ class Reaper {
 
  private:
   void run();
-  void end(VersionPtr version);
+  void end(const VersionPtr& version);
 
   std::function<void(const ServedVersion&)> ended_;
   Mutex mutex_;

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mutex.h"
+#include "telemetry/exposition.h"
 
 namespace ridge::telemetry {
 
@@ -36,6 +38,9 @@ std::optional<uint64_t> parse_resident_pages(std::string_view proc_self_statm);
 
 // Share of busy time between two moments, 0 if no time has passed.
 double utilization(const CpuTimes& before, const CpuTimes& now);
+
+// A gauge for each value that is there.
+std::vector<MetricFamily> host_families(const HostSample& host);
 
 // Remembers the sample before. Thread-safe.
 class HostSampler {

@@ -19,8 +19,9 @@ Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, con
   basis.run_entries = std::move(run_entries);
   basis.graphs = graphs;
   const OrtApi& api = *library.api;
+  basis.memory = MemoryInfoHandle(api);
   RIDGE_TRY(
-      take(api, api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, device.index, OrtMemTypeDefault, &basis.memory)));
+      take(api, api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, device.index, OrtMemTypeDefault, basis.memory.out())));
   RIDGE_ASSIGN(runner->compute_, gpu::CudaStream::create(basis.context));
   return runner;
 }
@@ -29,7 +30,6 @@ CardRunner::~CardRunner() {
   ReaderLock beside(graph_captures());
   if (compute_.handle() != nullptr) (void)compute_.synchronize();  // before the lanes' memory goes
   free_.clear();
-  if (basis_.memory != nullptr) basis_.library.api->ReleaseMemoryInfo(basis_.memory);
 }
 
 Result<std::unique_ptr<CardLane>> CardRunner::acquire() {

@@ -34,7 +34,7 @@ class CardRunner {
 
  private:
   CardRunner(const Library& library, gpu::CudaContext context)
-      : basis_{library, std::move(context), nullptr, {}, false, false} {}
+      : basis_{library, std::move(context), {}, {}, false, false} {}
   Result<std::unique_ptr<CardLane>> acquire();
   Status compute_on(CardLane& lane, const CardRun& run);
   Status run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take);

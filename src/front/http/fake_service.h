@@ -79,7 +79,7 @@ class FakeService : public serve::Service {
     return found->second;
   }
   Result<Json> config(const std::string& model, int64_t) const override {
-    return Json{{"name", model}, {"max_batch_size", max_batch_size}};
+    return Json{{"name", model}, {"max_batch_size", 0}};
   }
   Result<std::vector<serve::ModelStatistics>> statistics(const std::string& model, int64_t version) const override {
     if (!model.empty() && !metadata(model, version)) return metadata(model, version).error();
@@ -119,7 +119,6 @@ class FakeService : public serve::Service {
   }
 
   bool is_ready = true;
-  int64_t max_batch_size = 0;
   std::map<std::string, serve::ModelMetadata> models{
       {"echo", {"echo", {1}, "fake", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
   std::vector<serve::ModelStatistics> model_statistics;

@@ -111,7 +111,7 @@ void IoThread::run() {
 }
 
 void IoThread::tick() {
-  TimePoint now = SteadyClock::now();
+  const TimePoint now = options_.clock->now();
   for_each_connection([&](Connection& connection) { connection.enforce_deadline(now); });
   run_completions();
   ticker_.expires_after(tick_period(options_));

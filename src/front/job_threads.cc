@@ -1,4 +1,4 @@
-#include "front/http/job_threads.h"
+#include "front/job_threads.h"
 
 #include <pthread.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 JobThreads::JobThreads(const char* name, size_t threads, size_t most_waiting) : most_waiting_(most_waiting) {
   for (size_t i = 0; i < threads; ++i) {
@@ -49,4 +49,4 @@ void JobThreads::work(const std::stop_token& stop) {
   }
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

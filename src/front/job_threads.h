@@ -9,7 +9,7 @@
 
 #include "base/mutex.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 class JobThreads {
  public:
@@ -30,4 +30,4 @@ class JobThreads {
   std::vector<std::jthread> threads_;  // last: end first
 };
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front
