@@ -59,7 +59,7 @@ def check(build, clang_tidy, file, stamp):
             old.unlink()
         stamp.touch()
         return ""
-    return ran.stdout or ran.stderr
+    return (ran.stdout or ran.stderr).replace(f"{ROOT}/", "")
 
 
 def main():
@@ -72,12 +72,14 @@ def main():
         stamp = build / "tidy" / f"{name}.{key(file, command, tool)}"
         if not stamp.exists():
             work.append((file, stamp))
+    if work:
+        print(f"clang-tidy: {len(work)} units to look at", file=sys.stderr)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = [text for text in pool.map(lambda item: check(build, clang_tidy, *item), work) if text]
     # The same line of a header is found in many units.
     blocks = {}
     for text in found:
-        for block in re.split(r"\n(?=/\S+:\d+:\d+: (?:warning|error))", text):
+        for block in re.split(r"\n(?=\S+:\d+:\d+: (?:warning|error))", text):
             blocks.setdefault(block.strip(), None)
     if blocks:
         sys.exit("\n".join(blocks))

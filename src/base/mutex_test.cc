@@ -10,7 +10,7 @@
 namespace ridge {
 namespace {
 
-constexpr auto kLong = std::chrono::hours(1);
+constexpr auto kAnHour = std::chrono::hours(1);
 
 TEST(MutexLock, LetsGoOfItsMutexForAWhileAndTakesOverOneThatIsHeld) {
   Mutex mutex;
@@ -73,7 +73,7 @@ TEST(StoppableConditionVariable, WaitsEndByANotificationAndByAStop) {
   });
   std::stop_source stop;
   MutexLock lock(mutex);
-  while (!ready) changed.wait_until(lock, stop.get_token(), SteadyClock::now() + kLong);
+  while (!ready) changed.wait_until(lock, stop.get_token(), SteadyClock::now() + kAnHour);
   std::jthread stopper([&] { stop.request_stop(); });
   while (!stop.stop_requested()) changed.wait(lock, stop.get_token());
   changed.wait(lock, stop.get_token());  // at once
@@ -83,7 +83,7 @@ TEST(Clock, AnInterruptibleSleepEndsWhenItIsDueOrStopped) {
   std::stop_source stop;
   EXPECT_TRUE(sleep_until(SteadyClock::now(), stop.get_token()));
   std::jthread stopper([&] { stop.request_stop(); });
-  EXPECT_FALSE(sleep_until(SteadyClock::now() + kLong, stop.get_token()));
+  EXPECT_FALSE(sleep_until(SteadyClock::now() + kAnHour, stop.get_token()));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ Result<std::unique_ptr<Crew>> Crew::gather(const std::vector<int>& processors,
                                                  memory_bytes[i], std::strerror(errno))};
   }
   for (Member& member : crew->members_)
-    crew->threads_.emplace_back([&member, owner = crew.get()](std::stop_token stop) { owner->live(member, stop); });
+    crew->threads_.emplace_back([&member, owner = crew.get()](const std::stop_token& stop) { owner->live(member, stop); });
   std::atomic<int> refused = -1;
   crew->run(crew->size(), [&](Member& member) {
     if (pin_to(member.processor_) != 0) refused = member.processor_;
@@ -92,7 +92,7 @@ Crew::~Crew() {
   }
 }
 
-void Crew::live(Member& member, std::stop_token stop) {
+void Crew::live(Member& member, const std::stop_token& stop) {
   uint64_t last_job = 0;
   MutexLock lock(mutex_);
   while (true) {

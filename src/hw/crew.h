@@ -54,7 +54,7 @@ class Crew {
 
  private:
   Crew() = default;
-  void live(Member& member, std::stop_token stop);
+  void live(Member& member, const std::stop_token& stop);
 
   std::vector<Member> members_;
   Mutex mutex_;

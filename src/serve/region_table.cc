@@ -45,8 +45,8 @@ Status RegionTable::add(RegionRequest request) {
   if (!region) return std::move(region).error();
   std::string name = request.name;
   MutexLock lock(mutex_);
-  const bool added = entries_.try_emplace(std::move(name), Entry{request, std::move(*region)}).second;
-  if (!added) return taken(request.name);
+  const bool added = entries_.try_emplace(name, Entry{std::move(request), std::move(*region)}).second;
+  if (!added) return taken(name);
   return {};
 }
 

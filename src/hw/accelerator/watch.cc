@@ -77,7 +77,7 @@ Result<int> matching_card(std::span<const gpu::Card> cards, const Facts& facts) 
 }
 
 Watch::Watch(Look look)
-    : thread_([this, look = std::move(look)](std::stop_token stop) {
+    : thread_([this, look = std::move(look)](const std::stop_token& stop) {
         while (!stop.stop_requested()) {
           CardSample sample{SteadyClock::now(), look()};
           {
