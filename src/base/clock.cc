@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutex.h"
-
 namespace ridge {
 namespace {
 
@@ -29,14 +27,6 @@ bool Clock::sleep_until(TimePoint due, const std::function<bool()>& pointless) {
 Clock& system_clock() {
   static SystemClock clock;
   return clock;
-}
-
-bool sleep_until(TimePoint due, const std::stop_token& stop) {
-  Mutex mutex;
-  StoppableConditionVariable never;
-  MutexLock lock(mutex);
-  while (!stop.stop_requested() && SteadyClock::now() < due) never.wait_until(lock, stop, due);
-  return !stop.stop_requested();
 }
 
 }  // namespace ridge

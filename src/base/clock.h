@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <functional>
-#include <stop_token>
 #include <thread>
 
 namespace ridge {
@@ -36,8 +35,5 @@ class Clock {
 
 // SteadyClock and the system's sleep.
 Clock& system_clock();
-
-// Sleeps for real until `due`; false, and at once, if a stop is requested.
-bool sleep_until(TimePoint due, const std::stop_token& stop);
 
 }  // namespace ridge

@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
-#include "base/clock.h"
+#include "base/stoppable_sleep.h"
 
 namespace ridge {
 namespace {
@@ -79,7 +80,7 @@ TEST(StoppableConditionVariable, WaitsEndByANotificationAndByAStop) {
   changed.wait(lock, stop.get_token());  // at once
 }
 
-TEST(Clock, AnInterruptibleSleepEndsWhenItIsDueOrStopped) {
+TEST(StoppableSleep, EndsWhenItIsDueOrStopped) {
   std::stop_source stop;
   EXPECT_TRUE(sleep_until(SteadyClock::now(), stop.get_token()));
   std::jthread stopper([&] { stop.request_stop(); });

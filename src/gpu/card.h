@@ -1,4 +1,4 @@
-// A card as the management library of its maker tells it (NVIDIA: gpu/nvml.h, AMD: gpu/rocm_smi.h, Intel:
+// A card as the management library of its maker tells it (NVIDIA: gpu/nvml/nvml.h, AMD: gpu/rocm_smi.h, Intel:
 // gpu/level_zero.h): identity, state and limits at one moment. A plain value, printable as JSON and readable back; each
 // field is a value or the reason why there is none (too old a library, no permission, not supported by this card, card
 // lost, no such notion with this maker). Units are in the names.

@@ -1,7 +1,7 @@
 // Intel's cards by Level Zero's system management (sysman), opened at run time: what cards there are and how they fare.
 // Absent, too old, without permission and lost cards are values with a reason.
 // Not for changing anything on a card, and not for the graphics inside a processor, which are left out. One thread; a
-// call into a broken driver may hang, so ask from a child process (hw/doctor/bounded.h) where that must not matter.
+// call into a broken driver may hang, so ask from a child process (doctor/bounded.h) where that must not matter.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // AMD's ROCm SMI library, opened at run time: what cards there are and how they fare. Absent, too old, without
 // permission and lost cards are values with a reason. Where only its successor is installed: gpu/amd_smi.h.
 // Not for changing anything on a card. One thread; a call into a broken driver may hang, so ask from a child process
-// (hw/doctor/bounded.h) where that must not matter.
+// (doctor/bounded.h) where that must not matter.
 #pragma once
 
 #include <memory>

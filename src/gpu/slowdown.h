@@ -1,4 +1,4 @@
-// Why a card does not run at its highest clock. One coding for all makers: NVML's bits (gpu/nvml_abi.h) and, above
+// Why a card does not run at its highest clock. One coding for all makers: NVML's bits (gpu/nvml/abi.h) and, above
 // them, what only the others tell; the bits of AMD and Intel are translated into it, then decoded.
 // Sources: NVML API reference, "nvmlClocksEventReasons" (until driver 535 "nvmlClocksThrottleReasons"); AMD: Linux
 // drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*_BIT; Intel: Level Zero specification 1.17,

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/nearest.h"
+#include "base/stoppable_sleep.h"
 #include "serve/cuda_region.h"
 #include "serve/life_cycle.h"
 #include "serve/region_table.h"

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/opencl_abi.h"
-#include "gpu/opencl_state.h"
+#include "gpu/opencl/abi.h"
+#include "gpu/opencl/state.h"
 
 namespace ridge::fake {
 
-using gpu::OpenClObject;
+using gpu::opencl::OpenClObject;
 
 // Of one argument, as OpenCL tells it.
 struct Parameter {

@@ -3,11 +3,11 @@
 #include <cstring>
 #include <string>
 
-#include "gpu/nvrtc_abi.h"
+#include "gpu/cuda/nvrtc_abi.h"
 
-using namespace ridge::gpu::nvrtc;
+using namespace ridge::gpu::cuda::nvrtc;
 
-struct ridge::gpu::nvrtc::ProgramObject {
+struct ridge::gpu::cuda::nvrtc::ProgramObject {
   std::string source, architecture;
 };
 
@@ -37,7 +37,7 @@ EXPORT int nvrtcGetSupportedArchs(int* all) {
 }
 EXPORT int nvrtcCreateProgram(Program* program, const char* source, const char*, int, const char* const*,
                               const char* const*) {
-  *program = new ridge::gpu::nvrtc::ProgramObject{source, ""};
+  *program = new ridge::gpu::cuda::nvrtc::ProgramObject{source, ""};
   return kSuccess;
 }
 EXPORT int nvrtcDestroyProgram(Program* program) { return delete *program, *program = nullptr, kSuccess; }

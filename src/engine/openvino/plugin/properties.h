@@ -1,4 +1,4 @@
-// A Plan's decisions as properties of OpenVINO's device that it names. docs/formats.md lists them.
+// A Plan's decisions as properties of OpenVINO's device that it names. docs/contracts.md lists them.
 #pragma once
 
 #include <openvino/core/any.hpp>
@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "plan/plan.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 // kUnsupported: the plan decides something that OpenVINO has no counterpart for and that would change what is measured.
 Result<ov::AnyMap> properties_of(const plan::Plan& plan);
@@ -14,4 +14,4 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan);
 // Whether sessions of equal plans run on one compiled model (option ridge.shared_streams).
 bool shares(const plan::Plan& plan);
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

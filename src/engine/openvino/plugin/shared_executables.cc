@@ -4,7 +4,7 @@
 
 #include "base/mutex.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 namespace {
 
 struct Table {
@@ -31,4 +31,4 @@ Result<std::shared_ptr<Executable>> shared_executable(
   return made;
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin
