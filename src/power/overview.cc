@@ -111,7 +111,7 @@ bool Overview::all_answer() const {
 
 Overview look(Nanoseconds limit) {
   Overview overview;
-  hw::doctor::Tree tree = hw::doctor::gather_cards(limit);
+  hw::doctor::Tree tree = hw::doctor::gather_cards(limit, system_root());
   for (hw::doctor::MakersSystem& told : hw::doctor::cards_in(tree))
     overview.makers.push_back({std::string(hw::doctor::vendor_name(told.vendor)), told.library,
                                told.system ? std::move(told.system->cards) : std::vector<gpu::Card>{},
