@@ -15,7 +15,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 inline double to_seconds(Nanoseconds duration) { return std::chrono::duration<double>(duration).count(); }
 inline double to_ms(Nanoseconds duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 inline Nanoseconds from_seconds(double seconds) {
-  return std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(seconds));
+  return std::chrono::round<Nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
 // Thread-safe.
@@ -25,7 +25,7 @@ class Clock {
   virtual TimePoint now() const = 0;
   virtual void sleep_until(TimePoint due) = 0;
   void sleep_for(Nanoseconds duration) { sleep_until(now() + duration); }
-  // Sleeps until `due` and looks every few milliseconds whether that has become pointless; false if it has.
+  // Sleeps until `due` and looks every 20 ms whether that has become pointless; false if it has.
   bool sleep_until(TimePoint due, const std::function<bool()>& pointless);
 
   // Starts a thread that sleeps on this clock, and joins one. A fake clock moves on when all such threads sleep.

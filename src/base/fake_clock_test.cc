@@ -71,13 +71,18 @@ TEST(FakeClock, AnyOtherThreadWakesWhenItsTimeHasCome) {
   EXPECT_TRUE(awake);
 }
 
-TEST(Clock, AsleepItSeesWithinMillisecondsThatWaitingIsPointless) {
+TEST(Clock, AsleepItSeesWithin20MsThatWaitingIsPointless) {
   FakeClock clock;
   const TimePoint begin = clock.now();
-  EXPECT_FALSE(clock.Clock::sleep_until(begin + hours(1), [&] { return clock.now() >= begin + milliseconds(12); }));
-  EXPECT_EQ(clock.now(), begin + milliseconds(15));
-  EXPECT_TRUE(clock.Clock::sleep_until(begin + milliseconds(17), [] { return false; }));
-  EXPECT_EQ(clock.now(), begin + milliseconds(17));
+  EXPECT_FALSE(clock.sleep_until(begin + hours(1), [&] { return clock.now() >= begin + milliseconds(12); }));
+  EXPECT_EQ(clock.now(), begin + milliseconds(20));
+  EXPECT_TRUE(clock.sleep_until(begin + milliseconds(27), [] { return false; }));
+  EXPECT_EQ(clock.now(), begin + milliseconds(27));
+}
+
+TEST(Seconds, BecomeTheNearestNanosecond) {
+  EXPECT_EQ(from_seconds(4.2e-3).count(), 4200000);
+  EXPECT_EQ(from_seconds(1e-9 * 0.4).count(), 0);
 }
 
 TEST(Clock, TheSystemsSleepsForReal) {

@@ -15,10 +15,10 @@ Error unknown_engine(const plan::Plan& plan) {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> open(const plan::Plan& plan) {
+Result<std::unique_ptr<Session>> open(const plan::Plan& plan, Clock& clock) {
   if (plan.engine == "onnxruntime") return onnxruntime::open_session(plan);
   if (plan.engine == "openvino") return openvino::open_session(plan);
-  if (plan.engine == "fake") return fake::open_session(plan);
+  if (plan.engine == "fake") return fake::open_session(plan, clock);
   return unknown_engine(plan);
 }
 

@@ -83,8 +83,9 @@ class Session {
   virtual Result<std::vector<NodeTime>> take_profile(int skip_runs) = 0;
 };
 
-// Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed.
-Result<std::unique_ptr<Session>> open(const plan::Plan& plan);
+// Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed. `clock` is what runs of the
+// fake engine sleep on; those of the others take the time that they take.
+Result<std::unique_ptr<Session>> open(const plan::Plan& plan, Clock& clock = system_clock());
 // Name, version and path of the engine that open() would use, without a model.
 Result<Info> find_engine(const plan::Plan& plan);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "measure/interleave.h"
 
 namespace ridge::lab {
 
@@ -45,9 +46,7 @@ inline constexpr std::array kVerdicts = {Verdict::kConfirmed, Verdict::kLarger, 
 std::string_view verdict_name(Verdict verdict);  // "confirmed", …, "not testable here"
 
 // The measured ratio or share with its confidence interval.
-struct Interval {
-  double value = 1, low = 1, high = 1;
-};
+using Interval = measure::Ratio;
 
 // What the figure speaks of: of a gain or a share what was measured, of a cost how much longer the dearer way takes.
 Interval effect_of(const Figure& figure, const Interval& measured);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "measure/compare.h"
+#include "measure/interleave.h"
 #include "measure/statistics.h"
 
 namespace ridge::lab {
@@ -29,29 +29,29 @@ double work_of(const Case& work, const Variant& variant) {
 }
 
 // What the variant does per second, by as many runs in a row as fill the slice; what one takes is learnt from the last time.
-measure::Contender contender(Place& place, const Case& work, const Variant& variant) {
+measure::Arm arm_of(Place& place, const Case& work, const Variant& variant) {
   auto seconds_per_run = std::make_shared<double>(0);
-  return {variant.name, [&place, &work, &variant, seconds_per_run](Nanoseconds slice) -> Result<double> {
+  return {variant.name, [&place, &work, &variant, seconds_per_run]() -> Result<std::vector<measure::Slice>> {
             int repeats = 1;
             if (*seconds_per_run > 0)
-              repeats = static_cast<int>(std::clamp(to_seconds(slice) / *seconds_per_run, 1.0, 1e6));
+              repeats = static_cast<int>(std::clamp(to_seconds(kSlice) / *seconds_per_run, 1.0, 1e6));
             RIDGE_ASSIGN(double seconds, place.seconds(variant, repeats));
             *seconds_per_run = seconds / repeats;
-            return work_of(work, variant) * repeats / seconds;
+            return std::vector{measure::Slice{.rate = work_of(work, variant) * repeats / seconds}};
           }};
 }
 
 Result<LedgerRow> measure_comparison(Place& place, const Experiment& experiment, const Case& work,
-                                     const Comparison& comparison, const Claim& claim, const LedgerOptions& options) {
+                                     const Comparison& comparison, const Claim& claim, const LedgerOptions& options,
+                                     const Clock& clock) {
   const Variant &baseline = work.variants.at(comparison.baseline), &variant = work.variants.at(comparison.variant);
-  std::vector<measure::Contender> contenders = {contender(place, work, baseline), contender(place, work, variant)};
-  for (const measure::Contender& one : contenders) RIDGE_TRY(one.rate(kSlice));  // warm, and how long a run takes
-  measure::CompareOptions how;
-  how.slice = kSlice;
-  how.max_time = options.most_time;
-  how.half_width_percent = options.half_width_percent;
+  const std::vector<measure::Arm> arms = {arm_of(place, work, baseline), arm_of(place, work, variant)};
+  for (const measure::Arm& arm : arms) RIDGE_TRY(arm.run());  // warm, and how long a run takes
+  measure::InterleaveOptions how;
+  how.stop.max_time = options.most_time;
+  how.stop.half_width_percent = options.half_width_percent;
   how.interrupted = options.interrupted;
-  RIDGE_ASSIGN(measure::Comparison measured, measure::compare(contenders, how));
+  RIDGE_ASSIGN(measure::Comparison measured, measure::compare(arms, how, clock));
   const measure::Standing& standing = measured.standings[1];
   LedgerRow row;
   row.claim = claim;
@@ -60,7 +60,7 @@ Result<LedgerRow> measure_comparison(Place& place, const Experiment& experiment,
   row.title = work.title;
   row.variant = variant.name;
   row.baseline = baseline.name;
-  row.ratio = {standing.ratio, standing.ratio_low, standing.ratio_high};
+  row.ratio = standing.ratio;
   row.verdict = judge(row.figure, row.ratio);
   row.explanation = comparison.because;
   row.of_bytes = work.bytes > 0;
@@ -109,8 +109,9 @@ bool asks_for(const Wanted& wanted, const Experiment& experiment, const Comparis
 
 class Keeper {
  public:
-  Keeper(Device& device, const Wanted& wanted, std::span<const Claim> claims, const LedgerOptions& options)
-      : device_(device), wanted_(wanted), claims_(claims), options_(options) {}
+  Keeper(Device& device, const Wanted& wanted, std::span<const Claim> claims, const LedgerOptions& options,
+         const Clock& clock)
+      : device_(device), wanted_(wanted), claims_(claims), options_(options), clock_(clock) {}
 
   Result<Ledger> keep() {
     std::vector<const Experiment*> wanted;
@@ -145,7 +146,7 @@ class Keeper {
       report(fmt::format("{}: {} against {}", experiment.name, work.variants[comparison.variant].name,
                          work.variants[comparison.baseline].name));
       RIDGE_ASSIGN(Claim claim, find_claim(claims_, comparison.claim));
-      RIDGE_ASSIGN(LedgerRow row, measure_comparison(*place, experiment, work, comparison, claim, options_));
+      RIDGE_ASSIGN(LedgerRow row, measure_comparison(*place, experiment, work, comparison, claim, options_, clock_));
       ledger_.rows.push_back(std::move(row));
     }
     if (ledger_.rows.size() > first)
@@ -174,6 +175,7 @@ class Keeper {
   const Wanted& wanted_;
   std::span<const Claim> claims_;
   const LedgerOptions& options_;
+  const Clock& clock_;
   Ledger ledger_;
   double share_ = 0;
 };
@@ -221,8 +223,8 @@ Status check_wanted(const Wanted& wanted, std::span<const Claim> claims) {
 }
 
 Result<Ledger> keep_ledger(Device& device, const Wanted& wanted, std::span<const Claim> claims,
-                           const LedgerOptions& options) {
-  return Keeper(device, wanted, claims, options).keep();
+                           const LedgerOptions& options, const Clock& clock) {
+  return Keeper(device, wanted, claims, options, clock).keep();
 }
 
 Json to_json(const LedgerRow& row) {

@@ -71,7 +71,7 @@ Status check_wanted(const Wanted& wanted, std::span<const Claim> claims);
 // Puts the wanted claims to the test: checks the numbers of every variant, measures every comparison, and gives a reason
 // for what cannot be tested on this device. A variant that computes something wrong is an error.
 Result<Ledger> keep_ledger(Device& device, const Wanted& wanted, std::span<const Claim> claims,
-                           const LedgerOptions& options);
+                           const LedgerOptions& options, const Clock& clock = system_clock());
 
 Json to_json(const LedgerRow& row);
 // Rows, cases and how many rows have which verdict, with the device's conditions.

@@ -72,18 +72,18 @@ void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::Devi
 }  // namespace
 
 Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const hw::Machine* machine,
-                          const BenchOptions& options) {
+                          const BenchOptions& options, Clock& clock) {
   const int callers = options.concurrency > 0 ? options.concurrency : plan.instances;
   const int64_t resident_before = resident_bytes();
   if (options.progress) options.progress("open", 0);
   Measurement m;
   {
-    RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed));
+    RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed, clock));
     EnergyOfLoad energy(options.energy, options.energy_reason);
     LoadOptions how = load_options(options, callers);
-    how.counting_begins = [&energy] { energy.begin(SteadyClock::now()); };
-    RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), how));
-    const TimePoint end = SteadyClock::now();
+    how.counting_begins = [&] { energy.begin(clock.now()); };
+    RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), how, clock));
+    const TimePoint end = clock.now();
     if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
     m = describe(plan, runner, load);
     m.energy = energy.end(end, m.throughput_per_s);
@@ -111,7 +111,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     if (options.progress) options.progress("profile", 0);
     RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known,
                                           std::min<Nanoseconds>(options.max_time / 4, std::chrono::seconds(3)),
-                                          options.interrupted));
+                                          options.interrupted, clock));
     m.interrupted = options.interrupted && options.interrupted();
   }
   m.advice = advise(m, known);

@@ -35,6 +35,6 @@ struct BenchOptions {
 // `graph` (with all shapes bound) and `machine` (measured) may be null: then there is no limit beside the figures.
 // Interrupted, it returns what was measured until then.
 Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const hw::Machine* machine,
-                          const BenchOptions& options);
+                          const BenchOptions& options, Clock& clock = system_clock());
 
 }  // namespace ridge::measure

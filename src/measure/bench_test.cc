@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fake_clock.h"
+
 namespace ridge::measure {
 namespace {
 
@@ -22,31 +24,46 @@ BenchOptions short_one() {
   return options;
 }
 
+Result<Measurement> bench_fake(const plan::Plan& plan, const BenchOptions& options) {
+  FakeClock clock;
+  return bench(plan, nullptr, nullptr, options, clock);
+}
+
 TEST(Bench, MeasuresWhatTheScriptSays) {
-  Result<Measurement> m = bench(scripted({{"latency_ms", "10"}, {"load_ms", "20"}}), nullptr, nullptr, short_one());
-  ASSERT_TRUE(m.ok()) << m.error().message;
+  const Result<Measurement> m = bench_fake(scripted({{"latency_ms", "10"}, {"load_ms", "20"}}), short_one());
+  ASSERT_TRUE(m) << m.error().message;
   EXPECT_EQ(m->engine, "fake");
   EXPECT_EQ(m->batch, 4);
-  EXPECT_GE(m->latency_ms.p50, 10);
-  EXPECT_LT(m->latency_ms.p50, 30);
-  EXPECT_NEAR(m->throughput_per_s, 4 / m->latency_ms.mean * 1e3, m->throughput_per_s * 0.05);
-  EXPECT_GE(m->stages_ms.load, 20);
-  EXPECT_GE(m->stages_ms.first_run, 10);
-  EXPECT_GE(m->stages_ms.compute, 10);
-  EXPECT_GE(m->samples, 20);
+  EXPECT_DOUBLE_EQ(m->latency_ms.p50, 10);
+  EXPECT_DOUBLE_EQ(m->latency_ms.p99, 10);
+  EXPECT_DOUBLE_EQ(m->throughput_per_s, 400);
+  EXPECT_DOUBLE_EQ(m->stages_ms.load, 20);
+  EXPECT_DOUBLE_EQ(m->stages_ms.first_run, 10);
+  EXPECT_DOUBLE_EQ(m->stages_ms.compute, 10);
+  EXPECT_EQ(m->samples, 50) << "half a second, after which the interval is narrow enough";
+  EXPECT_TRUE(m->converged);
 }
 
 TEST(Bench, InstancesRunAtTheSameTime) {
   plan::Plan plan = scripted({{"latency_ms", "20"}, {"parallel", "1"}});  // of each session
   plan.instances = 3;
-  Result<Measurement> three = bench(plan, nullptr, nullptr, short_one());
-  ASSERT_TRUE(three.ok());
+  const Result<Measurement> three = bench_fake(plan, short_one());
+  ASSERT_TRUE(three);
   EXPECT_EQ(three->concurrency, 3);
-  EXPECT_GT(three->throughput_per_s, 1.5 * 4 / 20e-3) << "more than one after the other could do";
+  EXPECT_DOUBLE_EQ(three->throughput_per_s, 3 * 4 / 20e-3);
+}
+
+TEST(Bench, CallersOfOneSessionWaitForEachOther) {
+  BenchOptions options = short_one();
+  options.concurrency = 3;
+  const Result<Measurement> m = bench_fake(scripted({{"latency_ms", "20"}, {"parallel", "1"}}), options);
+  ASSERT_TRUE(m);
+  EXPECT_DOUBLE_EQ(m->throughput_per_s, 4 / 20e-3);
+  EXPECT_DOUBLE_EQ(m->latency_ms.p50, 60);
 }
 
 TEST(Bench, AFailingRunIsAnErrorThatSaysWhy) {
-  Result<Measurement> m = bench(scripted({{"fail_runs", "[5]"}}), nullptr, nullptr, short_one());
+  Result<Measurement> m = bench_fake(scripted({{"fail_runs", "[5]"}, {"latency_ms", "1"}}), short_one());
   ASSERT_FALSE(m.ok());
   EXPECT_NE(m.error().message.find("run 5"), std::string::npos);
 }
@@ -55,7 +72,7 @@ TEST(Bench, InterruptedItReportsWhatItHas) {
   BenchOptions options = short_one();
   int looks = 0;
   options.interrupted = [&] { return ++looks > 20; };
-  Result<Measurement> m = bench(scripted({{"latency_ms", "1"}}), nullptr, nullptr, options);
+  Result<Measurement> m = bench_fake(scripted({{"latency_ms", "1"}}), options);
   ASSERT_TRUE(m.ok()) << m.error().message;
   EXPECT_TRUE(m->interrupted);
   EXPECT_FALSE(m->converged);
@@ -69,7 +86,7 @@ TEST(Bench, InterruptedWhileProfilingItKeepsTheMeasurementWithoutLayers) {
   bool profiling = false;
   options.progress = [&](const std::string& step, double) { profiling = step == "profile"; };
   options.interrupted = [&] { return profiling; };
-  Result<Measurement> m = bench(scripted({{"latency_ms", "1"}}), nullptr, nullptr, options);
+  Result<Measurement> m = bench_fake(scripted({{"latency_ms", "1"}}), options);
   ASSERT_TRUE(m.ok()) << m.error().message;
   EXPECT_TRUE(m->interrupted);
   EXPECT_GT(m->samples, 0);
@@ -79,7 +96,7 @@ TEST(Bench, InterruptedWhileProfilingItKeepsTheMeasurementWithoutLayers) {
 TEST(Bench, LayersComeFromTheProfile) {
   BenchOptions options = short_one();
   options.layers = true;
-  Result<Measurement> m = bench(scripted({{"latency_ms", "2"}}), nullptr, nullptr, options);
+  Result<Measurement> m = bench_fake(scripted({{"latency_ms", "2"}}), options);
   ASSERT_TRUE(m.ok()) << m.error().message;
   ASSERT_EQ(m->layers.size(), 1u);
   EXPECT_DOUBLE_EQ(m->layers[0].ms, 2);

@@ -108,18 +108,18 @@ std::vector<Layer> fused_layers_of(std::span<const engine::NodeTime> times, cons
 
 Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
                                           const cost::DeviceLimits* limits, Nanoseconds time,
-                                          const std::function<bool()>& interrupted) {
+                                          const std::function<bool()>& interrupted, Clock& clock) {
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
   plan::Plan profiled = plan;
   profiled.instances = 1;
   profiled.profile = true;
   const bool writes_graph = plan.engine == "onnxruntime";
   if (writes_graph) profiled.optimised_model = folder.path() + "/optimised.onnx";
-  RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1));  // runs once
-  const TimePoint end = SteadyClock::now() + time;
+  RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1, 1, clock));  // runs once
+  const TimePoint end = clock.now() + time;
   constexpr int kLeast = kWarmUpRuns + kLeastRuns;
   int runs = 1;
-  for (; (runs < kLeast || SteadyClock::now() < end) && !(interrupted && interrupted()); ++runs)
+  for (; (runs < kLeast || clock.now() < end) && !(interrupted && interrupted()); ++runs)
     RIDGE_TRY(runner.run(0, nullptr));
   if (runs < kLeast) return std::vector<Layer>();
   RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));

@@ -18,7 +18,7 @@ namespace ridge::measure {
 // none if interrupted before that.
 Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
                                           const cost::DeviceLimits* limits, Nanoseconds time,
-                                          const std::function<bool()>& interrupted);
+                                          const std::function<bool()>& interrupted, Clock& clock = system_clock());
 
 // The pure part: `optimised` is the graph that the engine really ran (its nodes carry the attributes), or null. Shapes come
 // from the profile. A node that is not found in the graph has no rule.

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "measure/statistics.h"
+
 namespace ridge::measure {
 namespace {
 
@@ -33,7 +35,6 @@ struct Sample {
 struct Window {
   TimePoint begin, end;
   int64_t runs = 0;
-  std::vector<double> latencies_ms;
 
   double rate_per_s() const { return end > begin ? static_cast<double>(runs) / to_seconds(end - begin) : 0; }
 };
@@ -65,9 +66,10 @@ class Schedule {
 
 class Load {
  public:
-  Load(const Target& target, const LoadOptions& options)
+  Load(const Target& target, const LoadOptions& options, Clock& clock)
       : target_(target),
         options_(options),
+        clock_(clock),
         schedule_(options),
         callers_(static_cast<size_t>(options.concurrency)),
         windows_(callers_.size()),
@@ -76,14 +78,13 @@ class Load {
         rule_(options.stop) {}
 
   Result<LoadResult> run() {
-    begin_ = counting_from_ = last_end_ = SteadyClock::now();
+    begin_ = counting_from_ = last_end_ = clock_.now();
     if (warm_ && options_.counting_begins) options_.counting_begins();
-    {
-      std::vector<std::jthread> threads;
-      for (size_t i = 0; i < callers_.size(); ++i) threads.emplace_back([this, i] { call(i, callers_[i]); });
-      collect_until_content();
-      stop_ = true;
-    }
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < callers_.size(); ++i) threads.push_back(clock_.start([this, i] { call(i, callers_[i]); }));
+    collect_until_enough();
+    stop_ = true;
+    for (std::jthread& thread : threads) clock_.join(thread);
     if (schedule_.open()) collect();  // a stall that the end cut off counts
     if (error_) return *error_;
     return result();
@@ -92,14 +93,15 @@ class Load {
  private:
   void call(size_t number, Caller& caller) {
     prctl(PR_SET_TIMERSLACK, 1);  // [ns] Linux would otherwise let a sleep end up to 50 µs late
-    TimePoint last_end = SteadyClock::now();
+    TimePoint last_end = clock_.now();
     Nanoseconds last_run = kShortRun;
     for (int64_t samples = 0; !stop_.load(std::memory_order_relaxed); ++samples) {
       TimePoint due = schedule_.open() ? schedule_.next(begin_) : last_end;
-      if (schedule_.open() && !sleep_until(due)) return;
+      if (schedule_.open() && !clock_.sleep_until(due, [this] { return stop_.load(std::memory_order_relaxed); }))
+        return;
       // In a closed loop one run begins where the last one ended.
       Sample sample;
-      sample.begin = schedule_.open() ? SteadyClock::now() : last_end;
+      sample.begin = schedule_.open() ? clock_.now() : last_end;
       sample.caller = number;
       Status done = ok_status();
       const bool brief = !schedule_.open() && last_run < kShortRun;
@@ -107,10 +109,10 @@ class Load {
       if (brief) {
         done = run_untimed(number, sample.times);
         sample.runs += kUntimed;
-        due = SteadyClock::now();
+        due = clock_.now();
       }
       if (done) done = target_(static_cast<int>(number), brief ? nullptr : &*sample.times);
-      sample.end = last_end = SteadyClock::now();
+      sample.end = last_end = clock_.now();
       sample.latency = sample.end - due;
       last_run = schedule_.open() ? sample.end - sample.begin : sample.latency;
       std::lock_guard lock(caller.mutex);
@@ -128,35 +130,28 @@ class Load {
     return {};
   }
 
-  // False if the load ended meanwhile.
-  bool sleep_until(TimePoint due) const {
-    while (!stop_.load(std::memory_order_relaxed)) {
-      const TimePoint now = SteadyClock::now();
-      if (now >= due) return true;
-      std::this_thread::sleep_until(std::min(due, now + std::chrono::milliseconds(20)));
-    }
-    return false;
-  }
-
-  void collect_until_content() {
+  void collect_until_enough() {
     while (verdict_ == Verdict::kContinue && !interrupted_ && !error_) {
-      std::this_thread::sleep_for(kLook);
+      clock_.sleep_for(kLook);
       collect();
-      const Nanoseconds elapsed = SteadyClock::now() - counting_from_;
-      if (warm_) verdict_ = rule_.verdict(elapsed);
+      const Nanoseconds elapsed = clock_.now() - counting_from_;
+      if (warm_)
+        verdict_ = rule_.verdict(static_cast<int64_t>(latencies_ms_.size()), elapsed, [this] { return precision(); });
       interrupted_ = options_.interrupted && options_.interrupted();
       if (options_.progress) options_.progress(warm_ ? to_seconds(elapsed) / to_seconds(options_.stop.max_time) : 0);
     }
     // Slow runs: those under way when the time ended still count, so that every caller has its part in the rate.
     while (!error_ && !interrupted_ && !every_caller_counts()) {
-      std::this_thread::sleep_for(kLook);
+      clock_.sleep_for(kLook);
       collect();
       interrupted_ = options_.interrupted && options_.interrupted();
     }
   }
 
+  double precision() const { return half_width_percent(latencies_ms_, options_.stop.confidence); }
+
   bool every_caller_counts() const {
-    if (schedule_.open()) return !rule_.samples().empty();
+    if (schedule_.open()) return !latencies_ms_.empty();
     return std::all_of(windows_.begin(), windows_.end(), [](const Window& window) { return window.runs > 0; });
   }
 
@@ -168,27 +163,27 @@ class Load {
       caller.fresh.clear();
       if (caller.error) error_ = caller.error;
     }
-    std::sort(fresh.begin(), fresh.end(), [](const Sample& a, const Sample& b) { return a.end < b.end; });
+    std::stable_sort(fresh.begin(), fresh.end(), [](const Sample& a, const Sample& b) { return a.end < b.end; });
     if (fresh.empty()) return;
     last_end_ = fresh.back().end;
     for (const Sample& sample : fresh) warm_ ? count(sample) : warm_up_.add(to_ms(sample.latency));
     if (!warm_) {
       for (const Sample& sample : fresh) add(sample.times), warming_runs_ += sample.runs;
-      if (warm_up_.steady(SteadyClock::now() - begin_)) start_counting();
+      if (warm_up_.steady(clock_.now() - begin_)) start_counting();
     }
   }
 
   // In a closed loop, a run that began while warming up belongs to neither part: half of it is not counted.
   void count(const Sample& sample) {
     if (!schedule_.open() && sample.begin < counting_from_) return;
-    if (rule_.samples().empty()) sum_ = {}, timed_ = 0;
-    rule_.add(to_ms(sample.latency));
+    if (latencies_ms_.empty()) sum_ = {}, timed_ = 0;
+    latencies_ms_.push_back(to_ms(sample.latency));
+    whose_.push_back(static_cast<int>(sample.caller));
     add(sample.times);
     Window& window = windows_[sample.caller];
     if (window.runs == 0) window.begin = sample.begin;
     window.runs += sample.runs;
     window.end = sample.end;
-    window.latencies_ms.push_back(to_ms(sample.latency));
   }
 
   void add(const std::optional<engine::RunTimes>& times) {
@@ -208,13 +203,15 @@ class Load {
 
   LoadResult result() const {
     LoadResult result;
-    result.latencies_ms = rule_.samples().empty() ? warm_up_.latencies() : rule_.samples();
-    result.half_width_percent = rule_.half_width_percent();
+    result.latencies_ms = latencies_ms_.empty() ? warm_up_.latencies() : latencies_ms_;
+    result.half_width_percent = precision();
     result.verdict = verdict_;
     result.interrupted = interrupted_;
     result.rate_per_s = rate();
-    if (!schedule_.open() && !rule_.samples().empty())
-      for (const Window& window : windows_) result.callers.push_back({window.latencies_ms, window.rate_per_s()});
+    if (!schedule_.open() && !latencies_ms_.empty()) {
+      result.callers = whose_;
+      for (const Window& window : windows_) result.caller_rates_per_s.push_back(window.rate_per_s());
+    }
     if (timed_ > 0) result.mean_times = {sum_.input / timed_, sum_.compute / timed_, sum_.output / timed_};
     return result;
   }
@@ -222,9 +219,9 @@ class Load {
   // Of a closed loop: the callers' rates, each over its own whole runs; they do not end at the same moment. Of an open one,
   // and of what little an interruption left: requests over time.
   double rate() const {
-    const bool warming = rule_.samples().empty();
+    const bool warming = latencies_ms_.empty();
     const Nanoseconds elapsed = last_end_ - (warming ? begin_ : counting_from_);
-    const auto requests = static_cast<double>(warming ? warming_runs_ : static_cast<int64_t>(rule_.samples().size()));
+    const auto requests = static_cast<double>(warming ? warming_runs_ : static_cast<int64_t>(latencies_ms_.size()));
     if (warming || schedule_.open()) return elapsed.count() > 0 ? requests / to_seconds(elapsed) : 0;
     double sum = 0;
     for (const Window& window : windows_) sum += window.rate_per_s();
@@ -233,6 +230,7 @@ class Load {
 
   const Target& target_;
   const LoadOptions& options_;
+  Clock& clock_;
   Schedule schedule_;
   std::vector<Caller> callers_;
   std::vector<Window> windows_;  // of the collecting thread
@@ -243,6 +241,8 @@ class Load {
   WarmUp warm_up_;
   bool warm_;
   TimePoint counting_from_;
+  std::vector<double> latencies_ms_;  // of the requests that count
+  std::vector<int> whose_;            // the caller of each
   StopRule rule_;
   Verdict verdict_ = Verdict::kContinue;
   bool interrupted_ = false;
@@ -255,11 +255,11 @@ class Load {
 
 }  // namespace
 
-Result<LoadResult> run_load(const Target& target, const LoadOptions& options) {
+Result<LoadResult> run_load(const Target& target, const LoadOptions& options, Clock& clock) {
   if (options.concurrency < 1) return Error{Code::kInvalid, "concurrency should be at least 1"};
   if (options.rate_per_s && !(*options.rate_per_s > 0))
     return Error{Code::kInvalid, "the rate should be above 0 per second"};
-  return Load(target, options).run();
+  return Load(target, options, clock).run();
 }
 
 }  // namespace ridge::measure

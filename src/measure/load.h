@@ -1,4 +1,4 @@
-// Puts load on a target and collects latencies until the stop rule is content, time is up, or somebody interrupts.
+// Puts load on a target and collects latencies until the stop rule says that it is enough, or it is interrupted.
 //
 // Closed loop: `concurrency` callers, each sends its next request when it has the answer. Open loop: requests have intended
 // times, whatever the target does; latency counts from the intended time, so that a stall shows in every request that should
@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "engine/engine.h"
 #include "measure/arrival.h"
@@ -34,24 +35,20 @@ struct LoadOptions {
   std::function<void()> counting_begins;            // called once, when the target is warm; may be empty
 };
 
-// Of one caller of a closed loop.
-struct CallerLoad {
-  std::vector<double> latencies_ms;  // as LoadResult has them
-  double rate_per_s = 0;             // of requests, over its own whole runs
-};
-
 struct LoadResult {
   // In the order in which requests ended; if interrupted early, those of the warm-up. In a closed loop of runs that take
   // microseconds a sample of them: reading the clock for each would be a part of what is measured.
   std::vector<double> latencies_ms;
   double half_width_percent = 0;  // of the mean latency, at StopOptions::confidence
-  Verdict verdict = Verdict::kTimeOut;
+  Verdict verdict = Verdict::kSpent;
   bool interrupted = false;
-  double rate_per_s = 0;            // of requests; in a closed loop the sum of the callers' own rates over whole runs
-  engine::RunTimes mean_times;      // of the requests that count and were asked for it
-  std::vector<CallerLoad> callers;  // of a closed loop that ended warm: what each caller saw; empty otherwise
+  double rate_per_s = 0;        // of requests; in a closed loop the sum of the callers' own rates over whole runs
+  engine::RunTimes mean_times;  // of the requests that count and were asked for it
+  // Of a closed loop that ended warm; empty otherwise.
+  std::vector<int> callers;                // whose each of latencies_ms is
+  std::vector<double> caller_rates_per_s;  // of requests, over the caller's own whole runs
 };
 
-Result<LoadResult> run_load(const Target& target, const LoadOptions& options);
+Result<LoadResult> run_load(const Target& target, const LoadOptions& options, Clock& clock);
 
 }  // namespace ridge::measure

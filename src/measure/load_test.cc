@@ -3,199 +3,172 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <set>
-#include <thread>
 
-#include "measure/statistics.h"
+#include "base/fake_clock.h"
 
 namespace ridge::measure {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-StopOptions for_about(milliseconds time) { return {.half_width_percent = 1e-9, .min_time = time, .max_time = time}; }
+StopOptions for_just(milliseconds time) { return {.half_width_percent = 0, .max_time = time}; }
 
-TEST(Load, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
-  std::atomic<int> under_way = 0, most = 0;
+// On a fake clock, on which threads run one at a time: no test needs a lock.
+class LoadTest : public ::testing::Test {
+ protected:
+  Result<LoadResult> run(const Target& target) { return run_load(target, options_, clock_); }
+  FakeClock clock_;
+  LoadOptions options_;
+};
+
+TEST_F(LoadTest, AClosedLoopKeepsEveryCallerBusyWithOneRequest) {
+  int under_way = 0, most = 0;
   std::set<int> callers;
-  std::mutex mutex;
-  Target target = [&](int caller, engine::RunTimes* times) -> Status {
-    int now = ++under_way;
-    for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
-    }
-    {
-      std::lock_guard lock(mutex);
-      callers.insert(caller);
-    }
-    std::this_thread::sleep_for(milliseconds(5));
+  options_.concurrency = 3;
+  options_.stop = for_just(milliseconds(600));
+  const Result<LoadResult> result = run([&](int caller, engine::RunTimes* times) -> Status {
+    most = std::max(most, ++under_way);
+    callers.insert(caller);
+    clock_.sleep_for(milliseconds(5));
     --under_way;
     if (times) times->compute = milliseconds(4);
     return {};
-  };
-  LoadOptions options;
-  options.concurrency = 3;
-  options.stop = for_about(milliseconds(600));
-  Result<LoadResult> result = run_load(target, options);
-  ASSERT_TRUE(result.ok());
+  });
+  ASSERT_TRUE(result);
   EXPECT_EQ(most, 3);
   EXPECT_EQ(callers, (std::set<int>{0, 1, 2}));
-  EXPECT_GT(result->latencies_ms.size(), 30u);
-  EXPECT_GE(*std::min_element(result->latencies_ms.begin(), result->latencies_ms.end()), 5);
-  double sum = 0;  // one request follows the other without a gap
-  for (const auto& caller : result->callers) sum += 1e3 / mean(caller.latencies_ms);
-  EXPECT_NEAR(result->rate_per_s, sum, sum * 1e-6);
+  EXPECT_EQ(result->latencies_ms, std::vector<double>(3 * 119, 5)) << "the runs that end with the time do not count";
+  EXPECT_DOUBLE_EQ(result->rate_per_s, 3 * 200);
   EXPECT_EQ(result->mean_times.compute, milliseconds(4));
+  EXPECT_EQ(result->verdict, Verdict::kSpent);
 }
 
-TEST(Load, OfAClosedLoopEveryCallersOwnRateIsKnown) {
-  const Target target = [](int caller, engine::RunTimes*) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(caller == 0 ? 4 : 40));
+TEST_F(LoadTest, OfAClosedLoopEveryCallersOwnRateIsKnown) {
+  options_.concurrency = 2;
+  options_.stop = for_just(milliseconds(500));
+  const Result<LoadResult> result = run([&](int caller, engine::RunTimes*) {
+    clock_.sleep_for(milliseconds(caller == 0 ? 4 : 40));
     return ok_status();
-  };
-  LoadOptions options;
-  options.concurrency = 2;
-  options.stop.min_samples = 1000000;
-  options.stop.max_time = std::chrono::milliseconds(500);
-  Result<LoadResult> result = run_load(target, options);
-  ASSERT_TRUE(result.ok());
-  ASSERT_EQ(result->callers.size(), 2u);
-  EXPECT_GT(result->callers[0].rate_per_s, 2.5 * result->callers[1].rate_per_s);
-  EXPECT_NEAR(result->rate_per_s, result->callers[0].rate_per_s + result->callers[1].rate_per_s, 1e-9);
-  EXPECT_EQ(result->latencies_ms.size(),
-            result->callers[0].latencies_ms.size() + result->callers[1].latencies_ms.size());
+  });
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->caller_rates_per_s.size(), 2u);
+  EXPECT_DOUBLE_EQ(result->caller_rates_per_s[0], 250);
+  EXPECT_DOUBLE_EQ(result->caller_rates_per_s[1], 25);
+  EXPECT_DOUBLE_EQ(result->rate_per_s, 275);
+  ASSERT_EQ(result->callers.size(), result->latencies_ms.size());
+  for (size_t i = 0; i < result->callers.size(); ++i)
+    EXPECT_EQ(result->latencies_ms[i], result->callers[i] == 0 ? 4 : 40);
+  EXPECT_EQ(std::count(result->callers.begin(), result->callers.end(), 0), 124);
+  EXPECT_EQ(std::count(result->callers.begin(), result->callers.end(), 1), 12) << "whole runs in 500 ms";
 }
 
 // A target that stalls once for 200 ms, at 200 requests per second: a client that waits for its answer would see one slow
 // request; forty should have been sent meanwhile, and each of them was late.
-TEST(Load, AnOpenLoopShowsTheQueueBehindAStall) {
-  std::atomic<int> count = 0;
-  Target target = [&](int, engine::RunTimes*) -> Status {
-    if (++count == 20) std::this_thread::sleep_for(milliseconds(200));
+TEST_F(LoadTest, AnOpenLoopShowsTheQueueBehindAStall) {
+  int count = 0;
+  options_.rate_per_s = 200;
+  options_.stop = for_just(milliseconds(1500));
+  const Result<LoadResult> result = run([&](int, engine::RunTimes*) -> Status {
+    if (++count == 20) clock_.sleep_for(milliseconds(200));
     return {};
-  };
-  LoadOptions options;
-  options.rate_per_s = 200;
-  options.stop = for_about(milliseconds(1500));
-  Result<LoadResult> result = run_load(target, options);
-  ASSERT_TRUE(result.ok());
-  auto late =
-      std::count_if(result->latencies_ms.begin(), result->latencies_ms.end(), [](double ms) { return ms > 50; });
-  EXPECT_GE(late, 20) << "30 of the requests due during the stall were late by more than 50 ms";
-  EXPECT_GE(*std::max_element(result->latencies_ms.begin(), result->latencies_ms.end()), 199);
-  EXPECT_LT(percentile(
-                [&] {
-                  auto v = result->latencies_ms;
-                  std::sort(v.begin(), v.end());
-                  return v;
-                }(),
-                25),
-            20);
+  });
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->latencies_ms.size(), 300u);
+  for (size_t i = 0; i < 300; ++i)
+    EXPECT_EQ(result->latencies_ms[i], i < 19 || i >= 59 ? 0 : 200 - 5.0 * static_cast<double>(i - 19)) << i;
 }
 
-TEST(Load, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
-  Target target = [](int, engine::RunTimes*) -> Status {
-    std::this_thread::sleep_for(milliseconds(10));
+TEST_F(LoadTest, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
+  options_.rate_per_s = 200;  // twice what one caller can do
+  options_.stop = for_just(milliseconds(1000));
+  const Result<LoadResult> result = run([&](int, engine::RunTimes*) -> Status {
+    clock_.sleep_for(milliseconds(10));
     return {};
-  };
-  LoadOptions options;
-  options.rate_per_s = 200;  // twice what one caller can do
-  options.stop = for_about(milliseconds(1000));
-  Result<LoadResult> result = run_load(target, options);
-  ASSERT_TRUE(result.ok());
-  EXPECT_GT(result->latencies_ms.back(), result->latencies_ms.front() + 150);
+  });
+  ASSERT_TRUE(result);
+  for (size_t i = 0; i < result->latencies_ms.size(); ++i)
+    EXPECT_EQ(result->latencies_ms[i], 10 + 5.0 * static_cast<double>(i)) << i;
 }
 
-TEST(Load, WhatComesBeforeItIsWarmDoesNotCount) {
-  std::atomic<int> count = 0;
-  Target target = [&](int, engine::RunTimes*) -> Status {
-    std::this_thread::sleep_for(++count <= 5 ? milliseconds(40) : milliseconds(2));
+TEST_F(LoadTest, WhatComesBeforeItIsWarmDoesNotCount) {
+  int count = 0;
+  TimePoint counting_from;
+  options_.warm_up.emplace();
+  options_.stop = for_just(milliseconds(400));
+  options_.counting_begins = [&] { counting_from = clock_.now(); };
+  const Result<LoadResult> result = run([&](int, engine::RunTimes*) -> Status {
+    clock_.sleep_for(++count <= 5 ? milliseconds(40) : milliseconds(2));
     return {};
-  };
-  LoadOptions options;
-  options.warm_up.emplace();
-  options.stop = for_about(milliseconds(400));
-  Result<LoadResult> result = run_load(target, options);
-  ASSERT_TRUE(result.ok());
-  std::vector<double> sorted = result->latencies_ms;
-  std::sort(sorted.begin(), sorted.end());
-  EXPECT_LT(percentile(sorted, 50), 20);
-  EXPECT_LE(sorted.size() + WarmUpOptions{}.min_runs, static_cast<size_t>(count));
+  });
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->latencies_ms, std::vector<double>(200, 2));
+  EXPECT_GT(counting_from, TimePoint());
 }
 
-TEST(Load, AnErrorEndsIt) {
-  std::atomic<int> count = 0;
-  Target target = [&](int, engine::RunTimes*) -> Status {
+TEST_F(LoadTest, AnErrorEndsIt) {
+  int count = 0;
+  const Result<LoadResult> result = run([&](int, engine::RunTimes*) -> Status {
+    clock_.sleep_for(milliseconds(1));
     if (++count >= 3) return Error{Code::kFailed, "no more"};
     return {};
-  };
-  Result<LoadResult> result = run_load(target, {});
-  ASSERT_FALSE(result.ok());
+  });
+  ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "no more");
 }
 
-TEST(Load, AnInterruptedOneKeepsWhatItHas) {
-  std::atomic<int> count = 0;
-  Target target = [&](int, engine::RunTimes*) -> Status {
+TEST_F(LoadTest, AnInterruptedOneKeepsWhatItHas) {
+  int count = 0;
+  options_.interrupted = [&] { return count >= 10; };
+  const Result<LoadResult> result = run([&](int, engine::RunTimes*) -> Status {
     ++count;
-    std::this_thread::sleep_for(milliseconds(1));
+    clock_.sleep_for(milliseconds(1));
     return {};
-  };
-  LoadOptions options;
-  options.interrupted = [&] { return count >= 10; };
-  Result<LoadResult> result = run_load(target, options);
-  ASSERT_TRUE(result.ok());
+  });
+  ASSERT_TRUE(result);
   EXPECT_TRUE(result->interrupted);
-  EXPECT_GE(result->latencies_ms.size(), 5u);
+  EXPECT_EQ(result->latencies_ms.size(), 19u) << "looked at every 20 ms; the run that ends then is not there yet";
 }
 
-TEST(Load, ShortRunsAreSeldomAskedForTheirStages) {
-  std::atomic<int64_t> runs = 0, asked = 0;
-  Target target = [&](int, engine::RunTimes* times) -> Status {
+TEST_F(LoadTest, ShortRunsAreSeldomAskedForTheirStages) {
+  int64_t runs = 0, asked = 0;
+  options_.stop = for_just(milliseconds(300));
+  const Result<LoadResult> result = run([&](int, engine::RunTimes* times) -> Status {
+    clock_.sleep_for(microseconds(1));
     ++runs;
     if (!times) return {};
     ++asked;
     times->compute = std::chrono::nanoseconds(700);
     return {};
-  };
-  LoadOptions options;
-  options.stop = for_about(milliseconds(300));
-  Result<LoadResult> result = run_load(target, options);
-  ASSERT_TRUE(result.ok());
+  });
+  ASSERT_TRUE(result);
   EXPECT_GT(asked, 1);
-  EXPECT_LT(asked, runs / 4);
+  EXPECT_LT(asked, runs / 200) << "one in 8 · 32";
   EXPECT_EQ(result->mean_times.compute, std::chrono::nanoseconds(700)) << "the mean is over those that were asked";
 }
 
-TEST(Load, OfShortRunsSomeAreTimedAndAllCountForTheRate) {
+TEST_F(LoadTest, OfShortRunsSomeAreTimedAndAllCountForTheRate) {
   int64_t runs = 0;
-  TimePoint first, last;
-  Target target = [&](int, engine::RunTimes*) -> Status {
-    const TimePoint begin = SteadyClock::now();
-    if (++runs == 1) first = begin;
-    while ((last = SteadyClock::now()) - begin < std::chrono::microseconds(2)) continue;
+  options_.stop = for_just(milliseconds(500));
+  const Result<LoadResult> result = run([&](int, engine::RunTimes*) -> Status {
+    ++runs;
+    clock_.sleep_for(runs % 32 == 5 ? microseconds(8) : microseconds(2));
     return {};
-  };
-  LoadOptions options;
-  options.stop = for_about(milliseconds(500));
-  Result<LoadResult> result = run_load(target, options);
-  ASSERT_TRUE(result.ok());
-  EXPECT_LT(static_cast<int64_t>(result->latencies_ms.size()), runs / 16);
-  EXPECT_GE(result->latencies_ms.front(), 0.002) << "of one run, not of those before it";
-  // What a busy machine takes between the last look and the end is not counted alike.
-  const double share = result->rate_per_s * to_seconds(last - first) / static_cast<double>(runs);
-  EXPECT_GT(share, 0.5);
-  EXPECT_LT(share, 2);
+  });
+  ASSERT_TRUE(result);
+  EXPECT_NEAR(static_cast<double>(result->latencies_ms.size()), static_cast<double>(runs) / 32, 1);
+  EXPECT_EQ(result->latencies_ms, std::vector(result->latencies_ms.size(), 0.002)) << "of one run, not of those before";
+  EXPECT_NEAR(result->rate_per_s, 32 / 70e-6, 32 / 70e-6 * 1e-3);
 }
 
-TEST(Load, NonsenseIsRefused) {
-  Target target = [](int, engine::RunTimes*) -> Status { return {}; };
-  LoadOptions none;
-  none.concurrency = 0;
-  EXPECT_FALSE(run_load(target, none).ok());
-  LoadOptions never;
-  never.rate_per_s = 0;
-  EXPECT_FALSE(run_load(target, never).ok());
+TEST_F(LoadTest, NonsenseIsRefused) {
+  const Target target = [](int, engine::RunTimes*) -> Status { return {}; };
+  options_.concurrency = 0;
+  EXPECT_FALSE(run(target));
+  options_.concurrency = 1;
+  options_.rate_per_s = 0;
+  EXPECT_FALSE(run(target));
 }
 
 }  // namespace

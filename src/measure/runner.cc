@@ -7,11 +7,12 @@
 
 namespace ridge::measure {
 
-Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed) {
+Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed,
+                            Clock& clock) {
   const int64_t resident_before = resident_bytes();
   Runner runner;
   for (int i = 0; i < plan.instances; ++i) {
-    RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan));
+    RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan, clock));
     runner.sessions_.push_back(std::move(session));
   }
   runner.load_ms_ = to_ms(runner.sessions_.front()->info().load_time);
@@ -22,19 +23,19 @@ Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, i
     runner.rows_ = runner.inputs_.front().shape.front();
   runner.wanted_.resize(signature.outputs.size());
   std::iota(runner.wanted_.begin(), runner.wanted_.end(), 0);
-  RIDGE_TRY(runner.run_first(callers));
+  RIDGE_TRY(runner.run_first(callers, clock));
   runner.rss_delta_bytes_ = resident_bytes() - resident_before;
   return runner;
 }
 
-Status Runner::run_first(int callers) {
+Status Runner::run_first(int callers, const Clock& clock) {
   std::vector<engine::Output> shown;
   for (size_t i = 0; i < sessions_.size(); ++i) {
     std::vector<engine::Output> outputs(wanted_.size());
-    const TimePoint begin = SteadyClock::now();
+    const TimePoint begin = clock.now();
     RIDGE_TRY(sessions_[i]->run(views_, wanted_, outputs));
     if (i > 0) continue;
-    first_run_ms_ = to_ms(SteadyClock::now() - begin);
+    first_run_ms_ = to_ms(clock.now() - begin);
     shown = std::move(outputs);
   }
   slots_.resize(static_cast<size_t>(callers));

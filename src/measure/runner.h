@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.h"
 #include "engine/engine.h"
 #include "measure/load.h"
 #include "measure/measurement.h"
@@ -17,7 +18,8 @@ namespace ridge::measure {
 class Runner {
  public:
   // Opens plan.instances sessions, makes inputs, and runs each session once. `graph` as in make_inputs().
-  static Result<Runner> open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed = 1);
+  static Result<Runner> open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed = 1,
+                             Clock& clock = system_clock());
 
   // One run by `caller` (0 … callers − 1), on the session caller mod instances.
   Status run(int caller, engine::RunTimes* times);
@@ -43,7 +45,7 @@ class Runner {
     std::vector<bool> in_place;
   };
   Runner() = default;
-  Status run_first(int callers);
+  Status run_first(int callers, const Clock& clock);
 
   std::vector<std::unique_ptr<engine::Session>> sessions_;
   std::vector<Tensor> inputs_;

@@ -103,6 +103,12 @@ double half_width_in_time(std::span<const double> values, double confidence, int
   return std::max(independent, half_width(means, confidence));
 }
 
+double half_width_percent(std::span<const double> values, double confidence) {
+  const double centre = mean(values);
+  if (centre <= 0) return std::numeric_limits<double>::infinity();
+  return 100 * half_width_in_time(values, confidence) / centre;
+}
+
 Latency latency_of(std::span<const double> values_ms) {
   std::vector<double> sorted(values_ms.begin(), values_ms.end());
   std::sort(sorted.begin(), sorted.end());

@@ -27,6 +27,9 @@ double half_width(std::span<const double> values, double confidence);
 // certainty.
 double half_width_in_time(std::span<const double> values, double confidence, int batches = 10);
 
+// That as a share of the mean [%]; infinite where it is not known.
+double half_width_percent(std::span<const double> values, double confidence);
+
 Latency latency_of(std::span<const double> values_ms);
 
 }  // namespace ridge::measure

@@ -1,43 +1,40 @@
-// Decides when enough has been measured: when the confidence interval of the mean is narrow enough, or time is up.
+// Decides when enough has been measured, of whatever is measured again and again: runs of a model, rounds of an interleaved
+// benchmark. Enough is a confidence interval that is narrow enough, or a number, or the end of the time.
 //
-// Pure: fed with numbers, asks no clock. Looking again and again would stop at a lucky moment, so the rule looks only each
-// time the number of samples has grown by a tenth, and not before `min_samples` and `min_time`. One thread.
+// Pure: fed with numbers, asks no clock. Looking at the interval again and again would stop at a lucky moment, so the rule looks
+// only each time the number of samples has grown by a tenth. One thread.
 #pragma once
 
-#include <cstddef>
-#include <vector>
+#include <cstdint>
+#include <functional>
+#include <limits>
 
 #include "base/clock.h"
 
 namespace ridge::measure {
 
 struct StopOptions {
-  double half_width_percent = 2;  // of the mean
-  double confidence = 0.95;
-  int64_t min_samples = 20;
-  Nanoseconds min_time = std::chrono::milliseconds(500);
+  double half_width_percent = 2;  // of what is estimated; 0 = the interval ends nothing
+  double confidence = 0.95;       // of the interval
+  int64_t min_samples = 20;       // before the interval may end it
+  int64_t sure_samples = 0;       // even if the time is over
+  int64_t max_samples = std::numeric_limits<int64_t>::max();
+  Nanoseconds min_time = std::chrono::milliseconds(500);  // before the interval may end it
   Nanoseconds max_time = std::chrono::seconds(20);
 };
 
-enum class Verdict { kContinue, kConverged, kTimeOut };
+enum class Verdict { kContinue, kConverged, kSpent };
 
 class StopRule {
  public:
   explicit StopRule(StopOptions options) : options_(options) {}
 
-  // A latency in the order of time.
-  void add(double latency_ms) { samples_.push_back(latency_ms); }
-  // After `elapsed` of sampling.
-  Verdict verdict(Nanoseconds elapsed);
-
-  // Half-width of the interval [% of the mean]; infinite for fewer than two samples.
-  double half_width_percent() const;
-  const std::vector<double>& samples() const { return samples_; }
+  // After `samples` of them and `elapsed`. `half_width_percent` is called only when the rule looks.
+  Verdict verdict(int64_t samples, Nanoseconds elapsed, const std::function<double()>& half_width_percent);
 
  private:
   StopOptions options_;
-  std::vector<double> samples_;
-  size_t next_look_ = 0;
+  int64_t next_look_ = 0;
   bool converged_ = false;
 };
 

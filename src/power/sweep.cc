@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "gpu/slowdown.h"
 #include "lab/claim.h"
-#include "measure/compare.h"
+#include "measure/interleave.h"
 #include "measure/statistics.h"
 
 namespace ridge::power {
@@ -31,23 +30,20 @@ struct Visit {
 // Looks at the device again and again until it is stopped.
 class Watcher {
  public:
-  explicit Watcher(Knob& knob) : thread_([this, &knob](std::stop_token stop) { run(knob, stop); }) {}
+  Watcher(Knob& knob, Clock& clock) : clock_(clock), thread_(clock.start([this, &knob] { run(knob); })) {}
   std::vector<State> finish() {
-    thread_.request_stop();
-    thread_.join();
+    done_ = true;
+    clock_.join(thread_);
     return std::move(states_);
   }
 
  private:
-  void run(Knob& knob, std::stop_token stop) {
-    std::unique_lock lock(mutex_);
-    while (!stop.stop_requested()) {
-      wake_.wait_for(lock, stop, kBetweenStates, [] { return false; });
+  void run(Knob& knob) {
+    while (clock_.sleep_until(clock_.now() + kBetweenStates, [this] { return done_.load(); }))
       if (Result<State> state = knob.state()) states_.push_back(*state);
-    }
   }
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
+  Clock& clock_;
+  std::atomic<bool> done_ = false;
   std::vector<State> states_;
   std::jthread thread_;  // last: starts when the rest is there
 };
@@ -69,17 +65,18 @@ void set_power(Visit& visit, const State& before, const State& after, double sec
     visit.power_w = static_cast<double>(*mean) / 1000;
 }
 
-Result<Visit> visit_limit(Knob& knob, const Workload& workload, int64_t limit_mw, Nanoseconds slice) {
+Result<Visit> visit_limit(Knob& knob, const Workload& workload, int64_t limit_mw, Nanoseconds slice, Clock& clock) {
   RIDGE_TRY(knob.set_limit(limit_mw));
   RIDGE_ASSIGN([[maybe_unused]] double settling, workload.rate(from_seconds(kSettle * to_seconds(slice))));
   RIDGE_ASSIGN(State before, knob.state());
-  const TimePoint begin = SteadyClock::now();
-  Watcher watcher(knob);
+  const TimePoint begin = clock.now();
+  Watcher watcher(knob, clock);
   Result<double> rate = workload.rate(slice);
+  Result<State> looked = knob.state();
+  const double seconds = to_seconds(clock.now() - begin);  // from look to look, as the counter went
   std::vector<State> states = watcher.finish();
   if (!rate) return rate.error();
-  RIDGE_ASSIGN(State after, knob.state());
-  const double seconds = to_seconds(SteadyClock::now() - begin);  // from look to look, as the counter went
+  RIDGE_ASSIGN(State after, std::move(looked));
   states.push_back(after);
   Visit visit;
   visit.rate = *rate;
@@ -97,7 +94,7 @@ CurvePoint point_of(int64_t limit_mw, const std::vector<Visit>& visits, const me
   point.limit_mw = limit_mw;
   point.rounds = static_cast<int>(visits.size());
   point.rate = standing.rate;
-  point.relative = {standing.ratio, standing.ratio_low, standing.ratio_high};
+  point.relative = standing.ratio;
   std::vector<double> powers;
   int64_t clocks = 0, clock_count = 0;
   for (const Visit& visit : visits) {
@@ -112,17 +109,10 @@ CurvePoint point_of(int64_t limit_mw, const std::vector<Visit>& visits, const me
   return point;
 }
 
-// The visits of every limit; a round that was broken off is left out.
-struct Journal {
-  std::vector<std::vector<Visit>> visits;
-  size_t rounds() const {
-    size_t least = visits.front().size();
-    for (const std::vector<Visit>& of_one : visits) least = std::min(least, of_one.size());
-    return least;
-  }
-};
+// The visits of every limit, in the order of the rounds; of a round that was broken off some have one more.
+using Journal = std::vector<std::vector<Visit>>;
 
-// The reference first, as compare() wants it.
+// The reference first, as interleave() wants it.
 std::vector<int64_t> with_reference_first(const SweepOptions& options) {
   std::vector<int64_t> limits = options.limits_mw;
   auto reference = std::find(limits.begin(), limits.end(), options.default_limit_mw);
@@ -131,21 +121,16 @@ std::vector<int64_t> with_reference_first(const SweepOptions& options) {
 }
 
 void fill(Sweep& result, Journal& journal, const std::vector<int64_t>& limits,
-          const std::vector<measure::Contender>& contenders) {
-  const size_t rounds = journal.rounds();
-  std::vector<std::vector<double>> rates(rounds, std::vector<double>(limits.size()));
+          const std::vector<measure::Standing>& standings, size_t rounds) {
   for (size_t i = 0; i < limits.size(); ++i) {
-    journal.visits[i].resize(rounds);
-    for (size_t round = 0; round < rounds; ++round) rates[round][i] = journal.visits[i][round].rate;
+    journal[i].resize(rounds);
+    result.points.push_back(point_of(limits[i], journal[i], standings[i]));
   }
-  measure::Comparison comparison = measure::standings_of(contenders, rates, 0.95);
-  for (size_t i = 0; i < limits.size(); ++i)
-    result.points.push_back(point_of(limits[i], journal.visits[i], comparison.standings[i]));
   result.rounds = static_cast<int>(rounds);
   std::sort(result.points.begin(), result.points.end(),
             [](const CurvePoint& a, const CurvePoint& b) { return a.limit_mw > b.limit_mw; });
   bool counted = true;
-  for (const std::vector<Visit>& of_one : journal.visits)
+  for (const std::vector<Visit>& of_one : journal)
     for (const Visit& visit : of_one) counted &= visit.counted;
   result.power_origin = counted ? "energy counter" : "samples of the power";
 }
@@ -169,35 +154,37 @@ Json point_json(const CurvePoint& point) {
 
 }  // namespace
 
-Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& options) {
+Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& options, Clock& clock) {
   const std::vector<int64_t> limits = with_reference_first(options);
   Sweep result{knob.name(), workload.name, workload.unit, limits.front(), {}, {}, {}, "", 0, false, false};
-  Journal journal{std::vector<std::vector<Visit>>(limits.size())};
   const double visits = static_cast<double>(limits.size() * static_cast<size_t>(options.min_rounds));
+  const Nanoseconds slice = from_seconds(kFirstRounds * to_seconds(options.most_time) / visits / (1 + kSettle));
+  Journal journal(limits.size());
   double done = 0;
-  std::vector<measure::Contender> contenders;
+  std::vector<measure::Arm> arms;
   for (size_t i = 0; i < limits.size(); ++i)
-    contenders.push_back({watts_text(limits[i]), [&, i](Nanoseconds slice) -> Result<double> {
-                            if (options.interrupted && options.interrupted())
-                              return Error{Code::kCancelled, "interrupted"};
-                            if (options.progress)
-                              options.progress("limit " + watts_text(limits[i]), kFirstRounds * done / visits);
-                            RIDGE_ASSIGN(Visit visit, visit_limit(knob, workload, limits[i], slice));
-                            done += 1;
-                            journal.visits[i].push_back(visit);
-                            return visit.rate;
-                          }});
-  measure::CompareOptions how;
-  how.slice = from_seconds(kFirstRounds * to_seconds(options.most_time) / visits / (1 + kSettle));
-  how.min_rounds = options.min_rounds;
-  how.max_time = options.most_time;
+    arms.push_back({watts_text(limits[i]), [&, i]() -> Result<std::vector<measure::Slice>> {
+                      if (options.interrupted && options.interrupted()) return Error{Code::kCancelled, "interrupted"};
+                      if (options.progress)
+                        options.progress("limit " + watts_text(limits[i]), kFirstRounds * done / visits);
+                      RIDGE_ASSIGN(Visit visit, visit_limit(knob, workload, limits[i], slice, clock));
+                      done += 1;
+                      journal[i].push_back(visit);
+                      return std::vector{measure::Slice{.rate = visit.rate}};
+                    }});
+  measure::InterleaveOptions how;
+  how.stop.min_samples = options.min_rounds;
+  how.stop.max_time = options.most_time;
   how.seed = options.seed;
   how.interrupted = options.interrupted;
-  Result<measure::Comparison> comparison = measure::compare(contenders, how);
+  const measure::Interleaved interleaved = measure::interleave(arms, how, clock);
   result.interrupted = options.interrupted && options.interrupted();
-  if (!comparison && (!result.interrupted || journal.rounds() == 0)) return comparison.error();
-  result.converged = comparison && comparison->converged;
-  fill(result, journal, limits, contenders);
+  if (interleaved.failed_arm && (!result.interrupted || interleaved.rounds.empty()))
+    return wrap(interleaved.failure, arms[*interleaved.failed_arm].name);
+  if (interleaved.rounds.empty()) return Error{Code::kCancelled, "interrupted before the first round was whole"};
+  result.converged = interleaved.verdict == measure::Verdict::kConverged;
+  const measure::Comparison comparison = measure::standings_of(arms, interleaved.rounds, how.stop.confidence);
+  fill(result, journal, limits, comparison.standings, interleaved.rounds.size());
   result.spots = sweet_spots(result.points);
   RIDGE_ASSIGN(std::vector<lab::Claim> claims, lab::claims());
   RIDGE_ASSIGN(lab::Claim claim, lab::find_claim(claims, "L18"));

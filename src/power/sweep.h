@@ -47,7 +47,7 @@ struct Sweep {
 };
 
 // Error: a limit is refused, the workload fails, the device is lost; interrupted before the first round was whole.
-Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& options);
+Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& options, Clock& clock = system_clock());
 
 Json to_json(const Sweep& sweep);
 

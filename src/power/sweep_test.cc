@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <thread>
 
+#include "base/fake_clock.h"
 #include "power/test_knob.h"
 
 namespace ridge::power {
@@ -72,93 +72,86 @@ TEST(PowerCurve, LimitsAreEquallySpacedWithTheDefaultAmongThem) {
   EXPECT_THAT(limits_between(100000, 200000, 4, 450000), ElementsAre(200000, 167000, 133000, 100000));
 }
 
-// Performance as the square root of the limit, and a drift that makes everything slower from visit to visit.
-TEST(PowerSweep, MeasuresTheCurveOfACardThroughADrift) {
-  PlayedCard::Values values;
-  PlayedCard card(values);
-  double drift = 1;
-  Workload workload{"played", "items", [&](Nanoseconds slice) -> Result<double> {
-                      std::this_thread::sleep_for(std::min<Nanoseconds>(slice, std::chrono::milliseconds(1)));
-                      drift *= 0.999;
-                      return drift * std::sqrt(static_cast<double>(values.limit_mw));
-                    }};
-  SweepOptions options;
-  options.limits_mw = {600000, 450000, 300000, 150000};
-  options.default_limit_mw = 450000;
-  options.most_time = std::chrono::seconds(20);
-  options.min_rounds = 8;
-  Result<Sweep> swept = sweep(card, workload, options);
+// The played GPU on a fake clock: a slice takes its time and no more.
+class PowerSweep : public ::testing::Test {
+ protected:
+  // `rate` by the slice's number from 0, and its limit.
+  Workload workload(std::function<double(int slice)> rate) {
+    return {"played", "items", [this, rate = std::move(rate)](Nanoseconds slice) -> Result<double> {
+              clock_.sleep_for(slice);
+              return rate(slices_++);
+            }};
+  }
+  Result<Sweep> run(const Workload& workload) { return sweep(gpu_, workload, options_, clock_); }
+
+  FakeClock clock_;
+  PlayedCard::Values values_;
+  PlayedCard gpu_{values_, "GPU-played", clock_};
+  SweepOptions options_;
+  int slices_ = 0;
+};
+
+// Performance as the square root of the limit on a device that becomes slower from slice to slice: two in three visits of a
+// limit, over a random order and its reverse.
+TEST_F(PowerSweep, MeasuresTheCurveThroughADrift) {
+  options_.limits_mw = {600000, 450000, 300000, 150000};
+  options_.default_limit_mw = 450000;
+  options_.most_time = std::chrono::seconds(20);
+  options_.min_rounds = 8;
+  const Result<Sweep> swept = run(
+      workload([&](int slice) { return std::pow(0.999, slice) * std::sqrt(static_cast<double>(values_.limit_mw)); }));
   ASSERT_TRUE(swept) << swept.error().message;
   ASSERT_EQ(swept->points.size(), 4u);
   EXPECT_TRUE(swept->converged);
+  EXPECT_EQ(swept->rounds, 8);
   EXPECT_EQ(swept->reference_limit_mw, 450000);
-  EXPECT_NEAR(swept->points[0].relative.value, std::sqrt(600.0 / 450), 0.02);
-  EXPECT_NEAR(swept->points[3].relative.value, std::sqrt(150.0 / 450), 0.02);
-  EXPECT_NEAR(swept->points[3].power_w, 150, 1e-6);
+  EXPECT_NEAR(swept->points[0].relative.value, std::sqrt(600.0 / 450), 1e-9) << "what drifts steadily cancels";
+  EXPECT_NEAR(swept->points[3].relative.value, std::sqrt(150.0 / 450), 1e-9);
+  EXPECT_DOUBLE_EQ(swept->points[3].power_w, 150);
   EXPECT_EQ(swept->points[*swept->spots.best_per_watt].limit_mw, 150000);
   EXPECT_EQ(swept->power_origin, "samples of the power");
   EXPECT_EQ(swept->claims.size(), 2u);
 }
 
-TEST(PowerSweep, EndsEarlyWhereEveryRateIsKnown) {
-  PlayedCard::Values values;
-  PlayedCard card(values);
-  Nanoseconds asked{0};
-  Workload workload{"played", "items", [&](Nanoseconds slice) -> Result<double> { return asked += slice, 5.0; }};
-  SweepOptions options;
-  options.limits_mw = {450000, 300000};
-  options.default_limit_mw = 450000;
-  options.most_time = std::chrono::seconds(100);
-  Result<Sweep> swept = sweep(card, workload, options);
+TEST_F(PowerSweep, EndsEarlyWhereEveryRateIsKnown) {
+  options_.limits_mw = {450000, 300000};
+  options_.default_limit_mw = 450000;
+  options_.most_time = std::chrono::seconds(100);
+  const TimePoint begin = clock_.now();
+  const Result<Sweep> swept = run(workload([](int) { return 5.0; }));
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_TRUE(swept->converged);
-  EXPECT_LT(to_seconds(asked), 60) << "of 100 s";
+  EXPECT_EQ(swept->rounds, 5);
+  EXPECT_NEAR(to_seconds(clock_.now() - begin), 50, 1) << "half of the time for the fewest rounds";
 }
 
-// A look at a card takes some milliseconds, in which its counter goes on.
-TEST(PowerSweep, PowerIsWhatTheCounterGainedOverTheTimeThatItRan) {
-  PlayedCard::Values values;
-  values.counts_mw = 100000;
-  values.look_takes = std::chrono::milliseconds(120);
-  PlayedCard card(values);
-  Workload workload{"played", "items", [](Nanoseconds slice) -> Result<double> {
-                      std::this_thread::sleep_for(slice);
-                      return 1.0;
-                    }};
-  SweepOptions options;
-  options.limits_mw = {450000};
-  options.min_rounds = 1;
-  options.most_time = std::chrono::milliseconds(480);
-  Result<Sweep> swept = sweep(card, workload, options);
+// A look at the device takes 120 ms, in which its counter goes on: over the slice of 200 ms alone it would be 160 W.
+TEST_F(PowerSweep, PowerIsWhatTheCounterGainedOverTheTimeThatItRan) {
+  values_.counts_mw = 100000;
+  values_.look_takes = std::chrono::milliseconds(120);
+  options_.limits_mw = {450000};
+  options_.min_rounds = 1;
+  options_.most_time = std::chrono::milliseconds(480);
+  const Result<Sweep> swept = run(workload([](int) { return 1.0; }));
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_EQ(swept->power_origin, "energy counter");
-  EXPECT_NEAR(swept->points[0].power_w, 100, 30) << "over the slice of 200 ms alone it would be 160 at least";
+  EXPECT_NEAR(swept->points[0].power_w, 100, 0.01) << "the counter's steps of a millijoule";
 }
 
-TEST(PowerSweep, ALostCardEndsIt) {
-  PlayedCard::Values values;
-  values.changes_left = 3;
-  PlayedCard card(values);
-  Workload workload{"played", "items", [](Nanoseconds) -> Result<double> { return 1.0; }};
-  SweepOptions options;
-  options.limits_mw = {450000, 300000};
-  options.default_limit_mw = 450000;
-  options.most_time = std::chrono::seconds(1);
-  Result<Sweep> swept = sweep(card, workload, options);
+TEST_F(PowerSweep, ALostDeviceEndsIt) {
+  values_.changes_left = 3;
+  options_.limits_mw = {450000, 300000};
+  options_.default_limit_mw = 450000;
+  const Result<Sweep> swept = run(workload([](int) { return 1.0; }));
   ASSERT_FALSE(swept);
   EXPECT_THAT(swept.error().message, HasSubstr("is lost"));
 }
 
-TEST(PowerSweep, AnInterruptedOneKeepsItsWholeRounds) {
-  PlayedCard::Values values;
-  PlayedCard card(values);
-  int calls = 0;
-  Workload workload{"played", "items", [&](Nanoseconds) -> Result<double> { return ++calls, 5.0; }};
-  SweepOptions options;
-  options.limits_mw = {450000, 300000};
-  options.default_limit_mw = 450000;
-  options.interrupted = [&] { return calls >= 10; };  // two visits of a limit are four calls: in the third round
-  Result<Sweep> swept = sweep(card, workload, options);
+TEST_F(PowerSweep, AnInterruptedOneKeepsItsWholeRounds) {
+  options_.limits_mw = {450000, 300000};
+  options_.default_limit_mw = 450000;
+  options_.interrupted = [&] { return slices_ >= 10; };  // two visits of a limit are four slices: in the third round
+  const Result<Sweep> swept = run(workload([](int) { return 5.0; }));
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_TRUE(swept->interrupted);
   EXPECT_EQ(swept->rounds, 2);

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -21,15 +20,16 @@ class PlayedCard : public Knob {
     int64_t counts_mw = 0;                    // what its energy counter counts; 0: it has none
     std::chrono::milliseconds look_takes{0};  // state()
   };
-  explicit PlayedCard(Values& values, std::string id = "GPU-played") : values_(values), id_(std::move(id)) {}
+  explicit PlayedCard(Values& values, std::string id = "GPU-played", Clock& clock = system_clock())
+      : values_(values), id_(std::move(id)), clock_(clock) {}
   const std::string& id() const override { return id_; }
   const std::string& name() const override { return id_; }
   Result<State> state() override {
-    std::this_thread::sleep_for(values_.look_takes);
+    clock_.sleep_for(values_.look_takes);
     State state;
     if (values_.counts_mw > 0)
-      state.energy_mj = static_cast<int64_t>(static_cast<double>(values_.counts_mw) *
-                                             to_seconds(SteadyClock::now().time_since_epoch()));
+      state.energy_mj =
+          static_cast<int64_t>(static_cast<double>(values_.counts_mw) * to_seconds(clock_.now().time_since_epoch()));
     state.limit_mw = state.limit_set_mw = state.power_mw = values_.limit_mw;
     state.limit_default_mw = int64_t{450000};
     state.limit_min_mw = int64_t{100000};
@@ -60,6 +60,7 @@ class PlayedCard : public Knob {
   }
   Values& values_;
   std::string id_;
+  Clock& clock_;
 };
 
 }  // namespace ridge::power

@@ -149,7 +149,8 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   LoadedModel loaded;
   loaded.fingerprint = source_fingerprint(source, version);
   loaded.files = source.files;
-  OpenFunction open = options.open ? options.open : OpenFunction(engine::open);
+  OpenFunction open =
+      options.open ? options.open : OpenFunction([](const plan::Plan& plan) { return engine::open(plan); });
   RIDGE_ASSIGN(std::string file, find_model_file(source.directory, version, model_filename_of(*source.config)));
   const ConfigPtr placed = placed_config(options, *source.config);
   RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, file));

@@ -46,7 +46,7 @@ Result<Slice> run_slice(measure::Runner& runner, int callers, double ms, const s
   options.stop.max_time = from_seconds(ms / 1e3);
   options.interrupted = interrupted;
   const int64_t resident_before = measure::resident_bytes();
-  RIDGE_ASSIGN(measure::LoadResult load, measure::run_load(runner.target(), options));
+  RIDGE_ASSIGN(measure::LoadResult load, measure::run_load(runner.target(), options, system_clock()));
   runner.note_growth(measure::resident_bytes() - resident_before);
   if (load.interrupted || load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted"};
   double rate = load.rate_per_s * static_cast<double>(runner.rows());

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
-#include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <thread>
+#include <vector>
 
 #include "engine/fake/script.h"
 
 namespace ridge::engine::fake {
 namespace {
 
-void wait_until(TimePoint end, bool spin) {
-  if (!spin) return std::this_thread::sleep_until(end);
-  while (SteadyClock::now() < end) {
+void wait_until(Clock& clock, TimePoint end, bool spin) {
+  if (!spin) return clock.sleep_until(end);
+  while (clock.now() < end) {
   }
 }
 
@@ -63,28 +62,31 @@ SharedMachine& shared_machine() {
 
 class FakeSession final : public Session {
  public:
-  FakeSession(Script script, Info info, int threads)
-      : script_(std::move(script)), info_(std::move(info)), threads_(threads), free_(script_.parallel) {}
+  FakeSession(Script script, Info info, int threads, Clock& clock)
+      : script_(std::move(script)),
+        info_(std::move(info)),
+        threads_(threads),
+        clock_(clock),
+        free_from_(static_cast<size_t>(std::max(script_.parallel, 0))) {}
 
   const Signature& signature() const override { return script_.signature; }
   const Info& info() const override { return info_; }
 
   Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
              RunTimes* times) override {
-    const TimePoint begin = SteadyClock::now();
+    const TimePoint begin = clock_.now();
     const int64_t number = ++runs_;
     RIDGE_TRY(check(inputs));
     const int64_t rows = inputs.empty() || inputs[0].shape.empty() ? 1 : inputs[0].shape[0];
-    acquire();
-    const TimePoint started = script_.parallel > 0 ? SteadyClock::now() : begin;
-    work(started, latency_ms(script_, number, rows, threads_));
-    release();
+    const Nanoseconds alone = from_ms(latency_ms(script_, number, rows, threads_));
+    const TimePoint started = wait_for_place(begin, alone);
+    work(started, alone);
     if (script_.fail_runs.contains(number))
       return Error{Code::kFailed, "the fake engine fails run " + std::to_string(number) + " as its script says"};
-    const TimePoint computed = SteadyClock::now();
+    const TimePoint computed = clock_.now();
     for (size_t i = 0; i < wanted.size(); ++i)
       RIDGE_TRY(answer(inputs, static_cast<size_t>(wanted[i]), rows, outputs[i]));
-    if (times) *times = {started - begin, computed - started, SteadyClock::now() - computed};
+    if (times) *times = {started - begin, computed - started, clock_.now() - computed};
     return {};
   }
 
@@ -102,10 +104,10 @@ class FakeSession final : public Session {
   }
 
  private:
-  void work(TimePoint started, double alone_ms) {
+  void work(TimePoint started, Nanoseconds alone) {
     const bool shared = script_.processors > 0;
     const double longer = shared ? shared_machine().begin(script_, threads_) : 1;
-    if (alone_ms > 0) wait_until(started + from_ms(longer * alone_ms), script_.spin);
+    if (alone.count() > 0) wait_until(clock_, started + from_seconds(longer * to_seconds(alone)), script_.spin);
     if (shared) shared_machine().end(threads_);
   }
 
@@ -148,45 +150,47 @@ class FakeSession final : public Session {
     return {};
   }
 
-  void acquire() {
-    if (script_.parallel <= 0) return;
-    std::unique_lock lock(mutex_);
-    freed_.wait(lock, [&] { return free_ > 0; });
-    --free_;
-  }
-  void release() {
-    if (script_.parallel <= 0) return;
-    std::lock_guard lock(mutex_);
-    ++free_;
-    freed_.notify_one();
+  // When the run starts: at once, or when the first of those that came before it ends.
+  TimePoint wait_for_place(TimePoint arrived, Nanoseconds takes) {
+    if (free_from_.empty()) return arrived;
+    TimePoint start;
+    {
+      std::lock_guard lock(mutex_);
+      TimePoint& place = *std::min_element(free_from_.begin(), free_from_.end());
+      start = std::max(arrived, place);
+      place = start + takes;
+    }
+    if (start > arrived) clock_.sleep_until(start);
+    return start;
   }
 
   const Script script_;
   const Info info_;
   const int threads_;
+  Clock& clock_;
   std::atomic<int64_t> runs_ = 0;
   std::mutex mutex_;
-  std::condition_variable freed_;
-  int free_;  // guarded by mutex_: runs that may start, if script_.parallel limits them
+  std::vector<TimePoint>
+      free_from_;  // guarded by mutex_: a place for each run that may make progress, if that is limited
 };
 
 }  // namespace
 
 Info engine_info() { return {"fake", "1", "built in", "cpu", Nanoseconds(0), 1}; }
 
-Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
-  const TimePoint begin = SteadyClock::now();
+Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan, Clock& clock) {
+  const TimePoint begin = clock.now();
   RIDGE_ASSIGN(Script script, read_script(plan));
   if (!script.devices.contains(plan.device))
     return Error{Code::kUnsupported, "device '" + plan.device + "' is not one that the script has"};
-  wait_until(begin + from_ms(script.load_ms), script.spin);
+  wait_until(clock, begin + from_ms(script.load_ms), script.spin);
   if (!script.fail_load.empty()) return Error{Code::kFailed, script.fail_load};
   Info info = engine_info();
-  info.load_time = SteadyClock::now() - begin;
+  info.load_time = clock.now() - begin;
   info.device = plan.device;
   info.threads = plan.threads > 0 ? plan.threads : 1;
   const int threads = info.threads;
-  return std::unique_ptr<Session>(std::make_unique<FakeSession>(std::move(script), std::move(info), threads));
+  return std::unique_ptr<Session>(std::make_unique<FakeSession>(std::move(script), std::move(info), threads, clock));
 }
 
 }  // namespace ridge::engine::fake

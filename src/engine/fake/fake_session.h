@@ -1,5 +1,5 @@
 // An engine that does as its script says: for tests of everything that stands on engines. docs/formats.md, "The fake
-// engine". Deterministic but for the operating system's sleep.
+// engine". Deterministic but for what the clock's sleep adds, which a fake clock's does not.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,6 @@
 namespace ridge::engine::fake {
 
 Info engine_info();
-Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan);
+Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan, Clock& clock);
 
 }  // namespace ridge::engine::fake

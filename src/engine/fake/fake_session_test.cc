@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <thread>
 
+#include "base/fake_clock.h"
 #include "base/file.h"
 #include "engine/fake/script.h"
 
@@ -129,32 +129,47 @@ TEST(FakeScript, AnUnknownMemberOrTypeIsAnError) {
   EXPECT_FALSE(read_script(scripted({{"inputs", R"([{"name":"x","type":"FP31","shape":[1]}])"}})).ok());
 }
 
-// Two threads of one model and two of another on two processors: each run that begins beside the other takes twice as long. Of several
-// runs: what else the machine does makes a run longer at any time, never shorter.
+// Two threads of one model and two of another on two CPUs: a run that begins beside the other takes twice as long.
 TEST(FakeSession, RunsOnSharedProcessorsSlowEachOtherDown) {
+  FakeClock clock;
   plan::Plan plan = scripted({{"latency_ms", "20"}, {"processors", "2"}});
   plan.threads = 2;
-  auto one = engine::open(plan), other = engine::open(plan);
+  auto one = engine::open(plan, clock), other = engine::open(plan, clock);
   ASSERT_TRUE(one.ok() && other.ok());
-  auto took_ms = [](Session& session) {
-    const TimePoint begin = SteadyClock::now();
+  auto took_ms = [&](Session& session) {
+    const TimePoint begin = clock.now();
     Output output;
     EXPECT_TRUE(run_once(session, output).ok());
-    return to_ms(SteadyClock::now() - begin);
+    return to_ms(clock.now() - begin);
   };
-  std::array<double, 5> alone_ms, beside_ms;
-  for (double& ms : alone_ms) ms = took_ms(**one);
-  EXPECT_LT(*std::min_element(alone_ms.begin(), alone_ms.end()), 35) << "alone";
-  {
-    std::atomic<int> runs = 0;
-    std::jthread neighbour([&](const std::stop_token& stop) {
-      for (; !stop.stop_requested(); ++runs) took_ms(**other);
-    });
-    while (runs == 0) std::this_thread::yield();
-    for (double& ms : beside_ms) ms = took_ms(**one);
-  }
-  std::sort(beside_ms.begin(), beside_ms.end());
-  EXPECT_GE(beside_ms[2], 40) << "hardly any begins between two runs of the neighbour";
+  EXPECT_EQ(took_ms(**one), 20) << "alone";
+  std::vector<double> neighbours;
+  std::jthread neighbour = clock.start([&] {
+    for (int run = 0; run < 3; ++run) neighbours.push_back(took_ms(**other));
+  });
+  clock.sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(took_ms(**one), 40);
+  clock.join(neighbour);
+  EXPECT_EQ(neighbours, (std::vector<double>{20, 40, 20})) << "as each of them began";
+}
+
+// Two runs make progress at once; the third begins when the first of them ends.
+TEST(FakeSession, ARunWaitsForAPlaceAmongThoseThatMakeProgress) {
+  FakeClock clock;
+  auto session = engine::open(scripted({{"latency_ms", "20"}, {"parallel", "2"}}), clock);
+  ASSERT_TRUE(session.ok());
+  const TimePoint begin = clock.now();
+  std::vector<double> ended_ms;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 3; ++i)
+    callers.push_back(clock.start([&, i] {
+      clock.sleep_for(std::chrono::milliseconds(5 * i));
+      Output output;
+      EXPECT_TRUE(run_once(**session, output).ok());
+      ended_ms.push_back(to_ms(clock.now() - begin));
+    }));
+  for (std::jthread& caller : callers) clock.join(caller);
+  EXPECT_EQ(ended_ms, (std::vector<double>{20, 25, 40}));
 }
 
 }  // namespace

@@ -24,11 +24,10 @@ struct alignas(64) CallerTimes {
   }
 };
 
-void add_caller(PartSlice& slice, const measure::CallerLoad& load, const CallerTimes& times, double rows_per_run) {
-  slice.latencies_ms.insert(slice.latencies_ms.end(), load.latencies_ms.begin(), load.latencies_ms.end());
-  slice.rows_per_s += load.rate_per_s * rows_per_run;
+// The means of `times` scaled to all of the caller's `runs`.
+void add_times(PartSlice& slice, const CallerTimes& times, double runs) {
   if (times.runs == 0) return;
-  const double scale = static_cast<double>(load.latencies_ms.size()) / static_cast<double>(times.runs);
+  const double scale = runs / static_cast<double>(times.runs);
   slice.sums_ms.input += scale * to_ms(times.sum.input);
   slice.sums_ms.compute += scale * to_ms(times.sum.compute);
   slice.sums_ms.output += scale * to_ms(times.sum.output);
@@ -64,13 +63,21 @@ Result<std::vector<PartSlice>> Ensemble::run_slice(double ms, const std::functio
     return {};
   };
   const int64_t resident_before = measure::resident_bytes();
-  RIDGE_ASSIGN(const measure::LoadResult load, measure::run_load(target, options));
+  RIDGE_ASSIGN(const measure::LoadResult load, measure::run_load(target, options, system_clock()));
   rss_delta_bytes_ += measure::resident_bytes() - resident_before;
-  if (load.interrupted || load.callers.size() != places_.size()) return Error{Code::kCancelled, "interrupted"};
+  if (load.interrupted || load.caller_rates_per_s.size() != places_.size())
+    return Error{Code::kCancelled, "interrupted"};
   std::vector<PartSlice> slices(runners_.size());
+  std::vector<double> runs(places_.size());
+  for (size_t i = 0; i < load.latencies_ms.size(); ++i) {
+    const auto caller = static_cast<size_t>(load.callers[i]);
+    slices[places_[caller].part].latencies_ms.push_back(load.latencies_ms[i]);
+    ++runs[caller];
+  }
   for (size_t i = 0; i < places_.size(); ++i) {
-    const double rows = static_cast<double>(runners_[places_[i].part].rows());
-    add_caller(slices[places_[i].part], load.callers[i], times[i], rows);
+    PartSlice& slice = slices[places_[i].part];
+    slice.rows_per_s += load.caller_rates_per_s[i] * static_cast<double>(runners_[places_[i].part].rows());
+    add_times(slice, times[i], runs[i]);
   }
   return slices;
 }
@@ -90,7 +97,7 @@ Result<std::vector<PartSlice>> Ensemble::run_at_loads(std::span<const std::optio
         options.stop.min_samples = std::numeric_limits<int64_t>::max();
         options.stop.max_time = from_seconds(seconds);
         options.interrupted = interrupted;
-        loads[i] = measure::run_load(runners_[i].target(), options);
+        loads[i] = measure::run_load(runners_[i].target(), options, system_clock());
       });
   }
   std::vector<PartSlice> slices(runners_.size());
