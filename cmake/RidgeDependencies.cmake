@@ -36,9 +36,6 @@ target_compile_definitions(ridge_onnxruntime_headers INTERFACE ORT_API_MANUAL_IN
 
 # OpenCL: headers only, <CL/cl.h>. The loader is opened at run time.
 find_path(OPENCL_INCLUDE_DIR CL/cl.h REQUIRED)
-add_library(ridge_opencl_headers INTERFACE)
-target_include_directories(ridge_opencl_headers SYSTEM INTERFACE "${OPENCL_INCLUDE_DIR}")
-target_compile_definitions(ridge_opencl_headers INTERFACE CL_TARGET_OPENCL_VERSION=300 CL_USE_DEPRECATED_OPENCL_1_2_APIS)
 
 # Boost.Asio and Beast, headers only.
 find_path(BOOST_INCLUDE_DIR boost/beast/core.hpp REQUIRED)

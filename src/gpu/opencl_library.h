@@ -2,6 +2,8 @@
 // Everything that must be there is in every version since 1.1; shared virtual memory came with 2.0, moving it ahead of its use with 2.1.
 #pragma once
 
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // clCreateCommandQueue, which every version has
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
