@@ -64,3 +64,16 @@ if(NOT RIDGE_FUZZ AND TARGET engine_test)
   target_compile_definitions(engine_test PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
   add_dependencies(engine_test ${RIDGE_FAKES})
 endif()
+
+# Our own declarations of NVIDIA's interfaces, against NVIDIA's headers (from ./dev setup for tests; where they are not there, nothing is
+# compared). They compile, or they differ. cublasLt.h and nccl.h come only in packages of hundreds of megabytes.
+foreach(interface cuda nvml nvrtc)
+  find_path(RIDGE_HEADER_${interface} ${interface}.h PATHS "${RIDGE_DEPS}/vendor-headers" "${RIDGE_DEPS}/nvrtc" NO_DEFAULT_PATH)
+  if(RIDGE_HEADER_${interface} AND TARGET gpu_test)
+    add_library(abi_${interface} OBJECT tests/abi/${interface}_abi_check.cc)
+    target_include_directories(abi_${interface} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    target_include_directories(abi_${interface} SYSTEM PRIVATE "${RIDGE_HEADER_${interface}}")
+    target_link_libraries(abi_${interface} PRIVATE ridge_base)
+    add_dependencies(gpu_test abi_${interface})
+  endif()
+endforeach()
