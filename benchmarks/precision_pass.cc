@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
-#include "model/precision/convert.h"
-#include "model/precision/quantise.h"
+#include "precision/convert.h"
+#include "precision/quantise.h"
 
 namespace {
 
 using ridge::Result;
 using ridge::Status;
-using ridge::model::PassReport;
-using ridge::model::QuantiseOptions;
+using ridge::precision::PassReport;
+using ridge::precision::QuantiseOptions;
 
 [[noreturn]] void stop(const std::string& message) {
   std::fprintf(stderr, "precision_pass: %s\n", message.c_str());
@@ -36,7 +36,7 @@ QuantiseOptions options_from(const std::vector<std::string>& words) {
     if (word == "--per-tensor") options.per_channel = false;
     if (word == "--reduce-range") options.reduce_range = true;
     if (word == "--products") options.activation_products = true;
-    if (word == "--dequantize") options.weight_form = ridge::model::WeightForm::kDequantize;
+    if (word == "--dequantize") options.weight_form = ridge::precision::WeightForm::kDequantize;
     if (word.rfind("--keep=", 0) == 0) options.keep_nodes.insert(word.substr(7));
   }
   return options;
@@ -48,8 +48,8 @@ std::vector<std::string> lines_of_input() {
   return lines;
 }
 
-ridge::model::TensorRanges ranges_of_input() {
-  ridge::model::TensorRanges ranges;
+ridge::precision::TensorRanges ranges_of_input() {
+  ridge::precision::TensorRanges ranges;
   double minimum = 0;
   double maximum = 0;
   for (std::string name; std::cin >> minimum >> maximum && std::getline(std::cin >> std::ws, name);)
@@ -73,7 +73,7 @@ int main(int count, char** arguments) {
   const std::string& model = words[1];
   const QuantiseOptions options = options_from(words);
   if (verb == "tensors") {
-    Result<std::vector<std::string>> tensors = ridge::model::calibration_tensors(model, options);
+    Result<std::vector<std::string>> tensors = ridge::precision::calibration_tensors(model, options);
     if (!tensors) stop(tensors.error().message);
     for (const std::string& tensor : *tensors) std::printf("%s\n", tensor.c_str());
     return 0;
@@ -81,20 +81,20 @@ int main(int count, char** arguments) {
   if (words.size() < 3) stop("write to which file?");
   const std::string& out = words[2];
   if (verb == "expose") {
-    const Status exposed = ridge::model::expose_tensors(model, lines_of_input(), out);
+    const Status exposed = ridge::precision::expose_tensors(model, lines_of_input(), out);
     if (!exposed) stop(exposed.error().message);
   } else if (verb == "static") {
-    print(ridge::model::quantise_static(model, ranges_of_input(), options, out));
+    print(ridge::precision::quantise_static(model, ranges_of_input(), options, out));
   } else if (verb == "dynamic") {
-    print(ridge::model::quantise_dynamic(model, options, out));
+    print(ridge::precision::quantise_dynamic(model, options, out));
   } else if (verb == "weights" && words.size() > 4) {
-    print(
-        ridge::model::quantise_weights(model, std::atoi(words[3].c_str()), std::atoi(words[4].c_str()), options, out));
+    print(ridge::precision::quantise_weights(model, std::atoi(words[3].c_str()), std::atoi(words[4].c_str()), options,
+                                             out));
   } else if (verb == "convert" && words.size() > 3) {
     const auto precision = words[3] == "fp16" ? ridge::Precision::kFp16 : ridge::Precision::kBf16;
-    ridge::model::ConvertOptions conversion;
+    ridge::precision::ConvertOptions conversion;
     conversion.weights_only = words.back() == "--weights-only";
-    print(ridge::model::convert(model, precision, conversion, out));
+    print(ridge::precision::convert(model, precision, conversion, out));
   } else {
     stop("there is no '" + verb + "' with these arguments");
   }

@@ -44,8 +44,7 @@ function(ridge_folder name)
   if(RIDGE_FUZZ AND NOT fuzzers AND NOT name STREQUAL "base")
     return()
   endif()
-  if(RIDGE_FUZZ)  # what writes models reads none, and what serves connections is not linked
-    list(FILTER sources EXCLUDE REGEX "/model/(zoo|precision)/|/model/zoo\\.cc$")
+  if(RIDGE_FUZZ)  # what serves connections is not linked
     list(FILTER sources EXCLUDE REGEX "/front/http/(api|connection|describe|infer_endpoint|io_thread|job_threads|metrics_view|server)\\.cc$")
   endif()
 

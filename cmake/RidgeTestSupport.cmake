@@ -50,7 +50,7 @@ if(NOT RIDGE_FUZZ)
 endif()
 
 # The tests that load them.
-foreach(test gpu_test hw_test lab_test power_test telemetry_test serve_test)
+foreach(test gpu_test limits_test doctor_test lab_test power_test telemetry_test serve_test)
   if(TARGET ${test} AND RIDGE_FAKES)
     target_compile_definitions(${test} PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
     add_dependencies(${test} ${RIDGE_FAKES})
@@ -77,3 +77,8 @@ foreach(interface cuda nvml nvrtc)
     add_dependencies(gpu_test abi_${interface})
   endif()
 endforeach()
+
+# Models written as text, which the passes are tested on too.
+if(TARGET precision_test)
+  target_sources(precision_test PRIVATE "${PROJECT_SOURCE_DIR}/src/model/test_models_test.cc")
+endif()

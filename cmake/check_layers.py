@@ -1,9 +1,11 @@
 """check_layers.py: refuses includes that the architecture does not have.
 
-1. src/<folder>/ includes only the folders that docs/architecture.md's table gives it; every folder is in the table.
+1. src/<folder>/ includes only the folders that docs/architecture.md's table gives it; every folder is in the table, and the
+   table grants nothing that no file uses and nothing that stands below.
 2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in, but for the
    few in OPEN that interfaces are written in.
 3. Each folder's library links what the table allows and nothing else of ours (CMakeLists.txt).
+4. A file's namespace is its folder.
 """
 
 import functools
@@ -20,7 +22,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 def table():
     """{folder: set of folders, or None for any} from the table in docs/architecture.md."""
     rows = {}
-    for line in (ROOT / "docs/architecture.md").read_text().splitlines():
+    text = (ROOT / "docs/architecture.md").read_text()
+    for line in text[text.index("| folder |") :].split("\n\n")[0].splitlines()[2:]:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) < 2 or not re.fullmatch(r"[a-z]+", cells[0]):
             continue
@@ -54,13 +57,20 @@ def shown_by(name):
     return shown
 
 
-def check_file(path, allowed, complain):
+def check_file(path, allowed, used, complain):
     folder = path.relative_to(ROOT / "src").parts[0]
     may = allowed[folder]
-    for kind, name in INCLUDE.findall(path.read_text()):
+    own = "::".join(["ridge", *path.relative_to(ROOT / "src").parent.parts]).replace("ridge::base", "ridge")
+    text = path.read_text()
+    named = re.findall(r"^namespace (ridge[\w:]*) \{", text, re.MULTILINE)
+    # A class of another folder may be declared ahead; what the file defines lies in its folder's namespace, or in one inside it.
+    if named and not any(name == own or name.startswith(own + "::") for name in named):
+        complain(path, f"is in namespace {named[0]}; its folder's is {own}")
+    for kind, name in INCLUDE.findall(text):
         target = name.split("/")[0]
         if not ours(kind, name) or target == folder:
             continue
+        used.add((folder, target))
         if may is not None and target not in may:
             complain(path, f'includes "{name}", but {folder} may include only: {", ".join(sorted(may)) or "nothing"}')
         elif shown_by(name):
@@ -69,7 +79,7 @@ def check_file(path, allowed, complain):
 
 def check_links(allowed, complain):
     path = ROOT / "CMakeLists.txt"
-    for folder, libraries in re.findall(r"^ridge_folder\((\w+)\s+LINK\s+([^)]*)\)", path.read_text(), re.MULTILINE):
+    for folder, libraries in re.findall(r"^ridge_folder\((\w+)\s+(?:ONCE\s+)?LINK\s+([^)]*)\)", path.read_text(), re.MULTILINE):
         may = allowed.get(folder)
         links = {name.removeprefix("ridge_") for name in libraries.split()} & set(allowed)
         if may is not None and links != may:
@@ -82,13 +92,20 @@ def main():
     def complain(path, text):
         complaints.append(f"{path.relative_to(ROOT)}: {text}")
 
-    allowed = table()
+    allowed, used = table(), set()
     for folder in sorted(path for path in (ROOT / "src").iterdir() if path.is_dir()):
         if folder.name not in allowed:
             complain(folder, "is not in the table of docs/architecture.md")
             continue
         for path in sorted([*folder.rglob("*.h"), *folder.rglob("*.cc")]):
-            check_file(path, allowed, complain)
+            check_file(path, allowed, used, complain)
+    order = list(allowed)
+    for folder, may in allowed.items():
+        for target in sorted(may or ()):
+            if (folder, target) not in used:
+                complain(ROOT / "docs/architecture.md", f"{folder} may include {target}, which no file of it does")
+            elif target not in order[: order.index(folder)]:
+                complain(ROOT / "docs/architecture.md", f"{folder} may include {target}, which does not stand above it")
     check_links(allowed, complain)
     if complaints:
         sys.exit("layers:\n  " + "\n  ".join(complaints))

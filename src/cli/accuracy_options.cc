@@ -30,28 +30,28 @@ void declare_accuracy(CLI::App& app, AccuracyOptions& options) {
   app.add_option("--eval-seconds", options.eval_seconds)->check(CLI::PositiveNumber);
 }
 
-Result<tune::SampleOptions> sample_options(const AccuracyOptions& options) {
-  tune::SampleOptions samples;
+Result<precision::SampleOptions> sample_options(const AccuracyOptions& options) {
+  precision::SampleOptions samples;
   samples.path = options.calibration;
   samples.calibration = static_cast<size_t>(options.samples);
   samples.held_out = static_cast<size_t>(options.held_out);
   samples.seed = options.seed;
-  tune::ImageOptions& images = samples.images;
-  if (!options.image_size.empty()) RIDGE_TRY(tune::parse_image_size(options.image_size, images));
+  precision::ImageOptions& images = samples.images;
+  if (!options.image_size.empty()) RIDGE_TRY(precision::parse_image_size(options.image_size, images));
   if (!options.image_mean.empty()) {
-    RIDGE_ASSIGN(images.mean, tune::parse_channel_values(options.image_mean));
+    RIDGE_ASSIGN(images.mean, precision::parse_channel_values(options.image_mean));
   }
   if (!options.image_std.empty()) {
-    RIDGE_ASSIGN(images.deviation, tune::parse_channel_values(options.image_std));
+    RIDGE_ASSIGN(images.deviation, precision::parse_channel_values(options.image_std));
   }
-  if (options.image_layout == "nchw") images.layout = tune::ImageLayout::kChannelsFirst;
-  if (options.image_layout == "nhwc") images.layout = tune::ImageLayout::kChannelsLast;
-  if (options.image_fit == "stretch") images.fit = tune::ImageFit::kStretch;
+  if (options.image_layout == "nchw") images.layout = precision::ImageLayout::kChannelsFirst;
+  if (options.image_layout == "nhwc") images.layout = precision::ImageLayout::kChannelsLast;
+  if (options.image_fit == "stretch") images.fit = precision::ImageFit::kStretch;
   return samples;
 }
 
-Result<tune::GuardLimits> guard_limits(const AccuracyOptions& options) {
-  tune::GuardLimits limits;
+Result<precision::GuardLimits> guard_limits(const AccuracyOptions& options) {
+  precision::GuardLimits limits;
   if (options.max_drift && (options.min_cosine || options.min_top1))
     return Error{Code::kInvalid, "--max-drift replaces --min-cosine and --min-top1: give one or the others"};
   limits.max_drift = options.max_drift;
@@ -60,14 +60,14 @@ Result<tune::GuardLimits> guard_limits(const AccuracyOptions& options) {
   return limits;
 }
 
-Result<std::optional<tune::EvaluationOptions>> evaluation_options(const AccuracyOptions& options) {
+Result<std::optional<precision::EvaluationOptions>> evaluation_options(const AccuracyOptions& options) {
   if (options.eval.empty()) {
     if (options.eval_min) return alone("--eval-min", "--eval");
     if (options.eval_drop) return alone("--eval-drop", "--eval");
-    return std::optional<tune::EvaluationOptions>();
+    return std::optional<precision::EvaluationOptions>();
   }
-  RIDGE_TRY(tune::split_command(options.eval));
-  tune::EvaluationOptions evaluation;
+  RIDGE_TRY(precision::split_command(options.eval));
+  precision::EvaluationOptions evaluation;
   evaluation.command = options.eval;
   evaluation.least = options.eval_min;
   evaluation.drop = options.eval_drop;

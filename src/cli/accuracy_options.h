@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "tune/evaluation.h"
-#include "tune/guard.h"
-#include "tune/samples.h"
+#include "precision/evaluation.h"
+#include "precision/guard.h"
+#include "precision/samples.h"
 
 namespace CLI {
 class App;
@@ -30,9 +30,9 @@ struct AccuracyOptions {
 
 void declare_accuracy(CLI::App& app, AccuracyOptions& options);
 
-Result<tune::SampleOptions> sample_options(const AccuracyOptions& options);
-Result<tune::GuardLimits> guard_limits(const AccuracyOptions& options);
+Result<precision::SampleOptions> sample_options(const AccuracyOptions& options);
+Result<precision::GuardLimits> guard_limits(const AccuracyOptions& options);
 // nullopt without --eval.
-Result<std::optional<tune::EvaluationOptions>> evaluation_options(const AccuracyOptions& options);
+Result<std::optional<precision::EvaluationOptions>> evaluation_options(const AccuracyOptions& options);
 
 }  // namespace ridge::cli

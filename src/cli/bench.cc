@@ -15,11 +15,12 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
-#include "hw/probe.h"
+#include "limits/know.h"
+#include "machine/probe.h"
 #include "measure/bench.h"
 #include "model/reader.h"
-#include "plan/device_limits.h"
 #include "plan/first_plan.h"
+#include "predict/device_limits.h"
 
 namespace ridge::cli {
 namespace {
@@ -145,17 +146,17 @@ Result<measure::Measurement> measure_script(const BenchOptions& options, const R
 }
 
 // The machine with its limits, measured if they are not known.
-Result<hw::Machine> know_processor(const BenchOptions& options, Progress& progress) {
-  hw::LimitOptions how;
+Result<machine::Machine> know_processor(const BenchOptions& options, Progress& progress) {
+  limits::LimitOptions how;
   how.fresh = options.fresh;
   how.progress = [&](const std::string& step, double share) { progress.update("this machine: " + step, share); };
-  return hw::know(how);
+  return limits::know(how);
 }
 
 // On another device than the processor; one that is not in the catalogue is measured without a limit beside it.
 Result<measure::Measurement> measure_on_device(const plan::Plan& plan, const Request& request,
                                                const model::Graph& graph, measure::BenchOptions how) {
-  Result<cost::DeviceLimits> limits = plan::limits_of(request.device, request.engine_options);
+  Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
   if (limits) how.device = std::move(*limits);
   Result<measure::Measurement> measured = measure::bench(plan, &graph, nullptr, how);
   if (measured && !limits) log::warning("no limit beside the figures: {}", limits.error().message);
@@ -167,12 +168,12 @@ Result<measure::Measurement> measure_model(const BenchOptions& options, const Re
                                            const model::Graph& graph) {
   Progress progress("bench");
   const bool here = request.device.kind == plan::DeviceKind::kCpu;
-  Result<hw::EnergyMeter> meter = energy_meter_of(request.device);
-  RIDGE_ASSIGN(hw::Machine machine, here ? know_processor(options, progress) : hw::probe());
+  Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
+  RIDGE_ASSIGN(machine::Machine machine, here ? know_processor(options, progress) : machine::probe());
   plan::Wishes wishes{options.model,   input_shapes(graph), rows_of(graph),
                       options.threads, request.precision,   request.device};
   if (here && !options.threads && options.instances > 1)
-    wishes.threads = std::max(1, hw::usable_threads(machine) / options.instances);
+    wishes.threads = std::max(1, machine::usable_threads(machine) / options.instances);
   plan::Plan plan = plan::first_plan(machine, cost::count(graph, request.precision), wishes);
   plan.engine = options.engine;
   plan.engine_library = options.engine_library;

@@ -8,15 +8,15 @@
 namespace ridge::cli {
 namespace {
 
-using hw::accelerator::Figure;
-using hw::accelerator::Measured;
-using hw::accelerator::Share;
+using limits::accelerator::Figure;
+using limits::accelerator::Measured;
+using limits::accelerator::Share;
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string known_or_unknown(const std::string& text) { return text.empty() ? "not told" : text; }
 
 std::string facts_text(const Measured& measured) {
-  const hw::accelerator::Facts& facts = measured.facts;
+  const limits::accelerator::Facts& facts = measured.facts;
   Rows rows = {{"device", fmt::format("{} {}", facts.device, facts.name)},
                {"software", facts.software},
                {"units", fmt::format("{}{}", facts.compute_units,

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "hw/accelerator/figure.h"
+#include "limits/accelerator/figure.h"
 
 namespace ridge::cli {
 
-std::string accelerator_text(const hw::accelerator::Measured& measured);
+std::string accelerator_text(const limits::accelerator::Measured& measured);
 
 }  // namespace ridge::cli

@@ -9,15 +9,15 @@
 namespace ridge::cli {
 namespace {
 
-using hw::accelerator::CollectiveAnswer;
-using hw::accelerator::CollectiveRow;
-using hw::accelerator::CollectivesMeasured;
+using limits::accelerator::CollectiveAnswer;
+using limits::accelerator::CollectiveRow;
+using limits::accelerator::CollectivesMeasured;
 
 constexpr size_t kTextWidth = 120;
 
 std::string head_text(const CollectivesMeasured& measured) {
   std::vector<std::vector<std::string>> rows;
-  for (const hw::accelerator::Facts& facts : measured.cards) rows.push_back({facts.device, facts.name});
+  for (const limits::accelerator::Facts& facts : measured.cards) rows.push_back({facts.device, facts.name});
   rows.push_back({"joined by", measured.links ? measured.links->text : "not known: " + measured.links_reason});
   rows.push_back({"library", measured.library});
   rows.push_back({"measured", fmt::format("{}, in {:.0f} s", measured.measured_at, measured.seconds)});
@@ -25,14 +25,15 @@ std::string head_text(const CollectivesMeasured& measured) {
 }
 
 std::vector<std::string> row_text(const CollectiveRow& row, size_t cards) {
-  const hw::accelerator::Figure& figure = row.figure;
-  std::vector<std::string> cells = {gpu::collective_name(row.collective), format_bytes(static_cast<double>(row.bytes))};
+  const limits::accelerator::Figure& figure = row.figure;
+  std::vector<std::string> cells = {gpu::nccl::collective_name(row.collective),
+                                    format_bytes(static_cast<double>(row.bytes))};
   if (!figure.best || !figure.typical) {
     cells.insert(cells.end(), 6, "-");
     cells.push_back("not measured: " + figure.reason);
     return cells;
   }
-  const double factor = hw::accelerator::bus_factor(row.collective, cards);
+  const double factor = limits::accelerator::bus_factor(row.collective, cards);
   cells.push_back(format_ms(1e3 * static_cast<double>(row.bytes) / *figure.typical));
   cells.push_back(format_bandwidth(*figure.typical));
   cells.push_back(format_bandwidth(factor * *figure.typical));

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "hw/accelerator/collectives.h"
+#include "limits/accelerator/collectives.h"
 
 namespace ridge::cli {
 
-std::string collectives_text(const hw::accelerator::CollectivesMeasured& measured);
+std::string collectives_text(const limits::accelerator::CollectivesMeasured& measured);
 
 }  // namespace ridge::cli

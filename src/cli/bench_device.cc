@@ -12,10 +12,10 @@
 #include "cli/help.h"
 #include "cli/interruption.h"
 #include "cli/terminal.h"
-#include "hw/accelerator/collectives.h"
-#include "hw/accelerator/store.h"
-#include "hw/probe.h"
-#include "hw/topology.h"
+#include "limits/accelerator/collectives.h"
+#include "limits/accelerator/store.h"
+#include "limits/know.h"
+#include "machine/topology.h"
 
 namespace ridge::cli {
 namespace {
@@ -28,7 +28,7 @@ struct DeviceOptions {
   double seconds = 20;
   std::string largest = "8GiB";
   double time_limit_s = 60;
-  hw::LimitOptions limits;
+  limits::LimitOptions limits;
 };
 
 void bind(CLI::App& app, DeviceOptions& options) {
@@ -42,10 +42,10 @@ void bind(CLI::App& app, DeviceOptions& options) {
 }
 
 // The members of the machine as they are, with the contract's names for what was measured.
-Json report_json(const hw::Machine& machine) {
+Json report_json(const machine::Machine& machine) {
   Json facts = to_json(machine);
   Json ridge_points = Json::array();
-  for (const hw::Peak& peak : machine.peaks)
+  for (const machine::Peak& peak : machine.peaks)
     if (auto point = ridge_point(machine, peak.precision, peak.threads))
       ridge_points.push_back({{"precision", precision_name(peak.precision)},
                               {"threads", peak.threads},
@@ -68,28 +68,28 @@ Json report_json(const hw::Machine& machine) {
 
 std::string bytes_text(int64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
 
-std::string caches_text(const hw::Cpu& cpu) {
+std::string caches_text(const machine::Cpu& cpu) {
   std::string text;
-  for (const hw::Cache& cache : cpu.caches)
+  for (const machine::Cache& cache : cpu.caches)
     text += fmt::format("{}L{} {} x {}", text.empty() ? "" : ", ", cache.level, cache.instances,
                         bytes_text(cache.size_bytes));
   return text.empty() ? "unknown" : text;
 }
 
-std::string cores_text(const hw::Machine& machine) {
-  const hw::Cpu& cpu = machine.cpu;
+std::string cores_text(const machine::Machine& machine) {
+  const machine::Cpu& cpu = machine.cpu;
   std::string text = fmt::format("{} of {} (processors {} of {})", cpu.allowed_cores, cpu.physical_cores,
-                                 hw::format_processor_list(cpu.processors), cpu.logical_processors);
+                                 machine::format_processor_list(cpu.processors), cpu.logical_processors);
   text += cpu.quota ? fmt::format(", quota {:.3g} processors", *cpu.quota) : ", no quota";
   return text + fmt::format(": {} usable threads", usable_threads(machine));
 }
 
-std::string memory_text(const hw::Memory& memory) {
+std::string memory_text(const machine::Memory& memory) {
   std::string text = bytes_text(memory.total_bytes);
   return memory.limit_bytes ? text + ", limited to " + bytes_text(*memory.limit_bytes) : text;
 }
 
-std::string facts_table(const hw::Machine& machine) {
+std::string facts_table(const machine::Machine& machine) {
   return table({},
                {{"device", machine.cpu.model},
                 {"system", machine.system},
@@ -104,9 +104,9 @@ std::string facts_table(const hw::Machine& machine) {
                "ll");
 }
 
-std::string peaks_table(const hw::Machine& machine) {
+std::string peaks_table(const machine::Machine& machine) {
   std::vector<std::vector<std::string>> rows;
-  for (const hw::Peak& peak : machine.peaks) {
+  for (const machine::Peak& peak : machine.peaks) {
     std::string clock = "unknown", per_cycle = "unknown", ridge = "unknown";
     if (peak.clock_hz > 0) {
       clock = format_hertz(peak.clock_hz);
@@ -122,9 +122,9 @@ std::string peaks_table(const hw::Machine& machine) {
                rows, "lrrrrrlrl");
 }
 
-std::string bandwidth_table(const hw::Machine& machine) {
+std::string bandwidth_table(const machine::Machine& machine) {
   std::vector<std::vector<std::string>> rows;
-  for (const hw::Bandwidth& bandwidth : machine.bandwidths)
+  for (const machine::Bandwidth& bandwidth : machine.bandwidths)
     rows.push_back({bandwidth.level, std::to_string(bandwidth.threads), format_bandwidth(bandwidth.bytes_per_s),
                     format_bandwidth(bandwidth.plain_bytes_per_s), format_bandwidth(bandwidth.triad_bytes_per_s),
                     bytes_text(bandwidth.working_set_bytes), std::string(origin_name(bandwidth.origin)),
@@ -139,8 +139,8 @@ int device_failed(const Error& error) {
   return error.code == Code::kInvalid ? static_cast<int>(kUsage) : exit;
 }
 
-hw::accelerator::Options measuring_with(const DeviceOptions& options, Progress& progress) {
-  hw::accelerator::Options how;
+limits::accelerator::Options measuring_with(const DeviceOptions& options, Progress& progress) {
+  limits::accelerator::Options how;
   how.most_seconds = options.seconds;
   how.machine_cache = options.limits.cache_file;
   how.interrupted = interrupted;
@@ -150,12 +150,12 @@ hw::accelerator::Options measuring_with(const DeviceOptions& options, Progress& 
 
 // open → recall or measure → show
 int bench_accelerator(const DeviceOptions& options) {
-  auto device = hw::accelerator::open_accelerator(options.device);
+  auto device = limits::accelerator::open_accelerator(options.device);
   if (!device) return device_failed(device.error());
   listen_for_interruption();
   Progress progress("measure " + (*device)->facts().name);
-  Result<hw::accelerator::Measured> measured =
-      hw::accelerator::know(**device, measuring_with(options, progress), options.limits.fresh);
+  Result<limits::accelerator::Measured> measured =
+      limits::accelerator::know(**device, measuring_with(options, progress), options.limits.fresh);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
   if (options.json)
@@ -167,7 +167,7 @@ int bench_accelerator(const DeviceOptions& options) {
 
 // Several cards: what they exchange.
 int bench_group(const DeviceOptions& options, std::vector<size_t> cards) {
-  hw::accelerator::CollectiveOptions how;
+  limits::accelerator::CollectiveOptions how;
   how.cards = std::move(cards);
   how.patience = from_seconds(options.time_limit_s);
   Result<int64_t> largest = parse_bytes(options.largest);
@@ -176,7 +176,7 @@ int bench_group(const DeviceOptions& options, std::vector<size_t> cards) {
   listen_for_interruption();
   Progress progress("measure what the cards exchange");
   how.measuring = measuring_with(options, progress);
-  Result<hw::accelerator::CollectivesMeasured> measured = measure_collectives(how);
+  Result<limits::accelerator::CollectivesMeasured> measured = measure_collectives(how);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
   if (options.json)
@@ -200,12 +200,12 @@ int bench_device(std::span<const std::string> arguments) {
   CLI::App app;
   bind(app, options);
   if (Parsed parsed = parse(app, kDeviceVerb, arguments); !parsed.go_on) return parsed.exit;
-  if (auto group = hw::accelerator::group_from_name(options.device))
+  if (auto group = limits::accelerator::group_from_name(options.device))
     return *group ? bench_group(options, std::move(**group)) : device_failed(group->error());
   if (options.device != "cpu") return bench_accelerator(options);
   Progress progress("measure this machine");
   options.limits.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  Result<hw::Machine> machine = hw::know(options.limits);
+  Result<machine::Machine> machine = limits::know(options.limits);
   progress.finish();
   if (!machine) return fail(kDeviceVerb, machine.error());
   if (options.json)

@@ -13,10 +13,10 @@
 #include "cli/interruption.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "hw/doctor/doctor.h"
-#include "hw/doctor/gather.h"
-#include "hw/doctor/inventory.h"
-#include "hw/doctor/link_speed.h"
+#include "doctor/doctor.h"
+#include "doctor/gather.h"
+#include "doctor/inventory.h"
+#include "doctor/link_speed.h"
 
 namespace ridge::cli {
 namespace {
@@ -47,7 +47,7 @@ void declare(CLI::App& app, DoctorOptions& options) {
   app.add_option("--peer", options.peer);
   app.add_option("--listen", options.listen)
       ->expected(0, 1)
-      ->default_str(std::to_string(hw::doctor::kLinkPort))
+      ->default_str(std::to_string(doctor::kLinkPort))
       ->check(CLI::Range(0, 65535));
   app.add_option("--root", options.root);
   app.add_option("--record", options.record);
@@ -62,11 +62,11 @@ void declare(CLI::App& app, DoctorOptions& options) {
 
 // What is wrong with the options as they stand together.
 Result<int64_t> check(const DoctorOptions& options) {
-  RIDGE_TRY(hw::doctor::check_areas(options.areas));
+  RIDGE_TRY(doctor::check_areas(options.areas));
   if (!options.root.empty() && (!options.path.empty() || !options.peer.empty() || !options.record.empty()))
     return Error{Code::kInvalid, "--root judges a recorded machine: nothing can be measured or recorded on it"};
   if (!options.peer.empty()) {
-    Result<hw::doctor::LinkOptions> peer = hw::doctor::parse_peer(options.peer);
+    Result<doctor::LinkOptions> peer = doctor::parse_peer(options.peer);
     if (!peer) return peer.error();
   }
   Result<int64_t> size = parse_bytes(options.size);
@@ -87,17 +87,17 @@ bool wants(const DoctorOptions& options, std::string_view area) {
 }
 
 // ".../site-packages/onnxruntime/capi/libonnxruntime.so" → ".../site-packages"
-std::vector<std::string> package_folders(const std::vector<hw::doctor::EngineFacts>& engines) {
+std::vector<std::string> package_folders(const std::vector<doctor::EngineFacts>& engines) {
   std::vector<std::string> folders;
-  for (const hw::doctor::EngineFacts& engine : engines)
+  for (const doctor::EngineFacts& engine : engines)
     if (size_t at = engine.library.find("/onnxruntime/capi/"); at != std::string::npos)
       folders.push_back(engine.library.substr(0, at));
   return folders;
 }
 
-hw::doctor::Facts gather(const DoctorOptions& options, int64_t file_bytes) {
+doctor::Facts gather(const DoctorOptions& options, int64_t file_bytes) {
   Progress progress("look at this machine");
-  hw::doctor::GatherOptions how;
+  doctor::GatherOptions how;
   how.areas = options.areas;
   how.limit = from_seconds(options.time_limit_s);
   how.measure = !options.no_measure;
@@ -106,41 +106,41 @@ hw::doctor::Facts gather(const DoctorOptions& options, int64_t file_bytes) {
   how.file_bytes = file_bytes;
   how.peer = options.peer;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  std::vector<hw::doctor::EngineFacts> engines;
+  std::vector<doctor::EngineFacts> engines;
   if (wants(options, "engines") || wants(options, "versions")) {
     progress.update("engines", 0);
     engines = gather_engines({options.engine_library, options.providers, how.limit});
     how.python_folders = package_folders(engines);
   }
-  hw::doctor::Facts facts = hw::doctor::gather(how);
-  if (!engines.empty()) facts.tree.files[hw::doctor::entry::kEngines] = dump_json(to_json(engines));
+  doctor::Facts facts = doctor::gather(how);
+  if (!engines.empty()) facts.tree.files[doctor::entry::kEngines] = dump_json(to_json(engines));
   return facts;
 }
 
-std::string_view sign(hw::doctor::Verdict verdict) {
+std::string_view sign(doctor::Verdict verdict) {
   switch (verdict) {
-    case hw::doctor::Verdict::kFail: return "FAIL";
-    case hw::doctor::Verdict::kWarn: return "warn";
-    case hw::doctor::Verdict::kOk: return "ok";
-    case hw::doctor::Verdict::kNotApplicable: return "n/a";
+    case doctor::Verdict::kFail: return "FAIL";
+    case doctor::Verdict::kWarn: return "warn";
+    case doctor::Verdict::kOk: return "ok";
+    case doctor::Verdict::kNotApplicable: return "n/a";
   }
   return "";
 }
 
-bool is_bad(const hw::doctor::Finding& finding) { return finding.verdict <= hw::doctor::Verdict::kWarn; }
+bool is_bad(const doctor::Finding& finding) { return finding.verdict <= doctor::Verdict::kWarn; }
 
 // One area: its bad findings in full, and of the others a line each or only their number.
-void render_area(const std::vector<const hw::doctor::Finding*>& findings, bool verbose) {
+void render_area(const std::vector<const doctor::Finding*>& findings, bool verbose) {
   int good = 0, absent = 0;
-  for (const hw::doctor::Finding* finding : findings) {
-    good += finding->verdict == hw::doctor::Verdict::kOk ? 1 : 0;
-    absent += finding->verdict == hw::doctor::Verdict::kNotApplicable ? 1 : 0;
+  for (const doctor::Finding* finding : findings) {
+    good += finding->verdict == doctor::Verdict::kOk ? 1 : 0;
+    absent += finding->verdict == doctor::Verdict::kNotApplicable ? 1 : 0;
   }
   std::string hidden;
   if (good > 0) hidden = fmt::format("{} ok", good);
   if (absent > 0) hidden += fmt::format("{}{} not applicable", hidden.empty() ? "" : ", ", absent);
   print(hidden.empty() ? findings.front()->area : fmt::format("{:<9} {}", findings.front()->area, hidden));
-  for (const hw::doctor::Finding* finding : findings) {
+  for (const doctor::Finding* finding : findings) {
     if (!verbose && !is_bad(*finding)) continue;
     print(fmt::format("  {:<4}  {}: {}", sign(finding->verdict), finding->title, finding->evidence));
     if (!finding->remedy.empty()) print(fmt::format("        do: {}", finding->remedy));
@@ -148,9 +148,9 @@ void render_area(const std::vector<const hw::doctor::Finding*>& findings, bool v
   }
 }
 
-void render(const hw::doctor::Diagnosis& diagnosis, const hw::doctor::Inventory& inventory, bool verbose) {
-  std::vector<const hw::doctor::Finding*> area;
-  for (const hw::doctor::Finding& finding : diagnosis.findings) {
+void render(const doctor::Diagnosis& diagnosis, const doctor::Inventory& inventory, bool verbose) {
+  std::vector<const doctor::Finding*> area;
+  for (const doctor::Finding& finding : diagnosis.findings) {
     if (!area.empty() && area.front()->area != finding.area) {
       render_area(area, verbose);
       area.clear();
@@ -164,7 +164,7 @@ void render(const hw::doctor::Diagnosis& diagnosis, const hw::doctor::Inventory&
 
 int listen(int port) {
   listen_for_interruption();
-  Status served = hw::doctor::serve_link(
+  Status served = doctor::serve_link(
       static_cast<uint16_t>(port),
       [](uint16_t ready) {
         print(fmt::format("listening on port {}; on the other machine: ridge doctor --peer THIS_HOST:{} (Ctrl-C ends)",
@@ -176,17 +176,17 @@ int listen(int port) {
 
 // gather or recall → judge → record → render
 int examine(const DoctorOptions& options, int64_t file_bytes) {
-  Result<hw::doctor::Facts> facts =
-      options.root.empty() ? Result<hw::doctor::Facts>(gather(options, file_bytes)) : hw::doctor::recall(options.root);
+  Result<doctor::Facts> facts =
+      options.root.empty() ? Result<doctor::Facts>(gather(options, file_bytes)) : doctor::recall(options.root);
   if (!facts) return fail(kDoctorVerb, facts.error());
-  hw::doctor::Diagnosis diagnosis = hw::doctor::judge(*facts, options.areas);
+  doctor::Diagnosis diagnosis = doctor::judge(*facts, options.areas);
   if (!options.record.empty()) {
-    Status written = write_file_atomically(options.record, hw::doctor::format_tree(facts->tree));
+    Status written = write_file_atomically(options.record, machine::format_tree(facts->tree));
     if (!written) return fail(kDoctorVerb, written.error());
     say("recorded in " + options.record + "; look through it before you send it");
   }
-  hw::doctor::Inventory inventory;
-  if (wants(options, "gpu")) inventory = hw::doctor::inventory_of(facts->tree);
+  doctor::Inventory inventory;
+  if (wants(options, "gpu")) inventory = doctor::inventory_of(facts->tree);
   if (options.json) {
     Json json = to_json(diagnosis);
     json.update(to_json(inventory));

@@ -8,8 +8,8 @@
 namespace ridge::cli {
 namespace {
 
-using hw::doctor::Inventory;
-using hw::doctor::InventoryCard;
+using doctor::Inventory;
+using doctor::InventoryCard;
 
 template <typename T>
 std::string or_dash(const gpu::Reading<T>& reading) {

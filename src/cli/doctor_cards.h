@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "hw/doctor/inventory.h"
+#include "doctor/inventory.h"
 
 namespace ridge::cli {
 
 // Empty without cards; the matrix only where there are two or more.
-std::string cards_text(const hw::doctor::Inventory& inventory);
+std::string cards_text(const doctor::Inventory& inventory);
 
 }  // namespace ridge::cli

@@ -17,8 +17,8 @@
 namespace ridge::cli {
 namespace {
 
-using hw::doctor::EngineFacts;
-using hw::doctor::ProviderFacts;
+using doctor::EngineFacts;
+using doctor::ProviderFacts;
 
 constexpr int64_t kSmall = 64;  // rows of the model that providers are tried with
 // Rows of the timed one: 2 · 384³ = 0.11 GFLOP, about a millisecond, so that some runs fall between two interruptions.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "hw/doctor/engines.h"
+#include "doctor/engines.h"
 
 namespace ridge::cli {
 
@@ -17,6 +17,6 @@ struct EngineQuestions {
 };
 
 // Call it while the process has one thread.
-std::vector<hw::doctor::EngineFacts> gather_engines(const EngineQuestions& questions);
+std::vector<doctor::EngineFacts> gather_engines(const EngineQuestions& questions);
 
 }  // namespace ridge::cli

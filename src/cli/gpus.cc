@@ -10,7 +10,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "model/reader.h"
-#include "plan/recommend.h"
+#include "sizing/recommend.h"
 
 namespace ridge::cli {
 namespace {
@@ -20,13 +20,13 @@ constexpr double kGib = 1024.0 * 1024 * 1024;
 struct GpusOptions {
   std::vector<std::string> name;
   std::vector<std::string> compare;
-  hw::DeviceFilter filter;
+  catalogue::DeviceFilter filter;
   std::optional<double> memory_gib;
   bool families = false, capabilities = false, explain = false, json = false, csv = false;
   std::string recommend;
   std::string use = "inference", precision = "fp16", by = "performance";
   std::vector<std::string> shapes;
-  plan::Goal goal;
+  sizing::Goal goal;
   size_t top = 10;
 };
 
@@ -69,9 +69,9 @@ Result<model::Binding> complete(GpusOptions& options) {
   if (questions_of(options) > 1)
     return Error{Code::kInvalid,
                  "NAME, --compare, --families, --capabilities and --recommend are different questions; ask one"};
-  RIDGE_ASSIGN(options.goal.use, plan::use_from_name(options.use));
+  RIDGE_ASSIGN(options.goal.use, sizing::use_from_name(options.use));
   RIDGE_ASSIGN(options.goal.precision, precision_from_name(options.precision));
-  RIDGE_ASSIGN(options.goal.rank_by, plan::rank_by_from_name(options.by));
+  RIDGE_ASSIGN(options.goal.rank_by, sizing::rank_by_from_name(options.by));
   model::Binding binding;
   binding.batch = options.goal.batch;
   binding.data_sizes_at_most = true;
@@ -81,17 +81,17 @@ Result<model::Binding> complete(GpusOptions& options) {
 
 Result<Catalogue> read_tables() {
   Catalogue catalogue;
-  RIDGE_ASSIGN(catalogue.devices, hw::catalogue());
-  RIDGE_ASSIGN(catalogue.prices, hw::cloud_prices(catalogue.devices));
-  RIDGE_ASSIGN(catalogue.capabilities, hw::capabilities());
-  RIDGE_ASSIGN(catalogue.peaks, hw::peak_tables());
+  RIDGE_ASSIGN(catalogue.devices, catalogue::catalogue());
+  RIDGE_ASSIGN(catalogue.prices, catalogue::cloud_prices(catalogue.devices));
+  RIDGE_ASSIGN(catalogue.capabilities, catalogue::capabilities());
+  RIDGE_ASSIGN(catalogue.peaks, catalogue::peak_tables());
   return catalogue;
 }
 
-std::vector<hw::CatalogueDevice> accepted(const Catalogue& catalogue, const GpusOptions& options) {
-  std::vector<hw::CatalogueDevice> devices;
-  for (const hw::CatalogueDevice& device : catalogue.devices)
-    if (hw::accepts(options.filter, device)) devices.push_back(device);
+std::vector<catalogue::CatalogueDevice> accepted(const Catalogue& catalogue, const GpusOptions& options) {
+  std::vector<catalogue::CatalogueDevice> devices;
+  for (const catalogue::CatalogueDevice& device : catalogue.devices)
+    if (catalogue::accepts(options.filter, device)) devices.push_back(device);
   return devices;
 }
 
@@ -100,10 +100,11 @@ int wrong_usage(const Error& error) {
   return kUsage;
 }
 
-int show_devices(const Catalogue& catalogue, const GpusOptions& options, std::span<const hw::CatalogueDevice> devices) {
+int show_devices(const Catalogue& catalogue, const GpusOptions& options,
+                 std::span<const catalogue::CatalogueDevice> devices) {
   if (options.json) {
     Json list = Json::array();
-    for (const hw::CatalogueDevice& device : devices) list.push_back(hw::to_json(device));
+    for (const catalogue::CatalogueDevice& device : devices) list.push_back(catalogue::to_json(device));
     print_json(Json{{"devices", list}});
   } else if (options.csv) {
     print(list_csv(catalogue, devices));
@@ -116,15 +117,15 @@ int show_devices(const Catalogue& catalogue, const GpusOptions& options, std::sp
 }
 
 int show_capabilities(const Catalogue& catalogue, const GpusOptions& options) {
-  std::vector<hw::Capability> shown = catalogue.capabilities;
+  std::vector<catalogue::Capability> shown = catalogue.capabilities;
   if (!options.filter.compute_capability.empty()) {
-    auto one = hw::find_capability(catalogue.capabilities, options.filter.compute_capability);
+    auto one = catalogue::find_capability(catalogue.capabilities, options.filter.compute_capability);
     if (!one) return wrong_usage(one.error());
     shown = {*one};
   }
   if (options.json) {
     Json list = Json::array();
-    for (const hw::Capability& capability : shown) list.push_back(hw::to_json(capability));
+    for (const catalogue::Capability& capability : shown) list.push_back(catalogue::to_json(capability));
     print_json(Json{{"capabilities", list}});
   } else {
     print(options.csv ? capabilities_csv(shown) : capabilities_text(catalogue, shown));
@@ -133,9 +134,9 @@ int show_capabilities(const Catalogue& catalogue, const GpusOptions& options) {
 }
 
 int show_comparison(const Catalogue& catalogue, const GpusOptions& options) {
-  std::vector<hw::CatalogueDevice> devices;
+  std::vector<catalogue::CatalogueDevice> devices;
   for (const std::string& name : options.compare) {
-    auto device = hw::find_device(catalogue.devices, name);
+    auto device = catalogue::find_device(catalogue.devices, name);
     if (!device) return wrong_usage(device.error());
     devices.push_back(*device);
   }
@@ -145,12 +146,12 @@ int show_comparison(const Catalogue& catalogue, const GpusOptions& options) {
 }
 
 int show_named(const Catalogue& catalogue, const GpusOptions& options) {
-  std::vector<hw::CatalogueDevice> devices;
+  std::vector<catalogue::CatalogueDevice> devices;
   std::string name = fmt::format("{}", fmt::join(options.name, " "));
-  for (const hw::CatalogueDevice* device : hw::match_devices(catalogue.devices, name))
-    if (hw::accepts(options.filter, *device)) devices.push_back(*device);
+  for (const catalogue::CatalogueDevice* device : catalogue::match_devices(catalogue.devices, name))
+    if (catalogue::accepts(options.filter, *device)) devices.push_back(*device);
   if (devices.empty()) {
-    auto none = hw::find_device(catalogue.devices, name);
+    auto none = catalogue::find_device(catalogue.devices, name);
     return none ? show_devices(catalogue, options, {}) : wrong_usage(none.error());
   }
   if (devices.size() > 1 || options.csv) return show_devices(catalogue, options, devices);
@@ -166,16 +167,16 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
   auto graph = model::read(options.recommend, binding);
   if (!graph) return fail("gpus", graph.error());
   if (Status open = check_open_dimensions(options.recommend, *graph); !open) return wrong_usage(open.error());
-  auto workload = plan::workload_of(*graph, options.goal);
+  auto workload = sizing::workload_of(*graph, options.goal);
   if (!workload) return wrong_usage(workload.error());
-  plan::Recommendation result =
-      plan::recommend(accepted(catalogue, options), catalogue.prices, *workload, options.goal);
+  sizing::Recommendation result =
+      sizing::recommend(accepted(catalogue, options), catalogue.prices, *workload, options.goal);
   if (options.json) {
-    print_json(plan::to_json(result));
+    print_json(to_json(result));
   } else if (options.csv) {
     print(recommendation_csv(result));
   } else {
-    print(fmt::format("{} · {} · batch {} · {}\n", options.recommend, plan::use_name(options.goal.use),
+    print(fmt::format("{} · {} · batch {} · {}\n", options.recommend, sizing::use_name(options.goal.use),
                       options.goal.batch, precision_name(options.goal.precision)));
     print(recommendation_text(result, options.top));
   }
@@ -197,7 +198,7 @@ int gpus(std::span<const std::string> arguments) {
   if (options.capabilities) return show_capabilities(*catalogue, options);
   if (!options.compare.empty()) return show_comparison(*catalogue, options);
   if (!options.name.empty()) return show_named(*catalogue, options);
-  std::vector<hw::CatalogueDevice> devices = accepted(*catalogue, options);
+  std::vector<catalogue::CatalogueDevice> devices = accepted(*catalogue, options);
   if (!options.families) return show_devices(*catalogue, options, devices);
   if (options.json)
     print_json(families_json(devices));

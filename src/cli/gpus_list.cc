@@ -13,7 +13,7 @@
 namespace ridge::cli {
 namespace {
 
-using hw::Arithmetic;
+using catalogue::Arithmetic;
 using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::string_view kAbsent = "-";
@@ -24,8 +24,8 @@ constexpr std::array<Arithmetic, 9> kAll = {Arithmetic::kFp64, Arithmetic::kFp32
 std::string or_absent(const std::string& text) { return text.empty() ? std::string(kAbsent) : text; }
 
 // "82.6*": TFLOP/s; the star marks a rate that the catalogue computed.
-std::string tera(const hw::CatalogueDevice& device, Arithmetic arithmetic) {
-  auto peak = hw::peak(device, arithmetic);
+std::string tera(const catalogue::CatalogueDevice& device, Arithmetic arithmetic) {
+  auto peak = catalogue::peak(device, arithmetic);
   if (!peak) return std::string(kAbsent);
   return fmt::format("{:.4g}{}", peak->flops_per_s / 1e12, peak->origin == Origin::kDerived ? "*" : " ");
 }
@@ -35,8 +35,8 @@ std::string scaled(const std::optional<T>& value, double unit, std::string_view 
   return value ? fmt::format(fmt::runtime(format), static_cast<double>(*value) / unit) : std::string(kAbsent);
 }
 
-std::string price_text(const Catalogue& catalogue, const hw::CatalogueDevice& device) {
-  auto price = hw::price_of(catalogue.prices, device);
+std::string price_text(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
+  auto price = catalogue::price_of(catalogue.prices, device);
   return price ? fmt::format("{:.2f}", price->usd_per_gpu_hour) : std::string(kAbsent);
 }
 
@@ -54,8 +54,9 @@ std::string csv_line(const std::vector<std::string>& cells) {
 }
 
 // "82.6 TFLOP/s (1.32 ×)": against the first device's.
-std::string rate_against(const hw::CatalogueDevice& device, const hw::CatalogueDevice& first, Arithmetic arithmetic) {
-  auto own = hw::peak(device, arithmetic), reference = hw::peak(first, arithmetic);
+std::string rate_against(const catalogue::CatalogueDevice& device, const catalogue::CatalogueDevice& first,
+                         Arithmetic arithmetic) {
+  auto own = catalogue::peak(device, arithmetic), reference = catalogue::peak(first, arithmetic);
   if (!own) return std::string(kAbsent);
   std::string text = format_flops_rate(own->flops_per_s) + (own->origin == Origin::kDerived ? "*" : "");
   if (reference && &device != &first) text += fmt::format(" ({:.2f} ×)", own->flops_per_s / reference->flops_per_s);
@@ -86,9 +87,9 @@ struct Family {
   double least_memory = 0, most_memory = 0;
 };
 
-std::vector<Family> families_of(std::span<const hw::CatalogueDevice> devices) {
+std::vector<Family> families_of(std::span<const catalogue::CatalogueDevice> devices) {
   std::vector<Family> families;
-  for (const hw::CatalogueDevice& device : devices) {
+  for (const catalogue::CatalogueDevice& device : devices) {
     auto same = [&](const Family& family) { return family.vendor == device.vendor && family.name == device.family; };
     auto found = std::find_if(families.begin(), families.end(), same);
     if (found == families.end()) found = families.insert(families.end(), {device.vendor, device.family, {}});
@@ -109,9 +110,9 @@ std::vector<Family> families_of(std::span<const hw::CatalogueDevice> devices) {
 
 }  // namespace
 
-std::string list_text(const Catalogue& catalogue, std::span<const hw::CatalogueDevice> devices) {
+std::string list_text(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
   Rows rows;
-  for (const hw::CatalogueDevice& device : devices)
+  for (const catalogue::CatalogueDevice& device : devices)
     rows.push_back({device.name, scaled(device.year, 1, "{:.0f}"), or_absent(device.compute_capability),
                     scaled(device.memory_bytes, kGibibyte, "{:g}"), scaled(device.bytes_per_s, 1e9, "{:.0f}"),
                     tera(device, Arithmetic::kFp32), tera(device, Arithmetic::kFp16Fp32),
@@ -123,18 +124,18 @@ std::string list_text(const Catalogue& catalogue, std::span<const hw::CatalogueD
          "* derived: units × operations × clock; - no source.\n";
 }
 
-std::string list_csv(const Catalogue& catalogue, std::span<const hw::CatalogueDevice> devices) {
+std::string list_csv(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
   std::vector<std::string> header = {
       "vendor",          "device",  "family",        "architecture",    "compute_capability", "year",
       "multiprocessors", "cores",   "tensor_cores",  "boost_hz",        "memory_bytes",       "bytes_per_s",
       "l2_bytes",        "power_w", "gpus_on_board", "usd_per_gpu_hour"};
   for (Arithmetic arithmetic : kAll) {
-    header.push_back(std::string(hw::arithmetic_name(arithmetic)) + "_flops_per_s");
-    header.push_back(std::string(hw::arithmetic_name(arithmetic)) + "_origin");
+    header.push_back(std::string(catalogue::arithmetic_name(arithmetic)) + "_flops_per_s");
+    header.push_back(std::string(catalogue::arithmetic_name(arithmetic)) + "_origin");
   }
   std::string text = csv_line(header);
-  for (const hw::CatalogueDevice& device : devices) {
-    auto price = hw::price_of(catalogue.prices, device);
+  for (const catalogue::CatalogueDevice& device : devices) {
+    auto price = catalogue::price_of(catalogue.prices, device);
     std::vector<std::string> cells = {device.vendor,
                                       device.name,
                                       device.family,
@@ -152,7 +153,7 @@ std::string list_csv(const Catalogue& catalogue, std::span<const hw::CatalogueDe
                                       std::to_string(device.gpus_on_board),
                                       price ? fmt::format("{:g}", price->usd_per_gpu_hour) : ""};
     for (Arithmetic arithmetic : kAll) {
-      auto peak = hw::peak(device, arithmetic);
+      auto peak = catalogue::peak(device, arithmetic);
       cells.push_back(peak ? fmt::format("{:.10g}", peak->flops_per_s) : "");
       cells.push_back(peak ? std::string(origin_name(peak->origin)) : "");
     }
@@ -161,17 +162,17 @@ std::string list_csv(const Catalogue& catalogue, std::span<const hw::CatalogueDe
   return text;
 }
 
-std::string compare_text(const Catalogue& catalogue, std::span<const hw::CatalogueDevice> devices) {
+std::string compare_text(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
   std::vector<std::string> header = {""};
-  for (const hw::CatalogueDevice& device : devices) header.push_back(device.name);
+  for (const catalogue::CatalogueDevice& device : devices) header.push_back(device.name);
   Rows rows;
   auto row = [&](std::string title, auto text) {
     std::vector<std::string> cells = {std::move(title)};
-    for (const hw::CatalogueDevice& device : devices) cells.push_back(text(device));
+    for (const catalogue::CatalogueDevice& device : devices) cells.push_back(text(device));
     if (std::any_of(cells.begin() + 1, cells.end(), [](const std::string& cell) { return cell != kAbsent; }))
       rows.push_back(std::move(cells));
   };
-  const hw::CatalogueDevice& first = devices.front();
+  const catalogue::CatalogueDevice& first = devices.front();
   row("architecture", [](const auto& d) { return or_absent(d.architecture); });
   row("compute capability", [](const auto& d) { return or_absent(d.compute_capability); });
   row("released", [](const auto& d) { return scaled(d.year, 1, "{:.0f}"); });
@@ -180,12 +181,13 @@ std::string compare_text(const Catalogue& catalogue, std::span<const hw::Catalog
       [&](const auto& d) { return against(d.bytes_per_s, first.bytes_per_s, &d == &first, format_bandwidth); });
   row("L2 cache", [&](const auto& d) { return against(d.l2_bytes, first.l2_bytes, &d == &first, format_bytes); });
   for (Arithmetic arithmetic : kAll)
-    row(std::string(hw::arithmetic_name(arithmetic)),
+    row(std::string(catalogue::arithmetic_name(arithmetic)),
         [&](const auto& d) { return rate_against(d, first, arithmetic); });
   row("ridge point, fp32",
-      [](const auto& d) { return scaled(hw::ridge_point(d, Arithmetic::kFp32), 1, "{:.1f} FLOP/byte"); });
-  row("power",
-      [&](const auto& d) { return against(hw::power_per_gpu_w(d), hw::power_per_gpu_w(first), &d == &first, watts); });
+      [](const auto& d) { return scaled(catalogue::ridge_point(d, Arithmetic::kFp32), 1, "{:.1f} FLOP/byte"); });
+  row("power", [&](const auto& d) {
+    return against(catalogue::power_per_gpu_w(d), catalogue::power_per_gpu_w(first), &d == &first, watts);
+  });
   row("link, both ways",
       [](const auto& d) { return d.interconnect_bytes_per_s ? format_bandwidth(*d.interconnect_bytes_per_s) : "-"; });
   row("USD per hour", [&](const auto& d) { return price_text(catalogue, d); });
@@ -195,7 +197,7 @@ std::string compare_text(const Catalogue& catalogue, std::span<const hw::Catalog
          "first.\n";
 }
 
-std::string families_text(std::span<const hw::CatalogueDevice> devices) {
+std::string families_text(std::span<const catalogue::CatalogueDevice> devices) {
   Rows rows;
   for (const Family& family : families_of(devices))
     rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
@@ -204,7 +206,7 @@ std::string families_text(std::span<const hw::CatalogueDevice> devices) {
   return table({"family", "maker", "architectures", "years", "devices", "GiB"}, rows, "llllrr");
 }
 
-Json families_json(std::span<const hw::CatalogueDevice> devices) {
+Json families_json(std::span<const catalogue::CatalogueDevice> devices) {
   Json families = Json::array();
   for (const Family& family : families_of(devices))
     families.push_back({{"family", family.name},
@@ -218,11 +220,11 @@ Json families_json(std::span<const hw::CatalogueDevice> devices) {
   return Json{{"families", families}};
 }
 
-std::string capabilities_text(const Catalogue& catalogue, std::span<const hw::Capability> capabilities) {
+std::string capabilities_text(const Catalogue& catalogue, std::span<const catalogue::Capability> capabilities) {
   Rows rows;
   std::string notes;
-  for (const hw::Capability& each : capabilities) {
-    auto has = [&](const hw::CatalogueDevice& device) { return device.compute_capability == each.version; };
+  for (const catalogue::Capability& each : capabilities) {
+    auto has = [&](const catalogue::CatalogueDevice& device) { return device.compute_capability == each.version; };
     auto devices = std::count_if(catalogue.devices.begin(), catalogue.devices.end(), has);
     bool historical = each.notes.starts_with("historical");
     rows.push_back({each.version, each.architecture, or_absent(fmt::format("{}", fmt::join(each.chips, " "))),
@@ -238,11 +240,11 @@ std::string capabilities_text(const Catalogue& catalogue, std::span<const hw::Ca
          (notes.empty() ? "" : "\n" + notes);
 }
 
-std::string capabilities_csv(std::span<const hw::Capability> capabilities) {
+std::string capabilities_csv(std::span<const catalogue::Capability> capabilities) {
   std::string text = csv_line({"version", "architecture", "chips", "first_cuda", "last_cuda", "threads", "blocks",
                                "warps", "registers", "registers_per_thread", "shared_bytes", "shared_bytes_per_block",
                                "fp32_lanes", "fp64_lanes", "tensor_precisions", "notes", "source"});
-  for (const hw::Capability& each : capabilities)
+  for (const catalogue::Capability& each : capabilities)
     text += csv_line({each.version, each.architecture, fmt::format("{}", fmt::join(each.chips, " ")), each.first_cuda,
                       each.last_cuda, raw(each.threads), raw(each.blocks), raw(each.warps), raw(each.registers),
                       raw(each.registers_per_thread), raw(each.shared_bytes), raw(each.shared_bytes_per_block),

@@ -11,7 +11,7 @@
 namespace ridge::cli {
 namespace {
 
-using hw::Arithmetic;
+using catalogue::Arithmetic;
 using TableRows = std::vector<std::vector<std::string>>;
 
 std::string signed_percent(const std::optional<double>& percent) {
@@ -31,21 +31,21 @@ void add(TableRows& rows, std::string title, std::string value, std::string rema
   if (!value.empty()) rows.push_back({std::move(title), std::move(value), std::move(remark)});
 }
 
-std::string toolkits(const Catalogue& catalogue, const hw::CatalogueDevice& device) {
-  for (const hw::Capability& each : catalogue.capabilities)
+std::string toolkits(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
+  for (const catalogue::Capability& each : catalogue.capabilities)
     if (each.version == device.compute_capability)
       return fmt::format("CUDA {} to {}", each.first_cuda.empty() ? "?" : each.first_cuda,
                          each.last_cuda.empty() ? "today's" : each.last_cuda);
   return "";
 }
 
-std::string_view multiprocessor_name(const hw::CatalogueDevice& device) {
+std::string_view multiprocessor_name(const catalogue::CatalogueDevice& device) {
   if (device.vendor == "NVIDIA") return "SMs";
   if (device.vendor == "AMD") return "compute units";
   return device.vendor == "Intel" ? "Xe cores" : "GPU cores";
 }
 
-std::string units_of(const hw::CatalogueDevice& device) {
+std::string units_of(const catalogue::CatalogueDevice& device) {
   std::vector<std::string> parts;
   if (device.multiprocessors)
     parts.push_back(fmt::format("{} {}", *device.multiprocessors, multiprocessor_name(device)));
@@ -54,7 +54,7 @@ std::string units_of(const hw::CatalogueDevice& device) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string links_of(const hw::CatalogueDevice& device) {
+std::string links_of(const catalogue::CatalogueDevice& device) {
   std::vector<std::string> parts;
   if (!device.interconnect.empty())
     parts.push_back(device.interconnect +
@@ -65,7 +65,7 @@ std::string links_of(const hw::CatalogueDevice& device) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string facts_table(const Catalogue& catalogue, const hw::CatalogueDevice& device) {
+std::string facts_table(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
   TableRows rows;
   add(rows, "compute capability", device.compute_capability, toolkits(catalogue, device));
   add(rows, "released", device.year ? std::to_string(*device.year) : "");
@@ -83,21 +83,21 @@ std::string facts_table(const Catalogue& catalogue, const hw::CatalogueDevice& d
 }
 
 // The published figure that is farthest from the listed one.
-std::optional<double> farthest(const hw::PeakRow& row) {
+std::optional<double> farthest(const catalogue::PeakRow& row) {
   std::optional<double> found;
-  for (const hw::PublishedPeak& published : row.published)
+  for (const catalogue::PublishedPeak& published : row.published)
     if (!row.listed || !found ||
-        std::abs(hw::difference_percent(row.listed->flops_per_s, published.flops_per_s)) >
-            std::abs(hw::difference_percent(row.listed->flops_per_s, *found)))
+        std::abs(catalogue::difference_percent(row.listed->flops_per_s, published.flops_per_s)) >
+            std::abs(catalogue::difference_percent(row.listed->flops_per_s, *found)))
       found = published.flops_per_s;
   return found;
 }
 
-std::string peaks_table(const hw::CatalogueDevice& device, const std::vector<hw::PeakRow>& peaks) {
+std::string peaks_table(const catalogue::CatalogueDevice& device, const std::vector<catalogue::PeakRow>& peaks) {
   TableRows rows;
-  for (const hw::PeakRow& row : peaks) {
-    auto ridge = hw::ridge_point(device, row.arithmetic);
-    rows.push_back({std::string(hw::arithmetic_name(row.arithmetic)),
+  for (const catalogue::PeakRow& row : peaks) {
+    auto ridge = catalogue::ridge_point(device, row.arithmetic);
+    rows.push_back({std::string(catalogue::arithmetic_name(row.arithmetic)),
                     row.listed ? exact_rate(row.listed->flops_per_s) : "-",
                     row.listed ? std::string(origin_name(row.listed->origin)) : "no source",
                     row.formula ? exact_rate(row.formula->flops_per_s) : "-", signed_percent(row.formula_percent),
@@ -107,39 +107,40 @@ std::string peaks_table(const hw::CatalogueDevice& device, const std::vector<hw:
   return table({"peak", "listed", "origin", "formula", "off", "published", "off", "ridge point"}, rows, "lrlrrrrr");
 }
 
-std::string formulas(const std::vector<hw::PeakRow>& peaks) {
+std::string formulas(const std::vector<catalogue::PeakRow>& peaks) {
   std::string text;
-  for (const hw::PeakRow& row : peaks) {
+  for (const catalogue::PeakRow& row : peaks) {
     if (!row.formula) continue;
-    const hw::PeakFormula& f = *row.formula;
-    text += fmt::format("{} = {} {}s × {:g} operations per clock × {} = {}\n", hw::arithmetic_name(row.arithmetic),
-                        f.units, f.unit, f.flops_per_unit_clock, format_hertz(f.clock_hz), exact_rate(f.flops_per_s));
+    const catalogue::PeakFormula& f = *row.formula;
+    text +=
+        fmt::format("{} = {} {}s × {:g} operations per clock × {} = {}\n", catalogue::arithmetic_name(row.arithmetic),
+                    f.units, f.unit, f.flops_per_unit_clock, format_hertz(f.clock_hz), exact_rate(f.flops_per_s));
     text += fmt::format("    operations per clock: {}\n", f.source);
   }
-  for (const hw::PeakRow& row : peaks)
-    for (const hw::PublishedPeak& published : row.published)
-      text += fmt::format("{} published: {}, {}\n", hw::arithmetic_name(row.arithmetic),
+  for (const catalogue::PeakRow& row : peaks)
+    for (const catalogue::PublishedPeak& published : row.published)
+      text += fmt::format("{} published: {}, {}\n", catalogue::arithmetic_name(row.arithmetic),
                           exact_rate(published.flops_per_s), published.source);
   return text;
 }
 
-std::string corrections_text(const std::vector<hw::Correction>& corrections) {
+std::string corrections_text(const std::vector<catalogue::Correction>& corrections) {
   std::string text;
-  for (const hw::Correction& each : corrections)
+  for (const catalogue::Correction& each : corrections)
     text += fmt::format("wrong in guides: {}: {}; right: {}{} ({})\n", each.quantity, each.claim, each.right,
                         each.reason.empty() ? "" : "; " + each.reason, each.source);
   return text;
 }
 
-std::string prices_table(const std::vector<hw::CloudPrice>& prices) {
+std::string prices_table(const std::vector<catalogue::CloudPrice>& prices) {
   TableRows rows;
-  for (const hw::CloudPrice& price : prices)
+  for (const catalogue::CloudPrice& price : prices)
     rows.push_back({fmt::format("{:.2f}", price.usd_per_gpu_hour), price.provider, price.instance,
                     fmt::format("{} × {}", price.gpus, price.gpu), price.region, price.date});
   return table({"USD/h per GPU", "provider", "instance", "GPUs", "region", "date"}, rows, "rlllll");
 }
 
-std::string range_text(const plan::Range& range) {
+std::string range_text(const predict::Range& range) {
   return fmt::format("{} to {}", format_ms(range.fast), format_ms(range.slow));
 }
 
@@ -147,10 +148,10 @@ std::string range_text(const plan::Range& range) {
 std::string kind_of(const std::string& reason) { return reason.substr(0, reason.find(':')); }
 
 // Each kind of reason with its number and its first device.
-std::string refused_text(const std::vector<plan::Candidate>& refused) {
+std::string refused_text(const std::vector<sizing::Candidate>& refused) {
   std::vector<std::pair<std::string, int>> kinds;
-  std::vector<const plan::Candidate*> first;
-  for (const plan::Candidate& each : refused) {
+  std::vector<const sizing::Candidate*> first;
+  for (const sizing::Candidate& each : refused) {
     std::string kind = kind_of(each.reason);
     auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& known) { return known.first == kind; });
     if (found != kinds.end()) {
@@ -171,47 +172,48 @@ std::string rounded(const std::optional<double>& value) { return value ? fmt::fo
 
 }  // namespace
 
-std::string sheet_text(const Catalogue& catalogue, const hw::CatalogueDevice& device, bool explain) {
-  std::vector<hw::PeakRow> peaks = hw::peak_rows(device, catalogue.peaks);
-  std::vector<hw::CloudPrice> prices = hw::prices_of(catalogue.prices, device);
+std::string sheet_text(const Catalogue& catalogue, const catalogue::CatalogueDevice& device, bool explain) {
+  std::vector<catalogue::PeakRow> peaks = catalogue::peak_rows(device, catalogue.peaks);
+  std::vector<catalogue::CloudPrice> prices = catalogue::prices_of(catalogue.prices, device);
   std::string text = fmt::format("{} · {} · {} · {} (datasheet figures)\n", device.name, device.vendor, device.family,
                                  device.architecture);
   text += facts_table(catalogue, device);
   text += "\n" + peaks_table(device, peaks);
   text += "\nDense, at boost clock; fp16 with any, fp16_fp32acc with FP32 accumulators; off: listed against it.\n";
   if (explain) text += "\n" + formulas(peaks);
-  if (std::string wrong = corrections_text(hw::corrections_of(device, catalogue.peaks)); !wrong.empty())
+  if (std::string wrong = corrections_text(catalogue::corrections_of(device, catalogue.peaks)); !wrong.empty())
     text += "\n" + wrong;
   if (!prices.empty()) text += "\n" + prices_table(prices);
   if (!device.notes.empty()) text += "\nnote: " + device.notes + "\n";
   return text + "source: " + device.source + "\n";
 }
 
-Json sheet_json(const Catalogue& catalogue, const hw::CatalogueDevice& device) {
-  Json json = hw::to_json(device);
+Json sheet_json(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
+  Json json = catalogue::to_json(device);
   json["peaks"] = Json::array();
-  for (const hw::PeakRow& row : hw::peak_rows(device, catalogue.peaks)) {
-    Json peak = hw::to_json(row);
-    auto ridge = hw::ridge_point(device, row.arithmetic);
+  for (const catalogue::PeakRow& row : catalogue::peak_rows(device, catalogue.peaks)) {
+    Json peak = catalogue::to_json(row);
+    auto ridge = catalogue::ridge_point(device, row.arithmetic);
     peak["ridge_point"] = ridge ? Json(*ridge) : Json(nullptr);
     json["peaks"].push_back(std::move(peak));
   }
   json["corrections"] = Json::array();
-  for (const auto& correction : hw::corrections_of(device, catalogue.peaks))
-    json["corrections"].push_back(hw::to_json(correction));
+  for (const auto& correction : catalogue::corrections_of(device, catalogue.peaks))
+    json["corrections"].push_back(catalogue::to_json(correction));
   json["prices"] = Json::array();
-  for (const auto& price : hw::prices_of(catalogue.prices, device)) json["prices"].push_back(hw::to_json(price));
+  for (const auto& price : catalogue::prices_of(catalogue.prices, device))
+    json["prices"].push_back(catalogue::to_json(price));
   json["capability"] = nullptr;
-  for (const hw::Capability& each : catalogue.capabilities)
-    if (each.version == device.compute_capability) json["capability"] = hw::to_json(each);
+  for (const catalogue::Capability& each : catalogue.capabilities)
+    if (each.version == device.compute_capability) json["capability"] = catalogue::to_json(each);
   return json;
 }
 
-std::string recommendation_text(const plan::Recommendation& recommendation, size_t most) {
+std::string recommendation_text(const sizing::Recommendation& recommendation, size_t most) {
   TableRows rows;
   size_t shown = most == 0 ? recommendation.ranked.size() : std::min(most, recommendation.ranked.size());
   for (size_t i = 0; i < shown; ++i) {
-    const plan::Candidate& each = recommendation.ranked[i];
+    const sizing::Candidate& each = recommendation.ranked[i];
     rows.push_back({std::to_string(i + 1), each.device.name, format_ms(each.run_ms.likely), range_text(each.run_ms),
                     fmt::format("{:.4g}", each.rows_per_s), std::to_string(each.devices), rounded(each.rows_per_joule),
                     each.usd_per_hour ? fmt::format("{:.2f}", *each.usd_per_hour) : "-",
@@ -230,20 +232,20 @@ std::string recommendation_text(const plan::Recommendation& recommendation, size
   return text;
 }
 
-std::string recommendation_csv(const plan::Recommendation& recommendation) {
+std::string recommendation_csv(const sizing::Recommendation& recommendation) {
   std::string text =
       "device,meets,run_ms_fast,run_ms_likely,run_ms_slow,bound_ms,throughput_per_s,devices,p99_ms,needed_bytes,"
       "available_bytes,per_joule,per_usd,usd_per_hour,reason\n";
   auto raw = [](const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; };
-  auto add_row = [&](const plan::Candidate& each) {
+  auto add_row = [&](const sizing::Candidate& each) {
     text += fmt::format("{},{},{:.6g},{:.6g},{:.6g},{},{:.6g},{},{},{:.10g},{:.10g},{},{},{},{}\n",
                         csv_field(each.device.name), each.meets, each.run_ms.fast, each.run_ms.likely, each.run_ms.slow,
                         raw(each.bound_ms), each.rows_per_s, each.devices, raw(each.p99_ms), each.needed_bytes,
                         each.available_bytes, raw(each.rows_per_joule), raw(each.rows_per_usd), raw(each.usd_per_hour),
                         csv_field(each.reason));
   };
-  for (const plan::Candidate& each : recommendation.ranked) add_row(each);
-  for (const plan::Candidate& each : recommendation.refused) add_row(each);
+  for (const sizing::Candidate& each : recommendation.ranked) add_row(each);
+  for (const sizing::Candidate& each : recommendation.refused) add_row(each);
   return text;
 }
 

@@ -46,13 +46,13 @@ int show_claims(std::span<const lab::Claim> claims, bool json) {
 }
 
 // Capabilities whose limits are known, or the one that is asked for.
-Result<std::vector<hw::Capability>> asked_capabilities(const std::string& version) {
-  RIDGE_ASSIGN(std::vector<hw::Capability> all, hw::capabilities());
+Result<std::vector<catalogue::Capability>> asked_capabilities(const std::string& version) {
+  RIDGE_ASSIGN(std::vector<catalogue::Capability> all, catalogue::capabilities());
   if (version.empty()) {
-    std::erase_if(all, [](const hw::Capability& capability) { return !capability.register_unit; });
+    std::erase_if(all, [](const catalogue::Capability& capability) { return !capability.register_unit; });
     return all;
   }
-  RIDGE_ASSIGN(hw::Capability one, hw::find_capability(all, version));
+  RIDGE_ASSIGN(catalogue::Capability one, catalogue::find_capability(all, version));
   return std::vector{one};
 }
 
@@ -63,7 +63,7 @@ int show_occupancy(OccupancyOptions& options) {
   auto capabilities = asked_capabilities(options.capability);
   if (!capabilities) return wrong_lab_usage(capabilities.error());
   std::vector<lab::Occupancy> results;
-  for (const hw::Capability& capability : *capabilities) {
+  for (const catalogue::Capability& capability : *capabilities) {
     auto result = lab::occupancy(capability, options.use);
     if (!result) return wrong_lab_usage(result.error());
     results.push_back(std::move(*result));

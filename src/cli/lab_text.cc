@@ -17,7 +17,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 std::vector<std::string> experiments_of(const lab::Claim& claim) {
   std::vector<std::string> names;
-  for (const lab::Experiment& experiment : lab::experiments())
+  for (const lab::Experiment& experiment : lab::all_experiments())
     if (std::find(experiment.claims.begin(), experiment.claims.end(), claim.id) != experiment.claims.end())
       names.emplace_back(experiment.name);
   return names;
@@ -111,7 +111,8 @@ std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger) {
   return text;
 }
 
-std::string occupancy_text(std::span<const hw::Capability> capabilities, std::span<const lab::Occupancy> results) {
+std::string occupancy_text(std::span<const catalogue::Capability> capabilities,
+                           std::span<const lab::Occupancy> results) {
   Rows rows;
   for (size_t i = 0; i < results.size(); ++i) {
     const lab::Occupancy& one = results[i];
@@ -129,7 +130,7 @@ std::string occupancy_text(std::span<const hw::Capability> capabilities, std::sp
                rows, "llrrrlrrrrl");
 }
 
-Json occupancy_json(const lab::KernelUse& use, std::span<const hw::Capability> capabilities,
+Json occupancy_json(const lab::KernelUse& use, std::span<const catalogue::Capability> capabilities,
                     std::span<const lab::Occupancy> results) {
   Json list = Json::array();
   for (size_t i = 0; i < results.size(); ++i) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "hw/capability.h"
+#include "catalogue/capability.h"
 #include "lab/ledger.h"
 #include "lab/occupancy.h"
 
@@ -18,8 +18,9 @@ Json claims_json(std::span<const lab::Claim> claims);
 std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger);
 
 // results[i] is that of capabilities[i].
-std::string occupancy_text(std::span<const hw::Capability> capabilities, std::span<const lab::Occupancy> results);
-Json occupancy_json(const lab::KernelUse& use, std::span<const hw::Capability> capabilities,
+std::string occupancy_text(std::span<const catalogue::Capability> capabilities,
+                           std::span<const lab::Occupancy> results);
+Json occupancy_json(const lab::KernelUse& use, std::span<const catalogue::Capability> capabilities,
                     std::span<const lab::Occupancy> results);
 
 }  // namespace ridge::cli

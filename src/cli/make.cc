@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "cli/terminal.h"
-#include "model/zoo.h"
+#include "zoo/zoo.h"
 
 namespace ridge::cli {
 namespace {
@@ -19,7 +19,7 @@ struct MakeOptions {
   std::string type = "FP32";
   bool describe = false;
   bool json = false;
-  model::ZooOptions zoo;
+  zoo::ZooOptions zoo;
 };
 
 void bind(CLI::App& app, MakeOptions& options) {
@@ -57,21 +57,21 @@ Status complete(MakeOptions& options) {
   return {};
 }
 
-std::string ports_text(const std::vector<model::ZooPort>& ports) {
+std::string ports_text(const std::vector<zoo::ZooPort>& ports) {
   std::string text;
-  for (const model::ZooPort& port : ports)
+  for (const zoo::ZooPort& port : ports)
     text += (text.empty() ? "" : ", ") + port.name + " " + std::string(data_type_name(port.type)) + " " + port.shape;
   return text;
 }
 
-Json ports_json(const std::vector<model::ZooPort>& ports) {
+Json ports_json(const std::vector<zoo::ZooPort>& ports) {
   Json list = Json::array();
-  for (const model::ZooPort& port : ports)
+  for (const zoo::ZooPort& port : ports)
     list.push_back({{"name", port.name}, {"datatype", data_type_name(port.type)}, {"shape", port.shape}});
   return list;
 }
 
-void show_made(const MakeOptions& options, const model::ZooDescription& made) {
+void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
   if (options.json) {
     Json json = {{"model", made.name},
                  {"file", options.describe ? Json() : Json(options.file)},
@@ -108,10 +108,10 @@ int make(std::span<const std::string> arguments) {
   Status complete_options = complete(options);
   if (!complete_options) return fail(kMakeVerb, complete_options.error()), kUsage;
   // A wrong name or option is found before anything is written.
-  Result<model::ZooDescription> described = model::describe(options.name, options.zoo);
+  Result<zoo::ZooDescription> described = zoo::describe(options.name, options.zoo);
   if (!described) return fail(kMakeVerb, described.error()), kUsage;
   if (!options.describe) {
-    Result<model::ZooDescription> made = model::make(options.name, options.zoo, options.file);
+    Result<zoo::ZooDescription> made = zoo::make(options.name, options.zoo, options.file);
     if (!made) return fail(kMakeVerb, made.error());
   }
   show_made(options, *described);

@@ -42,10 +42,10 @@ Result<std::vector<Section>> sections_of(const Study& study) {
 }
 
 Json json_of(const Study& study, const std::vector<Section>& sections) {
-  Json json = plan::to_json(study.forecast);
+  Json json = to_json(study.forecast);
   if (!study.curve.empty()) {
     Json points = Json::array();
-    for (const plan::CurvePoint& point : study.curve) points.push_back(plan::to_json(point));
+    for (const predict::CurvePoint& point : study.curve) points.push_back(to_json(point));
     json["curve"] = points;
   }
   add_estimate(json, study);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "plan/capacity.h"
+#include "sizing/capacity.h"
 
 namespace ridge::cli {
 
@@ -12,6 +12,6 @@ struct Study;
 
 // One per batch of the study. Of --service-ms and --from there is one: errors if the file is not what `ridge bench --json`
 // prints, or was measured with another batch than the one that is planned.
-Result<std::vector<plan::Service>> services_of(const Study& study);
+Result<std::vector<sizing::Service>> services_of(const Study& study);
 
 }  // namespace ridge::cli

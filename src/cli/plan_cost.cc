@@ -5,17 +5,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "catalogue/cloud_price.h"
 #include "cli/plan_basis.h"
 #include "cli/plan_section.h"
 #include "cli/plan_study.h"
 #include "cli/terminal.h"
-#include "hw/cloud_price.h"
-#include "plan/economics.h"
+#include "sizing/economics.h"
 
 namespace ridge::cli {
 namespace {
 
-using plan::Assumption;
+using sizing::Assumption;
 
 // Given by an option, or assumed with the reason in `source`.
 Assumption assume(const char* name, const char* unit, const std::optional<double>& given, const char* option,
@@ -31,7 +31,7 @@ Assumption power_of(const CostSubject& subject) {
   const std::optional<double>& given = subject.options.power_w;
   if (given) return {"power", *given, "W", Origin::kAssumed, "given, --power-w"};
   if (subject.device.card) {
-    if (std::optional<double> watts = hw::power_per_gpu_w(*subject.device.card))
+    if (std::optional<double> watts = catalogue::power_per_gpu_w(*subject.device.card))
       return {"power", *watts, "W", Origin::kDatasheet, "board power of " + subject.device.card->name};
     return {"power", 0, "W", Origin::kAssumed, ""};
   }
@@ -44,18 +44,18 @@ Result<std::optional<Assumption>> hourly_price(const CostSubject& subject) {
   if (subject.options.hour_usd)
     return std::optional<Assumption>({"hour", *subject.options.hour_usd, "$/h", Origin::kAssumed, "given, --hour-usd"});
   if (!subject.device.card) return std::optional<Assumption>();
-  RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
-  RIDGE_ASSIGN(std::vector<hw::CloudPrice> prices, hw::cloud_prices(devices));
-  std::optional<hw::CloudPrice> price = hw::price_of(prices, *subject.device.card);
+  RIDGE_ASSIGN(std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
+  RIDGE_ASSIGN(std::vector<catalogue::CloudPrice> prices, catalogue::cloud_prices(devices));
+  std::optional<catalogue::CloudPrice> price = catalogue::price_of(prices, *subject.device.card);
   if (!price) return std::optional<Assumption>();
   return std::optional<Assumption>({"hour", price->usd_per_gpu_hour, "$/h", Origin::kDatasheet,
                                     fmt::format("{} {}, list of {}, per GPU; --hour-usd replaces it", price->provider,
                                                 price->instance, price->date)});
 }
 
-Result<plan::EconomicInputs> inputs_of(const CostSubject& subject) {
+Result<sizing::EconomicInputs> inputs_of(const CostSubject& subject) {
   const CostOptions& o = subject.options;
-  plan::EconomicInputs in;
+  sizing::EconomicInputs in;
   in.power_w = power_of(subject);
   if (in.power_w.value <= 0)
     return Error{Code::kInvalid, fmt::format("the power of {} has no source; give it by --power-w", subject.name)};
@@ -77,7 +77,7 @@ Result<plan::EconomicInputs> inputs_of(const CostSubject& subject) {
 
 std::string usd(const std::optional<double>& value) { return value ? fmt::format("{:.4g} $", *value) : "-"; }
 
-std::string result_table(const plan::Economics& e, const std::string& unit) {
+std::string result_table(const sizing::Economics& e, const std::string& unit) {
   std::vector<std::vector<std::string>> rows = {
       {"energy", fmt::format("{:.3g} J", e.joules_per_row), "per " + unit + " (derived)"},
       {"at the meter", fmt::format("{:.3g} kWh", e.kwh_per_million),
@@ -98,7 +98,7 @@ std::string result_table(const plan::Economics& e, const std::string& unit) {
   return table({}, rows, "lrl");
 }
 
-std::string inputs_table(const plan::EconomicInputs& in) {
+std::string inputs_table(const sizing::EconomicInputs& in) {
   std::vector<std::vector<std::string>> rows;
   auto add = [&](const Assumption& a) {
     rows.push_back(
@@ -118,7 +118,7 @@ std::string inputs_table(const plan::EconomicInputs& in) {
   return table({}, rows, "lrll");
 }
 
-std::string text_of(const plan::Economics& e, const plan::Service& service, const std::string& unit) {
+std::string text_of(const sizing::Economics& e, const sizing::Service& service, const std::string& unit) {
   std::string text = fmt::format("cost on one device at {:.4g} {}s/s while at work: batch {}, {} per run ({})\n",
                                  e.rows_per_s, unit, service.batch, format_ms(service.ms), service.basis);
   text += result_table(e, unit);
@@ -154,14 +154,14 @@ bool wanted(const CostOptions& o) {
 }
 
 Result<Section> cost_section(const CostSubject& subject) {
-  RIDGE_ASSIGN(plan::EconomicInputs inputs, inputs_of(subject));
-  auto rate = [](const plan::Service& s) { return static_cast<double>(s.batch) / s.ms; };
-  plan::Service best = *std::max_element(subject.services.begin(), subject.services.end(),
-                                         [&](const auto& a, const auto& b) { return rate(a) < rate(b); });
+  RIDGE_ASSIGN(sizing::EconomicInputs inputs, inputs_of(subject));
+  auto rate = [](const sizing::Service& s) { return static_cast<double>(s.batch) / s.ms; };
+  sizing::Service best = *std::max_element(subject.services.begin(), subject.services.end(),
+                                           [&](const auto& a, const auto& b) { return rate(a) < rate(b); });
   inputs.batch_ms = best.ms;
   inputs.batch = static_cast<double>(best.batch);
-  plan::Economics result = plan::economics(inputs);
-  Json json = plan::to_json(result);
+  sizing::Economics result = sizing::economics(inputs);
+  Json json = to_json(result);
   json["row"] = subject.unit;
   json["batch"] = best.batch;
   json["service_ms"] = best.ms;
@@ -170,7 +170,7 @@ Result<Section> cost_section(const CostSubject& subject) {
 }
 
 Result<Section> cost_section(const Study& study) {
-  RIDGE_ASSIGN(std::vector<plan::Service> services, services_of(study));
+  RIDGE_ASSIGN(std::vector<sizing::Service> services, services_of(study));
   return cost_section(
       CostSubject{study.request.options.cost, study.device, study.forecast.device, study.forecast.threads, services});
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "plan/capacity.h"
+#include "sizing/capacity.h"
 
 namespace CLI {
 class App;
@@ -32,7 +32,7 @@ struct CostSubject {
   const PlanDevice& device;
   std::string name;  // of the device
   int threads = 1;   // on this machine
-  std::vector<plan::Service> services;
+  std::vector<sizing::Service> services;
   std::string unit = "row";  // what one row is called
 };
 Result<Section> cost_section(const CostSubject& subject);

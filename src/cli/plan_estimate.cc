@@ -8,34 +8,34 @@
 #include "cli/interruption.h"
 #include "cli/plan_study.h"
 #include "cli/terminal.h"
-#include "measure/calibrate.h"
-#include "measure/calibration_store.h"
-#include "measure/verify.h"
+#include "predict/calibrate.h"
+#include "predict/calibration_store.h"
+#include "predict/verify.h"
 
 namespace ridge::cli {
 namespace {
 
-Status calibrate_machine(const hw::Machine& machine, bool fresh) {
-  const std::string folder = measure::default_calibration_folder();
+Status calibrate_machine(const machine::Machine& machine, bool fresh) {
+  const std::string folder = predict::default_calibration_folder();
   if (!fresh) {
-    if (auto known = measure::recall_calibration(folder, machine.id)) {
+    if (auto known = predict::recall_calibration(folder, machine.id)) {
       say(fmt::format("this machine was calibrated {} with {} {}; --fresh does it again", known->measured_at,
                       known->engine, known->engine_version));
       return {};
     }
   }
   listen_for_interruption();
-  measure::CalibrateOptions options;
+  predict::CalibrateOptions options;
   options.interrupted = interrupted;
-  Result<plan::Efficiency> efficiency = [&] {
+  Result<predict::Efficiency> efficiency = [&] {
     Progress progress("calibrate this machine");
     options.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-    return measure::calibrate(machine, options);
+    return predict::calibrate(machine, options);
   }();
   if (!efficiency) return efficiency.error();
-  RIDGE_ASSIGN(std::string path, measure::keep_calibration(folder, *efficiency));
+  RIDGE_ASSIGN(std::string path, predict::keep_calibration(folder, *efficiency));
   std::string errors;
-  for (const plan::Calibration& calibration : efficiency->calibrations)
+  for (const predict::Calibration& calibration : efficiency->calibrations)
     errors += fmt::format("; with {} thread{} two of three of its models are predicted within {}", calibration.threads,
                           calibration.threads == 1 ? "" : "s", format_percent(100 * calibration.held_out_error));
   say(fmt::format("calibrated in {:.0f} s{}; kept in {}", efficiency->seconds, errors, path));
@@ -51,20 +51,21 @@ Status calibrate_this_machine(const PlanRequest& request) {
   return calibrate_machine(*device.machine, request.options.fresh);
 }
 
-Result<std::optional<plan::Efficiency>> known_efficiency(const hw::Machine& machine, const PlanOptions& options) {
+Result<std::optional<predict::Efficiency>> known_efficiency(const machine::Machine& machine,
+                                                            const PlanOptions& options) {
   if (options.calibrate) RIDGE_TRY(calibrate_machine(machine, options.fresh));
-  return measure::recall_calibration(measure::default_calibration_folder(), machine.id);
+  return predict::recall_calibration(predict::default_calibration_folder(), machine.id);
 }
 
-std::optional<double> seen_error(const plan::Efficiency& efficiency) {
-  const std::string file = measure::ledger_file(measure::default_calibration_folder(), efficiency.machine);
-  return measure::ledger_error(measure::read_ledger(file), efficiency.engine_version);
+std::optional<double> seen_error(const predict::Efficiency& efficiency) {
+  const std::string file = predict::ledger_file(predict::default_calibration_folder(), efficiency.machine);
+  return predict::ledger_error(predict::read_ledger(file), efficiency.engine_version);
 }
 
-Json ledger_json(const plan::Efficiency& efficiency) {
+Json ledger_json(const predict::Efficiency& efficiency) {
   Json entries = Json::array();
-  const std::string file = measure::ledger_file(measure::default_calibration_folder(), efficiency.machine);
-  for (const measure::Verification& entry : measure::read_ledger(file)) entries.push_back(measure::to_json(entry));
+  const std::string file = predict::ledger_file(predict::default_calibration_folder(), efficiency.machine);
+  for (const predict::Verification& entry : predict::read_ledger(file)) entries.push_back(predict::to_json(entry));
   return entries;
 }
 
@@ -77,19 +78,19 @@ Result<Section> verify_section(const Study& study) {
   if (study.request.options.instances > 1)
     return Error{Code::kInvalid, "--verify runs one instance; leave --instances out"};
   listen_for_interruption();
-  measure::VerifyOptions options;
+  predict::VerifyOptions options;
   options.interrupted = interrupted;
-  Result<measure::Verification> verified = [&] {
+  Result<predict::Verification> verified = [&] {
     Progress progress("run the model");
     progress.update("beside models of the calibration", 0);
-    return measure::verify(study.plan, study.graph, *study.efficiency, study.estimate->ms, options);
+    return predict::verify(study.plan, study.graph, *study.efficiency, study.estimate->ms, options);
   }();
   if (!verified) return verified.error();
-  const std::string file = measure::ledger_file(measure::default_calibration_folder(), verified->machine);
-  RIDGE_TRY(measure::append_to_ledger(file, *verified));
+  const std::string file = predict::ledger_file(predict::default_calibration_folder(), verified->machine);
+  RIDGE_TRY(predict::append_to_ledger(file, *verified));
   const double off = 100 * (verified->predicted_ms / verified->measured_ms - 1);
   Section section;
-  section.members = {{"verified", measure::to_json(*verified)}};
+  section.members = {{"verified", predict::to_json(*verified)}};
   section.text = table(
       {},
       {{"measured", format_ms(verified->measured_ms),
@@ -113,7 +114,7 @@ std::vector<std::string> estimate_notes(const Study& study) {
   return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
 }
 
-std::vector<std::vector<std::string>> estimate_rows(const plan::Estimate& e, double bound_ms) {
+std::vector<std::vector<std::string>> estimate_rows(const predict::Estimate& e, double bound_ms) {
   const std::string share = e.ms > 0 ? format_percent(100 * bound_ms / e.ms) + " of the limit" : "";
   return {{"estimate", format_ms(e.ms),
            fmt::format("± {} expected; {} (derived from a calibration with {}, {})", format_percent(e.error_percent),
@@ -122,7 +123,7 @@ std::vector<std::vector<std::string>> estimate_rows(const plan::Estimate& e, dou
            e.instances == 1 ? "one instance" : fmt::format("{} instances together", e.instances)}};
 }
 
-std::vector<std::vector<std::string>> estimate_rows(const plan::DeviceEstimate& e, double bound_ms) {
+std::vector<std::vector<std::string>> estimate_rows(const predict::DeviceEstimate& e, double bound_ms) {
   if (e.ms.likely <= 0) return {};
   return {{"estimate", format_ms(e.ms.likely),
            fmt::format("{} to {}; {} of the limit (carried over from devices measured in public)", format_ms(e.ms.fast),
@@ -133,8 +134,8 @@ std::vector<std::vector<std::string>> estimate_rows(const plan::DeviceEstimate& 
                        format_percent(100 * e.held.start))}};
 }
 
-std::string estimate_table(const plan::Estimate& estimate, int most) {
-  std::vector<const plan::Estimate::Layer*> layers;
+std::string estimate_table(const predict::Estimate& estimate, int most) {
+  std::vector<const predict::Estimate::Layer*> layers;
   for (const auto& layer : estimate.layers) layers.push_back(&layer);
   std::stable_sort(layers.begin(), layers.end(), [](const auto* a, const auto* b) { return a->ms > b->ms; });
   if (layers.size() > static_cast<size_t>(most)) layers.resize(static_cast<size_t>(most));
@@ -147,7 +148,7 @@ std::string estimate_table(const plan::Estimate& estimate, int most) {
 
 void add_estimate(Json& json, const Study& study) {
   if (!study.estimate && !study.carried) return;
-  const Json more = study.estimate ? plan::to_json(*study.estimate) : plan::to_json(*study.carried);
+  const Json more = study.estimate ? to_json(*study.estimate) : to_json(*study.carried);
   for (auto member = more.begin(); member != more.end(); ++member) json[member.key()] = member.value();
 }
 

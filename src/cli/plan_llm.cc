@@ -14,9 +14,9 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "plan/first_plan.h"
-#include "plan/llm.h"
-#include "plan/llm_config.h"
-#include "plan/llm_graph.h"
+#include "sizing/llm.h"
+#include "sizing/llm_config.h"
+#include "sizing/llm_graph.h"
 
 namespace ridge::cli {
 namespace {
@@ -26,30 +26,30 @@ constexpr double kDefaultReservePercent = 10;  // as vLLM's gpu_memory_utilizati
 
 // The model, and how its file stores weights and cache where it is a file of weights.
 struct Sized {
-  plan::LlmModel model;
-  std::optional<plan::WeightFormat> stored;
+  sizing::LlmModel model;
+  std::optional<sizing::WeightFormat> stored;
   std::optional<double> kv_bits;
 };
 
-Result<Sized> sized_config(Result<plan::LlmConfig> config) {
+Result<Sized> sized_config(Result<sizing::LlmConfig> config) {
   if (!config) return config.error();
-  Sized sized{plan::model_of(config->shape), {}, {}};
+  Sized sized{sizing::model_of(config->shape), {}, {}};
   sized.model.notes = config->notes;
   return sized;
 }
 
 Result<Sized> read_sized(const PlanRequest& request) {
   const PlanOptions& options = request.options;
-  if (!options.llm.flags.empty()) return sized_config(plan::llm_config_from_flags(options.llm.flags));
+  if (!options.llm.flags.empty()) return sized_config(sizing::llm_config_from_flags(options.llm.flags));
   if (options.model.ends_with(".json")) {
     RIDGE_ASSIGN(std::string text, read_file(options.model));
     RIDGE_ASSIGN(Json json, parse_json(text, options.model));
-    return sized_config(plan::llm_config_from_json(json, options.model));
+    return sized_config(sizing::llm_config_from_json(json, options.model));
   }
   model::Binding binding = request.binding;
   binding.batch.reset();  // the cache's inputs are sized whatever it is
   RIDGE_ASSIGN(model::Graph graph, model::read(options.model, binding));
-  Result<plan::LlmGraph> found = plan::llm_from_graph(graph, options.model);
+  Result<sizing::LlmGraph> found = sizing::llm_from_graph(graph, options.model);
   if (!found) return wrap(found.error(), options.model);
   return Sized{found->model, found->stored, found->kv_bits};
 }
@@ -64,22 +64,22 @@ std::string_view weights_of(Precision precision) {
   }
 }
 
-Result<plan::LlmWishes> wishes_of(const PlanRequest& request, const Sized& sized) {
+Result<sizing::LlmWishes> wishes_of(const PlanRequest& request, const Sized& sized) {
   const LlmOptions& options = request.options.llm;
-  plan::LlmWishes wishes;
+  sizing::LlmWishes wishes;
   wishes.precision = request.precision;
   bool wide = sized.stored && sized.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed so
   if (request.options.precision.empty() && wide) wishes.precision = Precision::kFp32;
   if (options.weights.empty() && sized.stored) {
     wishes.weights = *sized.stored;
   } else {
-    RIDGE_ASSIGN(wishes.weights, plan::weight_format(options.weights.empty() ? weights_of(request.precision)
-                                                                             : std::string_view(options.weights)));
+    RIDGE_ASSIGN(wishes.weights, sizing::weight_format(options.weights.empty() ? weights_of(request.precision)
+                                                                               : std::string_view(options.weights)));
   }
   if (options.kv.empty()) {
     wishes.kv_bits = sized.kv_bits.value_or(16);
   } else {
-    RIDGE_ASSIGN(plan::WeightFormat kv, plan::weight_format(options.kv));
+    RIDGE_ASSIGN(sizing::WeightFormat kv, sizing::weight_format(options.kv));
     wishes.kv_bits = kv.matrix_bits;
   }
   wishes.context = options.context.value_or(sized.model.context > 0 ? std::min(sized.model.context, kDefaultContext)
@@ -95,24 +95,25 @@ Result<plan::LlmWishes> wishes_of(const PlanRequest& request, const Sized& sized
 struct Answer {
   PlanDevice device;
   int threads = 1;
-  plan::LlmForecast forecast;
-  std::vector<plan::LlmForecast> by_weights;  // the same in every form of weights
+  sizing::LlmForecast forecast;
+  std::vector<sizing::LlmForecast> by_weights;  // the same in every form of weights
 };
 
-Result<Answer> size(const PlanRequest& request, const Sized& sized, plan::LlmWishes wishes) {
+Result<Answer> size(const PlanRequest& request, const Sized& sized, sizing::LlmWishes wishes) {
   Answer answer;
   RIDGE_ASSIGN(answer.device, know_device(request));
   if (const auto& machine = answer.device.machine)
-    answer.threads = request.options.threads.value_or(hw::usable_threads(*machine));
+    answer.threads = request.options.threads.value_or(machine::usable_threads(*machine));
   RIDGE_ASSIGN(cost::DeviceLimits limits, limits_of(answer.device, answer.threads));
   wishes.memory_bytes = answer.device.memory_bytes;
-  int64_t sequences = plan::forecast(sized.model, wishes, limits).sequences;
-  wishes.batches = request.options.batch.empty() ? plan::decode_batches(sequences) : plan::batches_of(request.batch);
-  answer.forecast = plan::forecast(sized.model, wishes, limits);
+  int64_t sequences = sizing::forecast(sized.model, wishes, limits).sequences;
+  wishes.batches =
+      request.options.batch.empty() ? sizing::decode_batches(sequences) : predict::batches_of(request.batch);
+  answer.forecast = sizing::forecast(sized.model, wishes, limits);
   wishes.batches = {1};
-  for (const plan::WeightFormat& format : plan::weight_formats()) {
+  for (const sizing::WeightFormat& format : sizing::weight_formats()) {
     wishes.weights = format;
-    answer.by_weights.push_back(plan::forecast(sized.model, wishes, limits));
+    answer.by_weights.push_back(sizing::forecast(sized.model, wishes, limits));
   }
   return answer;
 }
@@ -124,14 +125,14 @@ std::string limit_text(const cost::Bound& bound) {
                      format_ms(bound.compute_ms), format_ms(bound.memory_ms));
 }
 
-std::string sequences_text(const plan::LlmForecast& f) {
+std::string sequences_text(const sizing::LlmForecast& f) {
   if (f.usable_bytes <= 0) return "the device's memory is not known";
   if (f.fits) return fmt::format("of {} tokens each fit at once (derived)", f.wishes.context);
   return fmt::format("does not fit: weights and one sequence of {} tokens need {} such devices at least (derived)",
                      f.wishes.context, f.devices_for_weights);
 }
 
-std::string summary(const plan::LlmForecast& f, const LlmOptions& options) {
+std::string summary(const sizing::LlmForecast& f, const LlmOptions& options) {
   std::string active =
       f.parameters.experts > 0 ? format_count(f.parameters.active) + " used per token (derived)" : "(derived)";
   std::vector<std::vector<std::string>> rows = {
@@ -153,18 +154,18 @@ std::string summary(const plan::LlmForecast& f, const LlmOptions& options) {
   return table({}, rows, "lrl");
 }
 
-std::string decode_table(const plan::LlmForecast& f) {
+std::string decode_table(const sizing::LlmForecast& f) {
   std::vector<std::vector<std::string>> rows;
-  for (const plan::LlmDecode& step : f.decode)
+  for (const sizing::LlmDecode& step : f.decode)
     rows.push_back({std::to_string(step.batch), format_ms(step.bound.ms), tokens_rate(step.tokens_per_s),
                     tokens_rate(step.tokens_per_s / static_cast<double>(step.batch)),
                     std::string(cost::limiter_name(step.bound.limiter)), step.fits ? "" : "does not fit"});
   return table({"sequences", "step, at least", "all, at most", "each, at most", "limiter", ""}, rows, "rrrrll");
 }
 
-std::string weights_table(const std::vector<plan::LlmForecast>& forecasts) {
+std::string weights_table(const std::vector<sizing::LlmForecast>& forecasts) {
   std::vector<std::vector<std::string>> rows;
-  for (const plan::LlmForecast& f : forecasts)
+  for (const sizing::LlmForecast& f : forecasts)
     rows.push_back({std::string(f.wishes.weights.name), format_bytes(f.weight_bytes),
                     f.usable_bytes > 0 ? std::to_string(f.sequences) : "-", format_ms(f.decode.front().bound.ms),
                     tokens_rate(f.decode.front().tokens_per_s)});
@@ -172,7 +173,7 @@ std::string weights_table(const std::vector<plan::LlmForecast>& forecasts) {
 }
 
 std::string text_of(const Answer& answer, const LlmOptions& options) {
-  const plan::LlmForecast& f = answer.forecast;
+  const sizing::LlmForecast& f = answer.forecast;
   std::string text = fmt::format("{} · weights {} · {} · {} ({})\n", f.model, f.wishes.weights.name,
                                  precision_name(f.wishes.precision), f.device, origin_name(f.origin));
   text += summary(f, options);
@@ -182,9 +183,9 @@ std::string text_of(const Answer& answer, const LlmOptions& options) {
 }
 
 Json json_of(const Answer& answer) {
-  Json json = plan::to_json(answer.forecast);
+  Json json = to_json(answer.forecast);
   Json forms = Json::array();
-  for (const plan::LlmForecast& f : answer.by_weights)
+  for (const sizing::LlmForecast& f : answer.by_weights)
     forms.push_back({{"weights", f.wishes.weights.name},
                      {"weight_bytes", f.weight_bytes},
                      {"sequences", f.usable_bytes > 0 ? Json(f.sequences) : Json()},
@@ -193,9 +194,9 @@ Json json_of(const Answer& answer) {
   return json;
 }
 
-std::string csv_of(const plan::LlmForecast& f) {
+std::string csv_of(const sizing::LlmForecast& f) {
   std::string text = "batch,bound_ms,tokens_per_s,limiter,bytes,flops,fits\n";
-  for (const plan::LlmDecode& step : f.decode)
+  for (const sizing::LlmDecode& step : f.decode)
     text += fmt::format("{},{},{},{},{},{},{}\n", step.batch, step.bound.ms, step.tokens_per_s,
                         cost::limiter_name(step.bound.limiter), step.bytes, step.flops, step.fits);
   return text;
@@ -205,7 +206,7 @@ std::string csv_of(const plan::LlmForecast& f) {
 Result<std::optional<Section>> cost_of(const PlanRequest& request, const Answer& answer) {
   if (!wanted(request.options.cost)) return std::optional<Section>();
   CostSubject subject{request.options.cost, answer.device, answer.forecast.device, answer.threads, {}, "token"};
-  for (const plan::LlmDecode& step : answer.forecast.decode)
+  for (const sizing::LlmDecode& step : answer.forecast.decode)
     if (step.fits && step.bound.ms > 0)
       subject.services.push_back(
           {step.batch, step.bound.ms, "the bound of one step of decoding: no real one is faster"});
@@ -249,7 +250,7 @@ int plan_llm(const PlanRequest& request) {
     int failed = fail("plan", sized.error());
     return request.options.llm.flags.empty() ? failed : kUsage;
   }
-  Result<plan::LlmWishes> wishes = wishes_of(request, *sized);
+  Result<sizing::LlmWishes> wishes = wishes_of(request, *sized);
   if (!wishes) {
     fail("plan", wishes.error());
     return kUsage;

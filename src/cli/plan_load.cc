@@ -10,7 +10,7 @@
 #include "cli/plan_section.h"
 #include "cli/plan_study.h"
 #include "cli/terminal.h"
-#include "plan/capacity.h"
+#include "sizing/capacity.h"
 
 namespace ridge::cli {
 namespace {
@@ -27,13 +27,13 @@ PerMachine per_machine(const Study& study) {
   double need = study.forecast.inference_bytes, memory = study.device.memory_bytes;
   int64_t by_memory = need > 0 && memory > 0 ? std::max<int64_t>(1, static_cast<int64_t>(memory / need)) : INT64_MAX;
   if (!study.device.machine) return {1, "one instance uses the whole device (assumed)"};
-  int usable = hw::usable_threads(*study.device.machine);
+  int usable = machine::usable_threads(*study.device.machine);
   int64_t by_threads = std::max(1, usable / std::max(1, study.forecast.threads));
   if (by_memory < by_threads) return {by_memory, fmt::format("{} of memory each", format_bytes(need))};
   return {by_threads, fmt::format("{} of {} threads each", study.forecast.threads, usable)};
 }
 
-std::string answer_table(const plan::Capacity& c, const PerMachine& per) {
+std::string answer_table(const sizing::Capacity& c, const PerMachine& per) {
   std::vector<std::vector<std::string>> rows = {
       {"service", format_ms(c.service.ms),
        fmt::format("one run of {} row{} ({})", c.service.batch, c.service.batch == 1 ? "" : "s", c.service.basis)}};
@@ -51,7 +51,7 @@ std::string answer_table(const plan::Capacity& c, const PerMachine& per) {
   return table({}, rows, "lrl");
 }
 
-std::string text_of(const plan::Load& load, const plan::Capacity& c, const PerMachine& per) {
+std::string text_of(const sizing::Load& load, const sizing::Capacity& c, const PerMachine& per) {
   std::string goal = load.p99_ms ? fmt::format(", p99 within {}", format_ms(*load.p99_ms)) : "";
   std::string text = fmt::format("load of {:g} rows/s{}\n", load.rows_per_s, goal) + answer_table(c, per);
   if (!c.met) text += "not met: " + c.reason + "\n";
@@ -85,15 +85,15 @@ Status check(const LoadOptions& options) {
 
 Result<Section> load_section(const Study& study) {
   const LoadOptions& options = study.request.options.load;
-  plan::Load load;
+  sizing::Load load;
   load.rows_per_s = *options.rows_per_s;
   load.p99_ms = options.p99_ms;
   if (options.most_busy_percent) load.most_utilisation = *options.most_busy_percent / 100;
   PerMachine per = per_machine(study);
-  RIDGE_ASSIGN(std::vector<plan::Service> services, services_of(study));
-  plan::Capacity capacity = plan::best_capacity(load, services, per.instances);
-  Json json = plan::to_json(capacity);
-  json["goal"] = plan::to_json(load);
+  RIDGE_ASSIGN(std::vector<sizing::Service> services, services_of(study));
+  sizing::Capacity capacity = sizing::best_capacity(load, services, per.instances);
+  Json json = to_json(capacity);
+  json["goal"] = to_json(load);
   return Section{{{"load", json}}, text_of(load, capacity, per), capacity.met ? kDone : kNo};
 }
 

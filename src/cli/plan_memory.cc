@@ -10,7 +10,7 @@
 #include "cli/plan_study.h"
 #include "cli/terminal.h"
 #include "model/reader.h"
-#include "plan/memory.h"
+#include "predict/memory.h"
 
 namespace ridge::cli {
 namespace {
@@ -33,15 +33,15 @@ Result<Limit> limit_of(const Study& study) {
   return Limit{study.device.memory_bytes, group ? "of the control group" : "of the machine"};
 }
 
-plan::MemoryOptions memory_options(const Study& study) {
-  plan::MemoryOptions options;
+predict::MemoryOptions memory_options(const Study& study) {
+  predict::MemoryOptions options;
   options.arena = study.plan.memory_arena;
   options.pattern = study.plan.memory_pattern;
-  if (study.device.machine) options.traits = plan::traits_of(study.device.machine->cpu.isa);
+  if (study.device.machine) options.traits = predict::traits_of(study.device.machine->cpu.isa);
   return options;
 }
 
-std::string parts_table(const plan::InferenceMemory& m) {
+std::string parts_table(const predict::InferenceMemory& m) {
   return table(
       {},
       {{"weights", format_bytes(m.weights), "as the engine holds them: reordered, packed"},
@@ -73,13 +73,13 @@ std::string fit_text(const Fit& fit, const Limit& limit) {
 }
 
 // Peak over the batch, from two of them.
-Result<std::optional<plan::MemoryLine>> line_of(const Study& study, double peak,
-                                                const std::function<double(const model::Graph&)>& peak_of) {
+Result<std::optional<predict::MemoryLine>> line_of(const Study& study, double peak,
+                                                   const std::function<double(const model::Graph&)>& peak_of) {
   int64_t batch = study.request.batch.first, other = 2 * std::max<int64_t>(batch, 2);
   RIDGE_ASSIGN(std::optional<model::Graph> graph, graph_at_batch(study, other));
-  if (!graph) return std::optional<plan::MemoryLine>();
-  return std::optional<plan::MemoryLine>(
-      plan::MemoryLine{static_cast<double>(batch), static_cast<double>(other), peak, peak_of(*graph)});
+  if (!graph) return std::optional<predict::MemoryLine>();
+  return std::optional<predict::MemoryLine>(
+      predict::MemoryLine{static_cast<double>(batch), static_cast<double>(other), peak, peak_of(*graph)});
 }
 
 Section section_of(Json parts, std::string text, const Fit& fit, const Limit& limit, double peak) {
@@ -96,45 +96,45 @@ Section section_of(Json parts, std::string text, const Fit& fit, const Limit& li
 }
 
 Result<Section> on_this_machine(const Study& study, const Limit& limit) {
-  plan::MemoryOptions options = memory_options(study);
-  plan::InferenceMemory memory = plan::inference_memory(study.graph, options);
-  RIDGE_ASSIGN(std::optional<plan::MemoryLine> line, line_of(study, memory.peak, [&](const model::Graph& graph) {
-                 return plan::inference_memory(graph, options).peak;
+  predict::MemoryOptions options = memory_options(study);
+  predict::InferenceMemory memory = predict::inference_memory(study.graph, options);
+  RIDGE_ASSIGN(std::optional<predict::MemoryLine> line, line_of(study, memory.peak, [&](const model::Graph& graph) {
+                 return predict::inference_memory(graph, options).peak;
                }));
   Fit fit;
   if (line)
-    fit.batch = plan::largest_batch([&](int64_t batch) { return plan::memory_at(*line, static_cast<double>(batch)); },
-                                    limit.bytes);
-  fit.instances = plan::instances_that_fit(memory, limit.bytes);
+    fit.batch = predict::largest_batch(
+        [&](int64_t batch) { return predict::memory_at(*line, static_cast<double>(batch)); }, limit.bytes);
+  fit.instances = predict::instances_that_fit(memory, limit.bytes);
   std::string text = fmt::format("memory of one process, ONNX Runtime on CPU, batch {}\n", study.request.batch.first) +
                      parts_table(memory) + fit_text(fit, limit);
   if (!memory.known) text += "some shapes are unknown: a lower bound\n";
-  return section_of(plan::to_json(memory), text, fit, limit, memory.peak);
+  return section_of(to_json(memory), text, fit, limit, memory.peak);
 }
 
 Result<Section> on_a_card(const Study& study, const Limit& limit) {
   auto need = [](const cost::Costs& costs) {
-    return costs.weight_bytes + costs.peak_activation_bytes + plan::kAssumedContextBytes;
+    return costs.weight_bytes + costs.peak_activation_bytes + predict::kAssumedContextBytes;
   };
   double peak = need(study.costs);
-  RIDGE_ASSIGN(std::optional<plan::MemoryLine> line, line_of(study, peak, [&](const model::Graph& graph) {
+  RIDGE_ASSIGN(std::optional<predict::MemoryLine> line, line_of(study, peak, [&](const model::Graph& graph) {
                  return need(cost::count(graph, study.request.precision));
                }));
   Fit fit;
   if (line)
-    fit.batch = plan::largest_batch([&](int64_t batch) { return plan::memory_at(*line, static_cast<double>(batch)); },
-                                    limit.bytes);
+    fit.batch = predict::largest_batch(
+        [&](int64_t batch) { return predict::memory_at(*line, static_cast<double>(batch)); }, limit.bytes);
   fit.instances = std::max<int64_t>(0, static_cast<int64_t>(limit.bytes / peak));
   Json parts{{"weights", study.costs.weight_bytes},
              {"activations", study.costs.peak_activation_bytes},
-             {"context", plan::kAssumedContextBytes},
+             {"context", predict::kAssumedContextBytes},
              {"peak", peak}};
   std::string text =
       fmt::format("memory on {}, batch {}\n", study.device.card->name, study.request.batch.first) +
       table({},
             {{"weights", format_bytes(study.costs.weight_bytes), "at this precision (derived)"},
              {"activations", format_bytes(study.costs.peak_activation_bytes), "most alive at one time (derived)"},
-             {"context", format_bytes(plan::kAssumedContextBytes), "driver and libraries (assumed)"},
+             {"context", format_bytes(predict::kAssumedContextBytes), "driver and libraries (assumed)"},
              {"peak", format_bytes(peak), "without the engine's workspace: a lower bound (derived)"}},
             "lrl") +
       fit_text(fit, limit);

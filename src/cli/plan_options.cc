@@ -28,8 +28,8 @@ Status check_form(const PlanOptions& options) {
 }
 
 // What the catalogue has of a card in this machine, which may be its name alone, with the memory that the driver tells.
-hw::CatalogueDevice described(const hw::NvidiaCard& card) {
-  hw::CatalogueDevice device = card.datasheet.value_or(hw::CatalogueDevice{});
+catalogue::CatalogueDevice described(const limits::NvidiaCard& card) {
+  catalogue::CatalogueDevice device = card.datasheet.value_or(catalogue::CatalogueDevice{});
   if (device.name.empty()) {
     device.vendor = "NVIDIA";
     device.name = card.facts.name;
@@ -42,11 +42,11 @@ hw::CatalogueDevice described(const hw::NvidiaCard& card) {
 Status name_device(const std::string& name, PlanRequest& request) {
   const Result<plan::Device> here = plan::device_from_name(name);
   if (!here || !plan::is_nvidia(*here)) {
-    RIDGE_ASSIGN(std::vector<hw::CatalogueDevice> devices, hw::catalogue());
-    RIDGE_ASSIGN(request.device, hw::find_device(devices, name));
+    RIDGE_ASSIGN(std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
+    RIDGE_ASSIGN(request.device, catalogue::find_device(devices, name));
     return {};
   }
-  Result<hw::NvidiaCard> card = hw::nvidia_card(here->index);
+  Result<limits::NvidiaCard> card = limits::nvidia_card(here->index);
   if (!card) return Error{Code::kUnavailable, "device " + plan::device_name(*here) + ": " + card.error().message};
   request.card = std::move(*card);
   request.device = described(*request.card);
@@ -86,7 +86,7 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   RIDGE_TRY(check(options.load));
   RIDGE_TRY(check(options.memory));
   RIDGE_TRY(check(options.training));
-  RIDGE_ASSIGN(request.batch, plan::parse_batch_range(options.batch.empty() ? "1" : options.batch));
+  RIDGE_ASSIGN(request.batch, predict::parse_batch_range(options.batch.empty() ? "1" : options.batch));
   request.binding.batch = request.batch.first;
   request.binding.insist_on_batch = !options.batch.empty();
   request.binding.data_sizes_at_most = true;

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "base/units.h"
+#include "catalogue/catalogue.h"
 #include "cli/plan_cost.h"
 #include "cli/plan_llm.h"
 #include "cli/plan_load.h"
 #include "cli/plan_memory.h"
 #include "cli/plan_training.h"
-#include "hw/catalogue.h"
-#include "hw/nvidia_card.h"
+#include "limits/nvidia_card.h"
 #include "model/reader.h"
-#include "plan/batch_curve.h"
+#include "predict/batch_curve.h"
 #include "report/plan_page.h"
 
 namespace CLI {
@@ -52,10 +52,10 @@ void declare(CLI::App& app, PlanOptions& options);
 struct PlanRequest {
   PlanOptions options;
   model::Binding binding;  // with the first batch
-  plan::BatchRange batch;
+  predict::BatchRange batch;
   Precision precision = Precision::kFp32;
-  std::optional<hw::CatalogueDevice> device;  // absent: this machine's processor
-  std::optional<hw::NvidiaCard> card;         // `device` is this one, which is in this machine
+  std::optional<catalogue::CatalogueDevice> device;  // absent: this machine's processor
+  std::optional<limits::NvidiaCard> card;            // `device` is this one, which is in this machine
   report::Language language = report::Language::kEnglish;
 };
 Result<PlanRequest> request_of(const PlanOptions& options);

@@ -5,19 +5,19 @@
 #include "cli/terminal.h"
 #include "cost/data_sizes.h"
 #include "cost/live_activations.h"
-#include "hw/probe.h"
-#include "plan/device_limits.h"
+#include "limits/know.h"
 #include "plan/first_plan.h"
+#include "predict/device_limits.h"
 
 namespace ridge::cli {
 namespace {
 
-Result<hw::Machine> know_machine(bool fresh) {
+Result<machine::Machine> know_machine(bool fresh) {
   Progress progress("measure this machine");
-  hw::LimitOptions how;
+  limits::LimitOptions how;
   how.fresh = fresh;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  return hw::know(how);
+  return limits::know(how);
 }
 
 plan::Plan plan_of(const Study& study) {
@@ -28,34 +28,34 @@ plan::Plan plan_of(const Study& study) {
   return plan::first_plan(*study.device.machine, study.costs, wishes);
 }
 
-plan::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs& costs) {
-  plan::Forecast forecast =
-      plan::forecast(study.request.options.model, batch, study.request.precision, costs, study.limits);
+predict::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs& costs) {
+  predict::Forecast forecast =
+      predict::forecast(study.request.options.model, batch, study.request.precision, costs, study.limits);
   if (study.device.card) forecast.device_kind = "gpu";
   forecast.device_memory_bytes = study.device.memory_bytes;
   return forecast;
 }
 
 // None for a device of the catalogue, another precision than was calibrated, or a machine that was not.
-Result<std::optional<plan::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
-  std::optional<plan::Estimate> none;
+Result<std::optional<predict::Estimate>> estimate_of(const Study& study, const model::Graph& graph) {
+  std::optional<predict::Estimate> none;
   if (!study.efficiency || study.request.precision != Precision::kFp32) return none;
-  const plan::EstimateOptions how{.threads = study.plan.threads,
-                                  .instances = study.request.options.instances,
-                                  .rows = rows_of(graph),
-                                  .seen_error = seen_error(*study.efficiency)};
-  RIDGE_ASSIGN(plan::Estimate estimate, plan::estimate(graph, *study.efficiency, *study.device.machine, how));
-  return std::optional<plan::Estimate>(std::move(estimate));
+  const predict::EstimateOptions how{.threads = study.plan.threads,
+                                     .instances = study.request.options.instances,
+                                     .rows = rows_of(graph),
+                                     .seen_error = seen_error(*study.efficiency)};
+  RIDGE_ASSIGN(predict::Estimate estimate, predict::estimate(graph, *study.efficiency, *study.device.machine, how));
+  return std::optional<predict::Estimate>(std::move(estimate));
 }
 
 // None for this machine, or if no rate of the device at the precision has a source.
-std::optional<plan::DeviceEstimate> carried_of(const Study& study, const model::Graph& graph,
-                                               const cost::Costs& costs) {
+std::optional<predict::DeviceEstimate> carried_of(const Study& study, const model::Graph& graph,
+                                                  const cost::Costs& costs) {
   if (!study.device.card) return std::nullopt;
   const Result<cost::DeviceLimits> limits = limits_of(study.device, 0, cost::Accumulate::kFp32);
   if (!limits) return std::nullopt;
-  Result<plan::DeviceEstimate> carried =
-      plan::estimate_on(*study.device.card, *limits, costs, study.request.precision, rows_of(graph));
+  Result<predict::DeviceEstimate> carried =
+      predict::estimate_on(*study.device.card, *limits, costs, study.request.precision, rows_of(graph));
   return carried ? std::optional(std::move(carried).value()) : std::nullopt;
 }
 
@@ -65,16 +65,16 @@ void add_live_activations(Study& study) {
     if (study.forecast.layers[n].runs) study.forecast.layers[n].live_bytes = live[n];
 }
 
-Result<std::vector<plan::CurvePoint>> curve_of(const Study& study) {
-  std::vector<plan::CurvePoint> curve;
+Result<std::vector<predict::CurvePoint>> curve_of(const Study& study) {
+  std::vector<predict::CurvePoint> curve;
   if (!study.request.batch.is_curve()) return curve;
-  for (int64_t batch : plan::batches_of(study.request.batch)) {
+  for (int64_t batch : predict::batches_of(study.request.batch)) {
     model::Binding binding = study.request.binding;
     binding.batch = batch;
     RIDGE_ASSIGN(model::Graph graph, model::read(study.request.options.model, binding));
     cost::Costs costs = cost::count(graph, study.request.precision);
-    curve.push_back(plan::curve_point(forecast_of(study, batch, costs)));
-    RIDGE_ASSIGN(std::optional<plan::Estimate> estimate, estimate_of(study, graph));
+    curve.push_back(predict::curve_point(forecast_of(study, batch, costs)));
+    RIDGE_ASSIGN(std::optional<predict::Estimate> estimate, estimate_of(study, graph));
     if (estimate) curve.back().estimate_ms = estimate->ms;
     if (auto carried = carried_of(study, graph, costs)) {
       curve.back().estimate_ms = carried->ms.likely;
@@ -95,13 +95,13 @@ Result<PlanDevice> know_device(const PlanRequest& request) {
     return device;
   }
   RIDGE_ASSIGN(device.machine, know_machine(request.options.fresh));
-  const hw::Memory& memory = device.machine->memory;
+  const machine::Memory& memory = device.machine->memory;
   device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
   return device;
 }
 
 Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads, cost::Accumulate accumulate) {
-  if (device.here) return plan::limits_of(*device.here, {}, accumulate);
+  if (device.here) return predict::limits_of(*device.here, {}, accumulate);
   if (device.card) return cost::limits_of(*device.card, accumulate);
   return cost::limits_of(*device.machine, threads);
 }

@@ -7,20 +7,20 @@
 
 #include "cli/plan_options.h"
 #include "cost/costs.h"
-#include "hw/machine.h"
+#include "machine/machine.h"
 #include "model/graph.h"
-#include "plan/device_estimate.h"
-#include "plan/estimate.h"
 #include "plan/plan.h"
+#include "predict/device_estimate.h"
+#include "predict/estimate.h"
 
 namespace ridge::cli {
 
 // The device that is planned for: this machine's processor, or a card: one of the catalogue, or in this machine.
 struct PlanDevice {
-  std::optional<hw::Machine> machine;
-  std::optional<hw::CatalogueDevice> card;
-  std::optional<hw::NvidiaCard> here;  // the card is this one
-  double memory_bytes = 0;             // what a model may take; 0: not known
+  std::optional<machine::Machine> machine;
+  std::optional<catalogue::CatalogueDevice> card;
+  std::optional<limits::NvidiaCard> here;  // the card is this one
+  double memory_bytes = 0;                 // what a model may take; 0: not known
 };
 // Reads the machine, and measures its limits if they are not known; nothing of that for a device of the catalogue.
 Result<PlanDevice> know_device(const PlanRequest& request);
@@ -35,11 +35,11 @@ struct Study {
   PlanDevice device;
   cost::DeviceLimits limits;
   plan::Plan plan;
-  plan::Forecast forecast;
-  std::optional<plan::Efficiency> efficiency;   // of this machine, if it was calibrated
-  std::optional<plan::Estimate> estimate;       // where the machine is calibrated
-  std::optional<plan::DeviceEstimate> carried;  // of a device of the catalogue with a rate for the precision
-  std::vector<plan::CurvePoint> curve;          // empty unless a range of batches was asked for
+  predict::Forecast forecast;
+  std::optional<predict::Efficiency> efficiency;   // of this machine, if it was calibrated
+  std::optional<predict::Estimate> estimate;       // where the machine is calibrated
+  std::optional<predict::DeviceEstimate> carried;  // of a device of the catalogue with a rate for the precision
+  std::vector<predict::CurvePoint> curve;          // empty unless a range of batches was asked for
 };
 // `graph` has no open symbols.
 Result<Study> study_of(const PlanRequest& request, model::Graph graph);

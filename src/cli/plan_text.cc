@@ -12,7 +12,7 @@
 namespace ridge::cli {
 namespace {
 
-using plan::Forecast;
+using predict::Forecast;
 
 std::string limit_text(cost::Limiter limiter) { return std::string(cost::limiter_name(limiter)); }
 
@@ -53,12 +53,12 @@ std::string summary_table(const Study& study) {
   return table({}, rows, "lrl");
 }
 
-std::string curve_table(const std::vector<plan::CurvePoint>& curve) {
+std::string curve_table(const std::vector<predict::CurvePoint>& curve) {
   bool estimated = std::any_of(curve.begin(), curve.end(), [](const auto& point) { return point.estimate_ms; });
   std::vector<std::string> header = {"batch", "bound", "at most", "limiter", "memory"};
   if (estimated) header.insert(header.begin() + 2, "estimate");
   std::vector<std::vector<std::string>> rows;
-  for (const plan::CurvePoint& point : curve) {
+  for (const predict::CurvePoint& point : curve) {
     rows.push_back({std::to_string(point.batch), format_ms(point.bound_ms),
                     fmt::format("{:.4g} items/s", point.throughput_per_s), limit_text(point.limiter),
                     format_bytes(point.memory_bytes) + (point.fits.value_or(true) ? "" : ": does not fit")});
@@ -96,9 +96,9 @@ std::string layer_csv(const Forecast& forecast) {
   return text;
 }
 
-std::string curve_csv(const std::vector<plan::CurvePoint>& curve) {
+std::string curve_csv(const std::vector<predict::CurvePoint>& curve) {
   std::string text = "batch,bound_ms,throughput_per_s,limiter,memory_bytes,fits,estimate_ms\n";
-  for (const plan::CurvePoint& point : curve)
+  for (const predict::CurvePoint& point : curve)
     text += fmt::format("{},{},{},{},{},{},{}\n", point.batch, point.bound_ms, point.throughput_per_s,
                         limit_text(point.limiter), point.memory_bytes, point.fits ? fmt::format("{}", *point.fits) : "",
                         point.estimate_ms ? fmt::format("{}", *point.estimate_ms) : "");

@@ -8,7 +8,7 @@
 #include "cli/plan_section.h"
 #include "cli/plan_study.h"
 #include "cli/terminal.h"
-#include "plan/training_plan.h"
+#include "sizing/training_plan.h"
 
 namespace ridge::cli {
 namespace {
@@ -20,10 +20,10 @@ std::string precision_name_of(const TrainingOptions& options, Precision precisio
   return precision == Precision::kBf16 ? "bf16" : "fp32";
 }
 
-Result<plan::TrainingSetup> setup_of(const TrainingOptions& options, Precision precision) {
-  plan::TrainingSetup setup;
-  RIDGE_ASSIGN(setup.optimiser, plan::optimiser_from_name(options.optimiser));
-  RIDGE_ASSIGN(setup.precision, plan::training_precision_from_name(precision_name_of(options, precision)));
+Result<sizing::TrainingSetup> setup_of(const TrainingOptions& options, Precision precision) {
+  sizing::TrainingSetup setup;
+  RIDGE_ASSIGN(setup.optimiser, sizing::optimiser_from_name(options.optimiser));
+  RIDGE_ASSIGN(setup.precision, sizing::training_precision_from_name(precision_name_of(options, precision)));
   setup.checkpoint = options.checkpoint;
   setup.accumulate = options.accumulate;
   setup.zero_stage = options.zero;
@@ -37,23 +37,23 @@ Result<plan::TrainingSetup> setup_of(const TrainingOptions& options, Precision p
   return setup;
 }
 
-Precision arithmetic_of(plan::TrainingPrecision precision) {
+Precision arithmetic_of(sizing::TrainingPrecision precision) {
   switch (precision) {
-    case plan::TrainingPrecision::kFp32: return Precision::kFp32;
-    case plan::TrainingPrecision::kMixed: return Precision::kFp16;
-    case plan::TrainingPrecision::kBf16: return Precision::kBf16;
+    case sizing::TrainingPrecision::kFp32: return Precision::kFp32;
+    case sizing::TrainingPrecision::kMixed: return Precision::kFp16;
+    case sizing::TrainingPrecision::kBf16: return Precision::kBf16;
   }
   return Precision::kFp32;
 }
 
 // Peaks with FP32 accumulators: training frameworks do not accumulate in FP16.
-Result<plan::TrainingDevice> device_of(const Study& study, plan::TrainingPrecision precision) {
-  plan::TrainingDevice device;
+Result<sizing::TrainingDevice> device_of(const Study& study, sizing::TrainingPrecision precision) {
+  sizing::TrainingDevice device;
   device.memory_bytes = study.device.memory_bytes;
   cost::DeviceLimits limits = study.limits;
   if (study.device.card) {
     RIDGE_ASSIGN(limits, limits_of(study.device, 0, cost::Accumulate::kFp32));
-    device.reserved_bytes = plan::kAssumedReservedBytes;
+    device.reserved_bytes = sizing::kAssumedReservedBytes;
   }
   device.name = limits.device;
   device.origin = cost::origin_at(limits, arithmetic_of(precision));
@@ -63,9 +63,9 @@ Result<plan::TrainingDevice> device_of(const Study& study, plan::TrainingPrecisi
 
 std::string bytes_or_dash(const std::optional<double>& bytes) { return bytes ? format_bytes(*bytes) : "-"; }
 
-std::string memory_table(const plan::TrainingPlan& plan) {
-  const plan::TrainingMemory& m = plan.point.memory;
-  const plan::HandbookMemory& h = plan.handbook.memory;
+std::string memory_table(const sizing::TrainingPlan& plan) {
+  const sizing::TrainingMemory& m = plan.point.memory;
+  const sizing::HandbookMemory& h = plan.handbook.memory;
   std::vector<std::vector<std::string>> rows = {
       {"parameters", format_bytes(m.parameters), format_bytes(h.parameters)},
       {"gradients", format_bytes(m.gradients), format_bytes(h.gradients)},
@@ -77,9 +77,9 @@ std::string memory_table(const plan::TrainingPlan& plan) {
   return table({"per device", "by the graph", "by the handbook"}, rows, "lrr");
 }
 
-std::string speed_text(const plan::TrainingPlan& plan) {
+std::string speed_text(const sizing::TrainingPlan& plan) {
   if (!plan.point.speed) return "speed: the device's peak at this precision is not known\n";
-  const plan::TrainingSpeed& s = *plan.point.speed;
+  const sizing::TrainingSpeed& s = *plan.point.speed;
   std::string text = fmt::format("step {} for {:g} rows, {:.4g} rows/s (estimated): compute {}, starting kernels {}",
                                  format_ms(1e3 * s.step_seconds), s.rows_per_step, s.rows_per_s,
                                  format_ms(1e3 * s.compute_seconds), format_ms(1e3 * s.kernel_seconds));
@@ -88,22 +88,22 @@ std::string speed_text(const plan::TrainingPlan& plan) {
     text += fmt::format(", {} of {} communication not hidden", format_ms(1e3 * s.exposed_seconds),
                         format_ms(1e3 * s.communication_seconds));
   text += "\n";
-  int64_t replicas = plan::replicas_of(plan.setup);
+  int64_t replicas = sizing::replicas_of(plan.setup);
   if (replicas > 1)
     text += fmt::format("scaling {:.2f} × with {} replicas over {}\n", s.scaling, replicas, plan.link.name);
   return text;
 }
 
-std::string curve_table(const plan::TrainingPlan& plan) {
+std::string curve_table(const sizing::TrainingPlan& plan) {
   if (plan.curve.empty()) return "";
   std::vector<std::vector<std::string>> rows;
-  for (const plan::TrainingPoint& point : plan.curve)
+  for (const sizing::TrainingPoint& point : plan.curve)
     rows.push_back({std::to_string(point.batch), format_bytes(point.memory.total()),
                     point.speed ? fmt::format("{:.4g}", point.speed->rows_per_s) : "-", point.fits ? "yes" : "no"});
   return "\n" + table({"batch", "memory", "rows/s", "fits"}, rows, "rrrl");
 }
 
-std::string fit_text(const plan::TrainingPlan& plan) {
+std::string fit_text(const sizing::TrainingPlan& plan) {
   if (plan.device.memory_bytes <= 0) return "the device's memory is not known\n";
   std::string reserved = plan.device.reserved_bytes > 0 ? fmt::format(" less {} for the driver (assumed)",
                                                                       format_bytes(plan.device.reserved_bytes))
@@ -115,22 +115,22 @@ std::string fit_text(const plan::TrainingPlan& plan) {
   return text + "\n";
 }
 
-std::string assumptions_text(const plan::TrainingPlan& plan) {
+std::string assumptions_text(const sizing::TrainingPlan& plan) {
   std::string text =
       fmt::format("assumed: {:g} % of {} {} ({}), {:g} µs per kernel\n", 100 * plan.assumptions.efficiency,
                   format_flops_rate(plan.device.flops_per_s), origin_name(plan.device.origin),
                   plan.assumptions.efficiency_source, 1e6 * plan.assumptions.seconds_per_kernel);
-  if (plan::replicas_of(plan.setup) > 1)
+  if (sizing::replicas_of(plan.setup) > 1)
     text += fmt::format("assumed: {} reaches {:g} % of {} one way ({}); {:g} % of the exchange hides behind backward\n",
                         plan.link.name, 100 * plan.link.share, format_bandwidth(plan.link.bytes_per_s), plan.link.why,
                         100 * plan.assumptions.overlap);
   return text;
 }
 
-std::string text_of(const plan::TrainingPlan& plan) {
+std::string text_of(const sizing::TrainingPlan& plan) {
   std::string text =
-      fmt::format("training with {}, {}, batch {}{}{}\n", plan::optimiser_name(plan.setup.optimiser),
-                  plan::training_precision_name(plan.setup.precision), plan.point.batch,
+      fmt::format("training with {}, {}, batch {}{}{}\n", sizing::optimiser_name(plan.setup.optimiser),
+                  sizing::training_precision_name(plan.setup.precision), plan.point.batch,
                   plan.setup.accumulate > 1 ? fmt::format(" × {} accumulated", plan.setup.accumulate) : "",
                   plan.setup.devices > 1 ? fmt::format(", {} devices", plan.setup.devices) : "");
   text += memory_table(plan) + fit_text(plan) + speed_text(plan) + curve_table(plan);
@@ -169,17 +169,17 @@ Status check(const TrainingOptions& options) {
     return Error{Code::kInvalid, "these options are of training; say with which optimiser: --training adam"};
   }
   RIDGE_TRY(setup_of(options, Precision::kFp32));
-  RIDGE_TRY(plan::link_from_name(options.link));
+  RIDGE_TRY(sizing::link_from_name(options.link));
   return ok_status();
 }
 
 Result<Section> training_section(const Study& study) {
   const TrainingOptions& options = study.request.options.training;
-  plan::TrainingQuestion question;
+  sizing::TrainingQuestion question;
   RIDGE_ASSIGN(question.setup, setup_of(options, study.request.precision));
   RIDGE_ASSIGN(question.device, device_of(study, question.setup.precision));
-  RIDGE_ASSIGN(question.link, plan::link_from_name(options.link));
-  question.assumptions = plan::assumed_for(question.setup.precision);
+  RIDGE_ASSIGN(question.link, sizing::link_from_name(options.link));
+  question.assumptions = sizing::assumed_for(question.setup.precision);
   if (options.overlap) question.assumptions.overlap = *options.overlap;
   if (options.efficiency) {
     question.assumptions.efficiency = *options.efficiency;
@@ -190,8 +190,8 @@ Result<Section> training_section(const Study& study) {
   question.batch_of_two = 2 * question.batch;
   RIDGE_ASSIGN(std::optional<model::Graph> two, graph_at_batch(study, question.batch_of_two));
   if (two) question.two = &*two;
-  plan::TrainingPlan plan = plan::plan_training(question);
-  return Section{{{"training", plan::to_json(plan)}, {"memory_bytes", {{"training", plan.point.memory.total()}}}},
+  sizing::TrainingPlan plan = sizing::plan_training(question);
+  return Section{{{"training", to_json(plan)}, {"memory_bytes", {{"training", plan.point.memory.total()}}}},
                  text_of(plan),
                  plan.point.fits ? kDone : kNo};
 }

@@ -6,15 +6,15 @@
 #include <thread>
 #include <vector>
 
-#include "hw/probe.h"
 #include "lab/experiments/matmul_native.h"
+#include "machine/probe.h"
 
 namespace ridge::cli {
 namespace {
 
 // Products of squares on every core, each thread with its own.
 Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice) {
-  const lab::Matmul multiply = lab::matmul_loops().back().run;
+  const lab::experiments::Matmul multiply = lab::experiments::matmul_loops().back().run;
   std::atomic<int64_t> products = 0;
   const TimePoint begin = SteadyClock::now();
   {
@@ -34,7 +34,7 @@ Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice) {
 
 }  // namespace
 
-Result<size_t> cuda_index_of(const gpu::Cuda& cuda, const std::string& uuid) {
+Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uuid) {
   for (size_t i = 0; i < cuda.devices().size(); ++i)
     if (cuda.devices()[i].uuid == uuid && cuda.devices()[i].problem.empty()) return i;
   return Error{
@@ -44,15 +44,15 @@ Result<size_t> cuda_index_of(const gpu::Cuda& cuda, const std::string& uuid) {
 
 Result<power::Workload> gemm_on_processor(int64_t size) {
   if (size % 64 != 0) return invalid(fmt::format("--size {}: on the processor a multiple of 64", size));
-  RIDGE_ASSIGN(hw::Machine machine, hw::probe());
-  const int threads = hw::usable_threads(machine);
+  RIDGE_ASSIGN(machine::Machine machine, machine::probe());
+  const int threads = machine::usable_threads(machine);
   return power::Workload{
       fmt::format("FP32 products of {0} x {0} on {1} threads", size, threads), "FLOP",
       [size, threads](Nanoseconds slice) { return native_gemm_rate(static_cast<size_t>(size), threads, slice); }};
 }
 
 Result<std::string> cuda_name_of(const std::string& uuid) {
-  RIDGE_ASSIGN(gpu::Cuda cuda, gpu::Cuda::open());
+  RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
   return fmt::format("cuda:{}", index);
 }

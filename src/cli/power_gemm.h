@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "gpu/cuda.h"
+#include "gpu/cuda/cuda.h"
 #include "power/sweep.h"
 
 namespace ridge::cli {
@@ -17,7 +17,7 @@ constexpr int64_t kCardSquare = 4096;      // large enough for all units of a ca
 // FP32 on every usable core, each with its own squares of `size`, a multiple of 64.
 Result<power::Workload> gemm_on_processor(int64_t size);
 // Position of the card with this UUID among CUDA's. Error: it is hidden from this process.
-Result<size_t> cuda_index_of(const gpu::Cuda& cuda, const std::string& uuid);
+Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uuid);
 // FP16 squares of random values (zeros would draw less); FP32 on cards before Volta. `uuid`: of the card.
 Result<power::Workload> gemm_on_card(const std::string& uuid, int64_t size);
 

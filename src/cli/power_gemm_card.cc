@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/power_gemm.h"
-#include "gpu/cublaslt.h"
-#include "gpu/cuda.h"
+#include "gpu/cuda/cublaslt.h"
+#include "gpu/cuda/cuda.h"
 
 namespace ridge::cli {
 namespace {
@@ -27,10 +27,10 @@ std::vector<uint32_t> random_words(size_t bytes, bool halves) {
 
 // What a product needs, in the order in which it is made.
 struct CardGemm {
-  gpu::CudaContext context;
-  gpu::CudaStream stream;
-  gpu::CudaMemory a, b, d;
-  gpu::Product product;
+  gpu::cuda::CudaContext context;
+  gpu::cuda::CudaStream stream;
+  gpu::cuda::CudaMemory a, b, d;
+  gpu::cuda::Product product;
   double flops;
 
   Result<double> rate(Nanoseconds slice) {
@@ -45,8 +45,8 @@ struct CardGemm {
   }
 };
 
-Result<gpu::CudaMemory> random_memory(const gpu::CudaContext& context, size_t bytes, bool halves) {
-  RIDGE_ASSIGN(gpu::CudaMemory memory, gpu::CudaMemory::allocate(context, bytes));
+Result<gpu::cuda::CudaMemory> random_memory(const gpu::cuda::CudaContext& context, size_t bytes, bool halves) {
+  RIDGE_ASSIGN(gpu::cuda::CudaMemory memory, gpu::cuda::CudaMemory::allocate(context, bytes));
   const std::vector<uint32_t> words = random_words(bytes, halves);
   RIDGE_TRY(memory.write(std::as_bytes(std::span(words))));
   return memory;
@@ -55,23 +55,24 @@ Result<gpu::CudaMemory> random_memory(const gpu::CudaContext& context, size_t by
 }  // namespace
 
 Result<power::Workload> gemm_on_card(const std::string& uuid, int64_t size) {
-  RIDGE_ASSIGN(gpu::Cuda cuda, gpu::Cuda::open());
+  RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
   const bool halves = cuda.devices()[index].capability >= 70;
-  gpu::ProductProblem problem{halves ? gpu::ProductPrecision::kFp16 : gpu::ProductPrecision::kFp32, size, size, size};
-  const gpu::ProductBytes bytes = gpu::bytes(problem);
-  RIDGE_ASSIGN(gpu::CudaContext context, cuda.context(index));
-  RIDGE_ASSIGN(gpu::CublasLt library, gpu::CublasLt::open(context, "", cuda.driver_version() / 1000));
-  RIDGE_ASSIGN(gpu::CudaStream stream, gpu::CudaStream::create(context));
-  RIDGE_ASSIGN(gpu::CudaMemory a, random_memory(context, bytes.a, halves));
-  RIDGE_ASSIGN(gpu::CudaMemory b, random_memory(context, bytes.b, halves));
-  RIDGE_ASSIGN(gpu::CudaMemory d, gpu::CudaMemory::allocate(context, bytes.d));
-  RIDGE_ASSIGN(gpu::Product product, library.plan(problem));
+  gpu::cuda::ProductProblem problem{halves ? gpu::cuda::ProductPrecision::kFp16 : gpu::cuda::ProductPrecision::kFp32,
+                                    size, size, size};
+  const gpu::cuda::ProductBytes bytes = gpu::cuda::bytes(problem);
+  RIDGE_ASSIGN(gpu::cuda::CudaContext context, cuda.context(index));
+  RIDGE_ASSIGN(gpu::cuda::CublasLt library, gpu::cuda::CublasLt::open(context, "", cuda.driver_version() / 1000));
+  RIDGE_ASSIGN(gpu::cuda::CudaStream stream, gpu::cuda::CudaStream::create(context));
+  RIDGE_ASSIGN(gpu::cuda::CudaMemory a, random_memory(context, bytes.a, halves));
+  RIDGE_ASSIGN(gpu::cuda::CudaMemory b, random_memory(context, bytes.b, halves));
+  RIDGE_ASSIGN(gpu::cuda::CudaMemory d, gpu::cuda::CudaMemory::allocate(context, bytes.d));
+  RIDGE_ASSIGN(gpu::cuda::Product product, library.plan(problem));
   RIDGE_ASSIGN([[maybe_unused]] double once, product.keep_fastest(stream, a, b, d, 3));
   auto gemm = std::make_shared<CardGemm>(CardGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
-                                                  std::move(product), gpu::flops(problem)});
-  return power::Workload{fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", gpu::name_of(problem.precision), size,
-                                     library.version()),
+                                                  std::move(product), gpu::cuda::flops(problem)});
+  return power::Workload{fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", gpu::cuda::name_of(problem.precision),
+                                     size, library.version()),
                          "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};
 }
 

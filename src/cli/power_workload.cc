@@ -8,7 +8,7 @@
 #include "cli/model_options.h"
 #include "cli/power_gemm.h"
 #include "cost/costs.h"
-#include "hw/probe.h"
+#include "machine/probe.h"
 #include "measure/runner.h"
 #include "model/reader.h"
 #include "plan/first_plan.h"
@@ -35,7 +35,7 @@ Result<power::Workload> model_on(const WorkloadOptions& options, const std::stri
   auto graph = std::make_shared<model::Graph>();
   RIDGE_ASSIGN(*graph, model::read(options.model, binding));
   RIDGE_TRY(check_open_dimensions(options.model, *graph));
-  RIDGE_ASSIGN(hw::Machine machine, hw::probe());
+  RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   RIDGE_ASSIGN(plan::Device on, plan::device_from_name(device));
   plan::Wishes wishes{options.model, input_shapes(*graph), rows_of(*graph), std::nullopt, Precision::kFp32, on};
   plan::Plan plan = plan::first_plan(machine, cost::count(*graph, Precision::kFp32), wishes);

@@ -26,7 +26,7 @@ struct Layers {
   double share_without_flops = 0;
 };
 
-Layers layers_of(const plan::Forecast& forecast) {
+Layers layers_of(const predict::Forecast& forecast) {
   Layers layers;
   double total_ms = 0;
   for (const auto& layer : forecast.layers) total_ms += layer.runs ? layer.bound_ms : 0;
@@ -50,7 +50,7 @@ struct Window {
 };
 
 // A decade to both sides of the ridge point, and every layer.
-Window window_of(const plan::Forecast& forecast, const std::vector<Dot>& dots) {
+Window window_of(const predict::Forecast& forecast, const std::vector<Dot>& dots) {
   double ridge = std::log10(forecast.ridge_point), peak = std::log10(forecast.peak_flops_per_s);
   Window window{ridge - 1, ridge + 1, peak - 1, peak};
   for (const Dot& dot : dots) {
@@ -124,7 +124,7 @@ class Canvas {
 };
 
 // min(peak, intensity · bandwidth): the outermost memory whole, nearer ones every third dot and only below the peak.
-void draw_roofs(const plan::Forecast& forecast, const Window& window, Canvas& canvas) {
+void draw_roofs(const predict::Forecast& forecast, const Window& window, Canvas& canvas) {
   int steps = canvas.sub_columns() * 4;  // so that a steep slope has no gaps
   for (size_t roof = 0; roof < forecast.roofs.size(); ++roof) {
     bool outermost = roof + 1 == forecast.roofs.size();
@@ -143,7 +143,7 @@ std::string padded_left(const std::string& text, size_t width) {
 }
 
 // The label of a row of the drawing: the peak, and each whole decade below it.
-std::string rate_label(const plan::Forecast& forecast, const Window& window, int row, int rows) {
+std::string rate_label(const predict::Forecast& forecast, const Window& window, int row, int rows) {
   auto is_here = [&](double rate) {
     double y = window.y(rate);
     return y >= 0 && y < 1 && rows - 1 - static_cast<int>(y * rows) == row;
@@ -166,7 +166,7 @@ void place(std::string& line, int column, const std::string& text) {
 }
 
 // The ridge point first, then the decades that find room beside it.
-std::string intensity_labels(const plan::Forecast& forecast, const Window& window, int columns) {
+std::string intensity_labels(const predict::Forecast& forecast, const Window& window, int columns) {
   std::string line(static_cast<size_t>(columns), ' ');
   place(line, static_cast<int>(window.x(forecast.ridge_point) * columns),
         fmt::format("ridge {:.3g}", forecast.ridge_point));
@@ -175,7 +175,7 @@ std::string intensity_labels(const plan::Forecast& forecast, const Window& windo
   return line;
 }
 
-std::string axis(const plan::Forecast& forecast, const Window& window, int columns, bool unicode) {
+std::string axis(const predict::Forecast& forecast, const Window& window, int columns, bool unicode) {
   int ridge = static_cast<int>(window.x(forecast.ridge_point) * columns);
   std::string line(unicode ? "└" : "+");
   for (int column = 0; column < columns; ++column)
@@ -193,7 +193,7 @@ std::string legend(const Layers& layers, bool unicode) {
 
 }  // namespace
 
-std::string roofline_chart(const plan::Forecast& forecast, const ChartForm& form) {
+std::string roofline_chart(const predict::Forecast& forecast, const ChartForm& form) {
   Layers layers = layers_of(forecast);
   if (layers.dots.empty() || !(forecast.ridge_point > 0) || !(forecast.peak_flops_per_s > 0)) return "";
   Window window = window_of(forecast, layers.dots);

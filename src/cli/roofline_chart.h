@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "plan/forecast.h"
+#include "predict/forecast.h"
 
 namespace ridge::cli {
 
@@ -19,6 +19,6 @@ struct ChartForm {
 };
 
 // Empty where nothing can be drawn: no layer has FLOPs, or the device's limits are not known.
-std::string roofline_chart(const plan::Forecast& forecast, const ChartForm& form);
+std::string roofline_chart(const predict::Forecast& forecast, const ChartForm& form);
 
 }  // namespace ridge::cli

@@ -12,8 +12,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // 100 GFLOP/s and 10 GB/s: ridge point 10.
-plan::Forecast forecast_with(std::vector<plan::Forecast::Layer> layers) {
-  plan::Forecast forecast;
+predict::Forecast forecast_with(std::vector<predict::Forecast::Layer> layers) {
+  predict::Forecast forecast;
   forecast.peak_flops_per_s = 1e11;
   forecast.roofs = {{"L2", 1e11}, {"DRAM", 1e10}};
   forecast.ridge_point = 10;
@@ -21,8 +21,8 @@ plan::Forecast forecast_with(std::vector<plan::Forecast::Layer> layers) {
   return forecast;
 }
 
-plan::Forecast::Layer layer(double intensity, double flops, double bound_ms) {
-  plan::Forecast::Layer layer;
+predict::Forecast::Layer layer(double intensity, double flops, double bound_ms) {
+  predict::Forecast::Layer layer;
   layer.flops = flops;
   layer.intensity = intensity;
   layer.bound_ms = bound_ms;
@@ -69,7 +69,7 @@ TEST(RooflineChart, MarksGrowWithTheShareOfTime) {
 }
 
 TEST(RooflineChart, LayersInOneCellAddUp) {
-  std::vector<plan::Forecast::Layer> layers(20, layer(1, 1e9, 5));
+  std::vector<predict::Forecast::Layer> layers(20, layer(1, 1e9, 5));
   EXPECT_THAT(lines_of(roofline_chart(forecast_with(layers), {.unicode = false}))[7], Not(HasSubstr("o")));
   EXPECT_GE(find(lines_of(roofline_chart(forecast_with(layers), {.unicode = false})), '@').first, 0);
 }

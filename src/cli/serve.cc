@@ -19,7 +19,7 @@
 #include "front/http/api.h"
 #include "front/http/metrics_view.h"
 #include "front/http/server.h"
-#include "hw/probe.h"
+#include "machine/probe.h"
 #include "serve/recorder.h"
 #include "telemetry/cards.h"
 #include "telemetry/host.h"
@@ -161,8 +161,8 @@ struct Front {
 
 // Cores that this process may keep busy: affinity and container quota count, not what the machine has.
 int usable_cores() {
-  Result<hw::Machine> machine = hw::probe();
-  if (machine) return hw::usable_threads(*machine);
+  Result<machine::Machine> machine = machine::probe();
+  if (machine) return machine::usable_threads(*machine);
   log::warning("the cores of this machine are not known ({}); models get the engine's default of threads",
                machine.error().message);
   return 0;

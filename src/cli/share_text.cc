@@ -14,15 +14,15 @@ constexpr size_t kSplitRows = 8;  // the rest is in the JSON
 
 std::string rate(double rows_per_s) { return fmt::format("{:.4g} rows/s", rows_per_s); }
 
-std::string goal_of(const tune::MemberGoal& goal) {
+std::string goal_of(const tune::share::MemberGoal& goal) {
   std::string text = goal.rows_per_s ? rate(*goal.rows_per_s) : "";
   if (goal.p99_ms) text += fmt::format("{}p99 ≤ {}", text.empty() ? "" : ", ", format_ms(*goal.p99_ms));
   return text.empty() ? "equal shares" : text;
 }
 
-bool has_goal(const tune::MemberGoal& goal) { return goal.rows_per_s || goal.p99_ms; }
+bool has_goal(const tune::share::MemberGoal& goal) { return goal.rows_per_s || goal.p99_ms; }
 
-std::vector<std::string> model_row(const tune::SharedModel& model) {
+std::vector<std::string> model_row(const tune::share::SharedModel& model) {
   const measure::Measurement& best = model.tuning.best;
   return {model.member.name,
           rate(model.member.alone.figures.rows_per_s),
@@ -36,9 +36,9 @@ std::vector<std::string> model_row(const tune::SharedModel& model) {
           best.percent_of_limit > 0 ? format_percent(best.percent_of_limit) : "unknown"};
 }
 
-std::string models_text(const tune::Sharing& sharing) {
+std::string models_text(const tune::share::Sharing& sharing) {
   std::vector<std::vector<std::string>> rows;
-  for (const tune::SharedModel& model : sharing.models) rows.push_back(model_row(model));
+  for (const tune::share::SharedModel& model : sharing.models) rows.push_back(model_row(model));
   const char* now = sharing.choice == tune::Choice::kNone ? "closest" : "tuned";
   return table({"model", "alone, tuned", "together, untuned", fmt::format("together, {}", now), "of alone", "by", "p99",
                 "goal", "met", "of the limit"},
@@ -46,9 +46,9 @@ std::string models_text(const tune::Sharing& sharing) {
 }
 
 // Where a load was given: how busy it keeps the model's instances, and what a request's time comes to.
-std::string loads_text(const tune::Sharing& sharing) {
+std::string loads_text(const tune::share::Sharing& sharing) {
   std::string text;
-  for (const tune::SharedModel& model : sharing.models) {
+  for (const tune::share::SharedModel& model : sharing.models) {
     if (!model.member.goal.rows_per_s) continue;
     text += fmt::format("{}: {} keep it {} busy; a request's p99 with its waiting: {} (derived)", model.member.name,
                         rate(*model.member.goal.rows_per_s), format_percent(100 * model.fulfilment.utilisation),
@@ -62,25 +62,27 @@ std::string loads_text(const tune::Sharing& sharing) {
   return text;
 }
 
-std::string splits_text(const tune::Sharing& sharing) {
-  std::vector<const tune::SplitStanding*> sorted;
-  for (const tune::SplitStanding& standing : sharing.splits) sorted.push_back(&standing);
+std::string splits_text(const tune::share::Sharing& sharing) {
+  std::vector<const tune::share::SplitStanding*> sorted;
+  for (const tune::share::SplitStanding& standing : sharing.splits) sorted.push_back(&standing);
   std::stable_sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) {
     return a->score.met != b->score.met ? a->score.met : a->gain.ratio > b->gain.ratio;
   });
-  const std::vector<tune::Member> members = sharing.members();
+  const std::vector<tune::share::Member> members = sharing.members();
   std::vector<std::vector<std::string>> rows;
-  for (const tune::SplitStanding* standing : sorted) {
+  for (const tune::share::SplitStanding* standing : sorted) {
     if (rows.size() == kSplitRows) break;
-    rows.push_back({tune::describe_split(members, standing->entry.split), fmt::format("{:.3g}", standing->score.value),
+    rows.push_back({tune::share::describe_split(members, standing->entry.split),
+                    fmt::format("{:.3g}", standing->score.value),
                     fmt::format("{:.3g}", standing->entry.expectation.value),
                     fmt::format("{:.2f}×", standing->gain.ratio), standing->score.met ? "yes" : "no"});
   }
   if (rows.empty()) return "";
-  return "\n" + table({"measured together", tune::value_name(members), "expected", "gain", "goals met"}, rows, "lrrrl");
+  return "\n" +
+         table({"measured together", tune::share::value_name(members), "expected", "gain", "goals met"}, rows, "lrrrl");
 }
 
-std::string memory_text(const tune::SharedMemory& memory) {
+std::string memory_text(const tune::share::SharedMemory& memory) {
   std::string text = "memory of the process:";
   if (memory.predicted_bytes > 0) text += fmt::format(" {} predicted", format_bytes(memory.predicted_bytes));
   if (memory.measured_bytes)
@@ -92,7 +94,7 @@ std::string memory_text(const tune::SharedMemory& memory) {
 
 }  // namespace
 
-std::string sharing_text(const tune::Sharing& sharing) {
+std::string sharing_text(const tune::share::Sharing& sharing) {
   std::string text = models_text(sharing) + loads_text(sharing) + splits_text(sharing);
   text += fmt::format(
       "\n{} of {} splits of {} processors measured in {} trials ({} reused), {:.0f} s; the untuned models "
@@ -105,7 +107,7 @@ std::string sharing_text(const tune::Sharing& sharing) {
   if (!sharing.repository.empty()) text += fmt::format("written: {}\n", sharing.repository);
   if (sharing.interrupted)
     text += "interrupted: this is the best found until then, judged by the search's own trials\n";
-  return text + tune::conclusion(sharing);
+  return text + conclusion(sharing);
 }
 
 }  // namespace ridge::cli

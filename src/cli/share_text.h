@@ -7,6 +7,6 @@
 
 namespace ridge::cli {
 
-std::string sharing_text(const tune::Sharing& sharing);
+std::string sharing_text(const tune::share::Sharing& sharing);
 
 }  // namespace ridge::cli

@@ -16,7 +16,7 @@
 #include "cli/tune_text.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
-#include "hw/energy_meter.h"
+#include "machine/energy_meter.h"
 #include "measure/layers.h"
 #include "report/tune_page.h"
 #include "tune/regression.h"
@@ -30,14 +30,14 @@ namespace {
 
 // The machine's energy counters, or why there are none; only the objective that needs them fails without.
 struct Energy {
-  std::optional<hw::EnergyMeter> meter;
+  std::optional<machine::EnergyMeter> meter;
   std::string text;
 };
 Result<Energy> open_energy(const TuneRequest& request) {
   const bool wanted = request.goal.objective == tune::Objective::kEnergy;
   if (!wanted && plan::is_nvidia(request.device))  // its counter moves so seldom that every slice would have to be long
     return Energy{std::nullopt, "not measured: a card's counter wants long slices, which --objective energy takes"};
-  Result<hw::EnergyMeter> meter = energy_meter_of(request.device);
+  Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
   if (!meter && wanted) return wrap(meter.error(), "--objective energy");
   if (!meter) return Energy{std::nullopt, "not measured: " + meter.error().message};
   Energy energy{std::move(*meter), ""};
@@ -133,7 +133,7 @@ Result<Found> search(const TuneModel& model, const Tell& tell) {
 Status compare(const TuneRequest& request, Found& found) {
   if (!request.recorded) return {};
   const tune::Recorded& before = *request.recorded;
-  RIDGE_ASSIGN(const tune::Recorded now, tune::recorded_from_json(tune::to_json(found.tuning)));
+  RIDGE_ASSIGN(const tune::Recorded now, tune::recorded_from_json(to_json(found.tuning)));
   if (!before.shapes.empty() && before.shapes != now.shapes)
     return Error{Code::kFailed, "the stored result is of inputs " + before.shapes + ", this run of " + now.shapes +
                                     ": give --shape as then"};
@@ -145,13 +145,13 @@ Result<std::string> save(const TuneModel& model, const Found& found) {
   const TuneRequest& request = model.request;
   if (request.options.repository.empty() || request.recorded || found.tuning.choice == tune::Choice::kNone)
     return std::string();
-  return write_entry(model, found.tuning, found.verified_batch, dump_json(tune::to_json(found.tuning), true) + "\n");
+  return write_entry(model, found.tuning, found.verified_batch, dump_json(to_json(found.tuning), true) + "\n");
 }
 
 Json json_of(const Found& found) {
-  Json json = tune::to_json(found.tuning);
+  Json json = to_json(found.tuning);
   if (found.compared.empty()) return json;
-  json["compared"] = tune::to_json(found.compared);
+  json["compared"] = to_json(found.compared);
   json["regressed"] = tune::regressed(found.compared);
   return json;
 }
@@ -169,7 +169,7 @@ Result<Found> run(const TuneRequest& request) {
   const TimePoint begin = SteadyClock::now();
   Progress progress("tune");
   const Tell tell = [&](const std::string& step, double share) { progress.update(step, share); };
-  RIDGE_ASSIGN(const hw::Machine machine, probe_for_tuning(request.options, tell));
+  RIDGE_ASSIGN(const machine::Machine machine, probe_for_tuning(request.options, tell));
   RIDGE_ASSIGN(Energy energy, open_energy(request));
   RIDGE_ASSIGN(const std::unique_ptr<TuneModel> model,
                prepare(request, machine, energy.meter ? &*energy.meter : nullptr, tell));

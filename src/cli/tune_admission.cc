@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/interruption.h"
-#include "tune/samples.h"
+#include "precision/samples.h"
 #include "tune/store.h"
 
 namespace ridge::cli {
@@ -31,13 +31,13 @@ tune::Wishes wishes_of(const TuneRequest& request) {
   return {request.variants};
 }
 
-tune::VariantOptions making(const AdmissionSubject& subject,
-                            std::function<void(const std::string& step, double share)> progress) {
+precision::VariantOptions making(const AdmissionSubject& subject,
+                                 std::function<void(const std::string& step, double share)> progress) {
   const TuneRequest& request = subject.request;
-  tune::VariantOptions options;
+  precision::VariantOptions options;
   options.limits = request.guard;
-  options.limits.vectors = tune::vector_outputs(subject.graph);
-  options.quantise = tune::quantise_options(subject.machine.cpu.isa, subject.target.device);
+  options.limits.vectors = precision::vector_outputs(subject.graph);
+  options.quantise = precision::quantise_options(subject.machine.cpu.isa, subject.target.device);
   options.seconds = request.options.guard_seconds.value_or(request.options.seconds);
   const std::string store = request.options.store.empty() ? tune::default_store_path() : request.options.store;
   options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
@@ -47,12 +47,12 @@ tune::VariantOptions making(const AdmissionSubject& subject,
 }
 
 // With --eval: what the user's command says of the FP32 model is what others are held against.
-Status add_evaluation(const AdmissionSubject& subject, tune::VariantOptions& options) {
+Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions& options) {
   options.evaluation = subject.request.evaluation;
   if (!options.evaluation) return {};
   options.evaluation->interrupted = interrupted;
   options.progress("--eval of the FP32 model", 0);
-  RIDGE_ASSIGN(options.evaluation_reference, tune::evaluate(*options.evaluation, subject.plan, "fp32"));
+  RIDGE_ASSIGN(options.evaluation_reference, precision::evaluate(*options.evaluation, subject.plan, "fp32"));
   return {};
 }
 
@@ -65,12 +65,12 @@ Result<tune::Admission> admit(const AdmissionSubject& subject,
   RIDGE_ASSIGN(tune::Choices choices,
                tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request), subject.target));
   choices.refusals.insert(choices.refusals.begin(), absent.begin(), absent.end());
-  tune::Samples samples;
+  precision::Samples samples;
   if (choices.wishes.size() > 1) {
-    RIDGE_ASSIGN(samples,
-                 tune::gather_samples(subject.signature, subject.plan.shapes, &subject.graph, subject.request.samples));
+    RIDGE_ASSIGN(samples, precision::gather_samples(subject.signature, subject.plan.shapes, &subject.graph,
+                                                    subject.request.samples));
   }
-  tune::VariantOptions options = making(subject, std::move(progress));
+  precision::VariantOptions options = making(subject, std::move(progress));
   RIDGE_TRY(add_evaluation(subject, options));
   RIDGE_ASSIGN(tune::Admission admission,
                tune::admit({subject.plan, subject.signature, samples}, choices.wishes, options));

@@ -9,7 +9,7 @@
 #include "cli/tune_options.h"
 #include "cost/costs.h"
 #include "engine/engine.h"
-#include "hw/machine.h"
+#include "machine/machine.h"
 #include "model/graph.h"
 #include "plan/plan.h"
 #include "tune/admission.h"
@@ -19,7 +19,7 @@ namespace ridge::cli {
 // Of a request: FP32 model, its costs and plan at batch 1, and what takes and gives.
 struct AdmissionSubject {
   const TuneRequest& request;
-  const hw::Machine& machine;
+  const machine::Machine& machine;
   const tune::Target& target;
   const model::Graph& graph;
   const cost::Costs& costs;

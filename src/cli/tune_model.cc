@@ -1,14 +1,15 @@
 #include "cli/tune_model.h"
 
+#include "base/digest.h"
 #include "cli/interruption.h"
 #include "cli/model_options.h"
 #include "cli/tune_admission.h"
 #include "cost/costs.h"
-#include "hw/probe.h"
+#include "limits/know.h"
+#include "machine/probe.h"
 #include "model/external_files.h"
 #include "model/reader.h"
-#include "plan/device_limits.h"
-#include "tune/digest.h"
+#include "predict/device_limits.h"
 #include "tune/warmup_data.h"
 
 namespace ridge::cli {
@@ -47,7 +48,7 @@ plan::Plan plan_of(const TuneRequest& request, const model::Graph& graph) {
   return plan;
 }
 
-Status open_contest(TuneModel& model, hw::EnergyMeter* energy) {
+Status open_contest(TuneModel& model, machine::EnergyMeter* energy) {
   tune::ContestOptions how;
   how.seconds = model.request.options.seconds;
   how.interrupted = interrupted;
@@ -70,7 +71,7 @@ Status measure_untuned(TuneModel& model) {
 tune::Target target_of(const TuneRequest& request) {
   tune::Target target{request.device};
   if (target.on_processor()) return target;
-  Result<cost::DeviceLimits> limits = plan::limits_of(request.device, request.engine_options);
+  Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
   if (limits)
     target.limits = std::move(*limits);
   else
@@ -98,17 +99,18 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
 
 }  // namespace
 
-Result<hw::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tell) {
+Result<machine::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tell) {
   const Result<plan::Device> device = plan::device_from_name(options.device);
-  if (device && device->kind != plan::DeviceKind::kCpu) return hw::probe();  // the processor's limits say nothing there
-  hw::LimitOptions how;
+  if (device && device->kind != plan::DeviceKind::kCpu)
+    return machine::probe();  // the processor's limits say nothing there
+  limits::LimitOptions how;
   how.fresh = options.fresh;
   how.progress = [&](const std::string& step, double share) { tell("machine: " + step, share); };
-  return hw::know(how);
+  return limits::know(how);
 }
 
-Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const hw::Machine& machine,
-                                           hw::EnergyMeter* energy, const Tell& tell) {
+Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
+                                           machine::EnergyMeter* energy, const Tell& tell) {
   RIDGE_ASSIGN(model::Graph graph, read_at(request, 1));
   const plan::Plan plan = plan_of(request, graph);
   std::unique_ptr<TuneModel> model(
@@ -139,7 +141,7 @@ Result<tune::StoreKey> store_key(const TuneModel& model) {
   std::string folder = slash == std::string::npos ? "" : plan.model.substr(0, slash + 1);
   for (std::string& file : files) file.insert(0, folder);
   files.insert(files.begin(), plan.model);
-  RIDGE_ASSIGN(std::string digest, tune::digest_files(files));
+  RIDGE_ASSIGN(std::string digest, digest_files(files));
   std::string engine = model.info.name + " " + model.info.version;
   if (!model.target.on_processor()) engine += " on " + plan.device;
   for (const auto& [key, value] : model.request.engine_options) engine += " " + key + "=" + value;
@@ -159,8 +161,8 @@ std::vector<tune::Implementation> implementations_of(const tune::Admission& admi
   return result;
 }
 
-Result<tune::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model) {
-  if (candidate == tune::baseline_candidate()) return tune::Drift{};
+Result<precision::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model) {
+  if (candidate == tune::baseline_candidate()) return precision::Drift{};
   const tune::Admitted* admitted = tune::admitted_as(candidate, model.admission);
   if (admitted != nullptr && !admitted->verdict.outputs.empty()) return admitted->verdict.worst;
   return model.contest->drift(candidate);
@@ -168,8 +170,8 @@ Result<tune::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& 
 
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
   if (candidate.batch == 1 || model.request.evaluation) return true;
-  RIDGE_ASSIGN(const tune::Drift drift, model.contest->drift(candidate));
-  return tune::within(drift, model.request.guard);
+  RIDGE_ASSIGN(const precision::Drift drift, model.contest->drift(candidate));
+  return precision::within(drift, model.request.guard);
 }
 
 Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,

@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "cli/tune_options.h"
-#include "hw/energy_meter.h"
-#include "hw/machine.h"
+#include "machine/energy_meter.h"
+#include "machine/machine.h"
 #include "model/graph.h"
 #include "plan/plan.h"
 #include "tune/admission.h"
@@ -29,7 +29,7 @@ using Tell = std::function<void(const std::string& step, double share_done)>;
 // Stays where it is: the contest looks at the graph.
 struct TuneModel {
   TuneRequest request;
-  const hw::Machine& machine;
+  const machine::Machine& machine;
   tune::Target target;
   model::Graph graph;  // at batch 1, everything bound
   plan::Plan plan;     // what all candidates share: model, engine, shapes at batch 1
@@ -44,11 +44,11 @@ struct TuneModel {
 };
 
 // The machine with its limits; measured if --fresh or never measured. Without them where it is tuned for another device.
-Result<hw::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tell);
+Result<machine::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tell);
 
 // read → plan → open → measure untuned → admit → price. `energy` may be null.
-Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const hw::Machine& machine,
-                                           hw::EnergyMeter* energy, const Tell& tell);
+Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
+                                           machine::EnergyMeter* energy, const Tell& tell);
 // Opens the contest again after somebody closed it to give its memory back.
 Status reopen(TuneModel& model);
 
@@ -57,7 +57,7 @@ tune::SpaceOptions limits_of(const TuneModel& model);
 std::vector<tune::Implementation> implementations_of(const tune::Admission& admission);
 
 // By the guard's verdict where the engine or the precision is another one; else measured.
-Result<tune::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model);
+Result<precision::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model);
 // The guard judged rows that ran alone. Where ranges are found at run time, those of one batch share them.
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model);
 

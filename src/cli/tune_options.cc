@@ -9,8 +9,8 @@
 
 #include "base/file.h"
 #include "cli/model_options.h"
+#include "precision/variants.h"
 #include "tune/repository.h"
-#include "tune/variants.h"
 
 namespace ridge::cli {
 namespace {
@@ -76,7 +76,7 @@ Result<std::optional<std::vector<std::string>>> variants_of(const std::string& t
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
     variants->push_back(text.substr(at, end - at));
-    if (variants->back() != "fp32") RIDGE_TRY(tune::variant_precision(variants->back()));
+    if (variants->back() != "fp32") RIDGE_TRY(precision::variant_precision(variants->back()));
     at = end + 1;
   }
   return variants;

@@ -67,9 +67,9 @@ struct TuneRequest {
   std::string engine;  // the baseline's
   plan::Device device;
   std::optional<std::vector<std::string>> variants;  // of --precision; absent: those that can pay
-  tune::SampleOptions samples;
-  tune::GuardLimits guard;
-  std::optional<tune::EvaluationOptions> evaluation;
+  precision::SampleOptions samples;
+  precision::GuardLimits guard;
+  std::optional<precision::EvaluationOptions> evaluation;
   report::Language language = report::Language::kEnglish;
   std::optional<tune::Recorded> recorded;  // of --compare
 };

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/share_text.h"
 #include "cli/terminal.h"
 #include "cli/tune_model.h"
 #include "measure/resident.h"
-#include "tune/digest.h"
 #include "tune/share/lone.h"
 #include "tune/share/sharing.h"
 
@@ -23,21 +23,22 @@ namespace {
 struct Alone {
   std::unique_ptr<TuneModel> model;
   tune::StoreKey key;
-  tune::Lone lone;
+  tune::share::Lone lone;
 };
 
 tune::TuneOptions tuning_options(const TuneRequest& request, const Tell& tell) {
   return {request.goal, request.options.seconds, interrupted, tell};
 }
 
-Result<Alone> measure_alone(const TuneRequest& request, const hw::Machine& machine, const Tell& tell) {
+Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& machine, const Tell& tell) {
   RIDGE_ASSIGN(std::unique_ptr<TuneModel> model, prepare(request, machine, nullptr, tell));
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.options.store, key);
   if (request.options.fresh) store.clear();
-  RIDGE_ASSIGN(tune::Lone lone, tune::explore_alone({machine, model->graph, model->implementations, limits_of(*model),
-                                                     request.options.trials},
-                                                    *model->contest, store, tuning_options(request, tell)));
+  RIDGE_ASSIGN(tune::share::Lone lone,
+               tune::share::explore_alone(
+                   {machine, model->graph, model->implementations, limits_of(*model), request.options.trials},
+                   *model->contest, store, tuning_options(request, tell)));
   if (lone.measured.empty() && lone.explored.interrupted)
     return Error{Code::kCancelled, "interrupted before anything of it was measured; nothing was written"};
   if (lone.measured.empty()) return Error{Code::kFailed, "no way to run it could be measured"};
@@ -45,7 +46,7 @@ Result<Alone> measure_alone(const TuneRequest& request, const hw::Machine& machi
   return Alone{std::move(model), key, std::move(lone)};
 }
 
-Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const hw::Machine& machine,
+Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
                                               const Tell& tell) {
   std::vector<Alone> all;
   for (const TuneRequest& one : request.models) {
@@ -70,12 +71,12 @@ tune::StoreKey shared_key(const std::vector<Alone>& all) {
     for (const tune::Implementation& implementation : alone.key.implementations)
       identities += implementation.engine + " " + implementation.variant + " " + implementation.identity + " ";
   }
-  key.model = tune::digest_text(identities);
+  key.model = digest_text(identities);
   return key;
 }
 
-std::vector<tune::Sharer> sharers_of(const std::vector<Alone>& all) {
-  std::vector<tune::Sharer> sharers;
+std::vector<tune::share::Sharer> sharers_of(const std::vector<Alone>& all) {
+  std::vector<tune::share::Sharer> sharers;
   for (const Alone& alone : all)
     sharers.push_back({alone.model->plan, &alone.model->graph, implementations_of(alone.model->admission)});
   return sharers;
@@ -85,45 +86,47 @@ std::vector<tune::Sharer> sharers_of(const std::vector<Alone>& all) {
 struct Together {
   const ShareRequest& request;
   const std::vector<Alone>& all;
-  tune::SplitBudget budget;
-  tune::SharedContestOptions how;
-  std::vector<tune::Sharer> sharers;
-  tune::SplitSearch search;
-  std::unique_ptr<tune::SharedContest> contest;
-  std::string refuted = {};               // why the last one that was thought to be the answer is not
-  std::optional<tune::Proof> proof = {};  // of the last split that was looked at, alone
+  tune::share::SplitBudget budget;
+  tune::share::SharedContestOptions how;
+  std::vector<tune::share::Sharer> sharers;
+  tune::share::SplitSearch search;
+  std::unique_ptr<tune::share::SharedContest> contest;
+  std::string refuted = {};                      // why the last one that was thought to be the answer is not
+  std::optional<tune::share::Proof> proof = {};  // of the last split that was looked at, alone
 
   Status open() {
-    RIDGE_ASSIGN(contest, tune::SharedContest::open(sharers, how));
+    RIDGE_ASSIGN(contest, tune::share::SharedContest::open(sharers, how));
     return {};
   }
 };
 
-tune::SplitBudget budget_of(const ShareRequest& request, const hw::Machine& machine) {
+tune::share::SplitBudget budget_of(const ShareRequest& request, const machine::Machine& machine) {
   const double given = static_cast<double>(request.memory_bytes.value_or(0));
-  return {request.options.threads.value_or(hw::usable_threads(machine)),
+  return {request.options.threads.value_or(machine::usable_threads(machine)),
           given > 0 ? given : tune::available_bytes(machine), static_cast<double>(measure::settled_resident_bytes())};
 }
 
-Together together_of(const ShareRequest& request, const hw::Machine& machine, const std::vector<Alone>& all) {
-  std::vector<tune::Member> members;
+Together together_of(const ShareRequest& request, const machine::Machine& machine, const std::vector<Alone>& all) {
+  std::vector<tune::share::Member> members;
   std::vector<tune::Skipped> skipped;
   for (size_t i = 0; i < all.size(); ++i)
-    members.push_back(tune::member_of(all[i].model->request.options.name, request.goals[i], all[i].lone, skipped));
-  const tune::SplitBudget budget = budget_of(request, machine);
-  tune::SplitSpace space = tune::make_splits(members, budget);
+    members.push_back(
+        tune::share::member_of(all[i].model->request.options.name, request.goals[i], all[i].lone, skipped));
+  const tune::share::SplitBudget budget = budget_of(request, machine);
+  tune::share::SplitSpace space = tune::share::make_splits(members, budget);
   space.skipped.insert(space.skipped.begin(), skipped.begin(), skipped.end());
-  tune::SharedContestOptions how;
+  tune::share::SharedContestOptions how;
   how.interrupted = interrupted;
   how.seconds = request.options.seconds;
-  return {
-      request, all, budget, how, sharers_of(all), tune::SplitSearch(members, std::move(space), request.options.trials),
-      nullptr};
+  return {request,         all,
+          budget,          how,
+          sharers_of(all), tune::share::SplitSearch(members, std::move(space), request.options.trials),
+          nullptr};
 }
 
-Result<tune::SharedTrial> measure_untuned(Together& together) {
-  Result<tune::SharedTrial> trial =
-      together.contest->measure(tune::untuned_split(together.all.size()), tune::Effort::kLong);
+Result<tune::share::SharedTrial> measure_untuned(Together& together) {
+  Result<tune::share::SharedTrial> trial =
+      together.contest->measure(tune::share::untuned_split(together.all.size()), tune::Effort::kLong);
   if (!trial && trial.error().code == Code::kCancelled)
     return Error{Code::kCancelled,
                  "interrupted before the models were measured together; nothing was written, what each "
@@ -133,7 +136,7 @@ Result<tune::SharedTrial> measure_untuned(Together& together) {
 }
 
 // Rows of one batch that run together must not cost accuracy.
-Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::Split& split) {
+Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::share::Split& split) {
   for (size_t i = 0; i < all.size(); ++i) {
     TuneModel& model = *all[i].model;
     if (split[i].batch == 1) continue;
@@ -148,25 +151,27 @@ Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::Spl
 
 // Why the split may not be the answer after all; empty = it may. What is free at the moment is no goal that the defaults
 // could miss, a budget that was given is one. Closes the contest.
-Result<std::string> objection(Together& together, const tune::Split& split) {
+Result<std::string> objection(Together& together, const tune::share::Split& split) {
   together.contest.reset();
   RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, split));
   if (!lost.empty()) return lost;
-  const std::vector<tune::Member>& members = together.search.members();
-  RIDGE_ASSIGN(together.proof, tune::prove(together.sharers, members, split, together.how));
+  const std::vector<tune::share::Member>& members = together.search.members();
+  RIDGE_ASSIGN(together.proof, tune::share::prove(together.sharers, members, split, together.how));
   const auto resident = static_cast<double>(together.proof->resident_bytes);
   const double budget = together.budget.memory_bytes;
-  if (budget > 0 && resident > budget && (together.request.memory_bytes || split != tune::untuned_split(split.size())))
+  if (budget > 0 && resident > budget &&
+      (together.request.memory_bytes || split != tune::share::untuned_split(split.size())))
     return fmt::format("takes {}, more than the memory budget of {} (measured)", format_bytes(resident),
                        format_bytes(budget));
-  return tune::refuted(*together.proof, members);
+  return tune::share::refuted(*together.proof, members);
 }
 
-Result<tune::SharedDecision> decide_together(Together& together, const tune::SharedExplored& explored,
-                                             const tune::SharedTrial& untuned, const tune::TuneOptions& how) {
+Result<tune::share::SharedDecision> decide_together(Together& together, const tune::share::SharedExplored& explored,
+                                                    const tune::share::SharedTrial& untuned,
+                                                    const tune::TuneOptions& how) {
   while (true) {
-    RIDGE_ASSIGN(tune::SharedDecision decision,
-                 tune::confirm_split(together.search, *together.contest, explored, untuned, how));
+    RIDGE_ASSIGN(tune::share::SharedDecision decision,
+                 tune::share::confirm_split(together.search, *together.contest, explored, untuned, how));
     if (decision.interrupted) return decision;
     Result<std::string> why_not = objection(together, decision.split);
     if (!why_not && why_not.error().code == Code::kCancelled) {
@@ -214,7 +219,8 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const Alone& alone, const tun
 }
 
 // The model's own tuning, with what it did beside the others as its figures.
-Result<tune::Tuning> tuning_of(const Alone& alone, const tune::SharedDecision& shared, size_t index, const Tell& tell) {
+Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::SharedDecision& shared, size_t index,
+                               const Tell& tell) {
   TuneModel& model = *alone.model;
   const tune::Candidate& candidate = shared.split[index];
   const tune::Trial& trial = shared.trial.models[index];
@@ -240,12 +246,12 @@ Result<tune::Tuning> tuning_of(const Alone& alone, const tune::SharedDecision& s
   return tuning;
 }
 
-Status save_all(const std::vector<Alone>& all, tune::Sharing& sharing, const std::string& repository) {
+Status save_all(const std::vector<Alone>& all, tune::share::Sharing& sharing, const std::string& repository) {
   if (repository.empty() || sharing.choice == tune::Choice::kNone) return {};
   for (size_t i = 0; i < all.size(); ++i) {
     tune::Tuning& tuning = sharing.models[i].tuning;
-    Json json = tune::to_json(tuning);
-    json["shared"] = tune::shared_json(sharing, i);
+    Json json = to_json(tuning);
+    json["shared"] = tune::share::shared_json(sharing, i);
     RIDGE_ASSIGN(tuning.repository, write_entry(*all[i].model, tuning, tune::verified_batch(all[i].lone.whole),
                                                 dump_json(json, true) + "\n"));
   }
@@ -253,44 +259,46 @@ Status save_all(const std::vector<Alone>& all, tune::Sharing& sharing, const std
   return {};
 }
 
-Result<tune::Sharing> sharing_of(const Together& together, const tune::SharedExplored& explored,
-                                 const tune::SharedDecision& decision, const tune::SharedTrial& untuned,
-                                 const Tell& tell) {
-  tune::Sharing sharing = tune::summarise_sharing(together.search, explored, decision, untuned, together.budget);
+Result<tune::share::Sharing> sharing_of(const Together& together, const tune::share::SharedExplored& explored,
+                                        const tune::share::SharedDecision& decision,
+                                        const tune::share::SharedTrial& untuned, const Tell& tell) {
+  tune::share::Sharing sharing =
+      tune::share::summarise_sharing(together.search, explored, decision, untuned, together.budget);
   sharing.memory.budget_source = together.request.memory_bytes ? "--memory" : "available";
   if (together.proof) sharing.memory.measured_bytes = static_cast<double>(together.proof->resident_bytes);
   sharing.refuted = together.refuted;
-  const std::vector<tune::Member>& members = together.search.members();
+  const std::vector<tune::share::Member>& members = together.search.members();
   for (size_t i = 0; i < members.size(); ++i) {
     RIDGE_ASSIGN(tune::Tuning tuning, tuning_of(together.all[i], decision, i, tell));
     const tune::Side& side = decision.split[i] == tune::baseline_candidate() ? decision.trial.models[i].baseline
                                                                              : decision.trial.models[i].candidate;
-    sharing.models.push_back({members[i], std::move(tuning),
-                              tune::fulfilment_of(members[i].goal, decision.split[i], tune::figures_of(side)),
-                              together.proof ? together.proof->at_load[i] : std::nullopt});
+    sharing.models.push_back(
+        {members[i], std::move(tuning),
+         tune::share::fulfilment_of(members[i].goal, decision.split[i], tune::share::figures_of(side)),
+         together.proof ? together.proof->at_load[i] : std::nullopt});
   }
   return sharing;
 }
 
 // probe → each alone → splits → together: untuned, explore, confirm → save
-Result<tune::Sharing> run_sharing(const ShareRequest& request) {
+Result<tune::share::Sharing> run_sharing(const ShareRequest& request) {
   const TimePoint begin = SteadyClock::now();
   Progress progress("tune");
   const Tell tell = [&](const std::string& step, double share) { progress.update(step, share); };
-  RIDGE_ASSIGN(const hw::Machine machine, probe_for_tuning(request.options, tell));
+  RIDGE_ASSIGN(const machine::Machine machine, probe_for_tuning(request.options, tell));
   RIDGE_ASSIGN(const std::vector<Alone> all, measure_each_alone(request, machine, tell));
   Together together = together_of(request, machine, all);
   RIDGE_TRY(together.open());
   tell("together: the engines' defaults", 0);
-  RIDGE_ASSIGN(const tune::SharedTrial untuned, measure_untuned(together));
+  RIDGE_ASSIGN(const tune::share::SharedTrial untuned, measure_untuned(together));
   tune::Store store(request.options.store, shared_key(all));
   if (request.options.fresh) store.clear();
   const tune::TuneOptions how{{}, request.options.seconds, interrupted, tell};
-  RIDGE_ASSIGN(const tune::SharedExplored explored,
-               tune::explore_splits(together.search, *together.contest, store, how));
-  RIDGE_ASSIGN(const tune::SharedDecision decision, decide_together(together, explored, untuned, how));
+  RIDGE_ASSIGN(const tune::share::SharedExplored explored,
+               tune::share::explore_splits(together.search, *together.contest, store, how));
+  RIDGE_ASSIGN(const tune::share::SharedDecision decision, decide_together(together, explored, untuned, how));
   together.contest.reset();
-  RIDGE_ASSIGN(tune::Sharing sharing, sharing_of(together, explored, decision, untuned, tell));
+  RIDGE_ASSIGN(tune::share::Sharing sharing, sharing_of(together, explored, decision, untuned, tell));
   sharing.seconds = to_seconds(SteadyClock::now() - begin);
   RIDGE_TRY(save_all(all, sharing, request.options.repository));
   return sharing;
@@ -300,10 +308,10 @@ Result<tune::Sharing> run_sharing(const ShareRequest& request) {
 
 int tune_share(const ShareRequest& request) {
   listen_for_interruption();
-  const Result<tune::Sharing> sharing = run_sharing(request);
+  const Result<tune::share::Sharing> sharing = run_sharing(request);
   if (!sharing) return fail("tune", sharing.error());
   if (request.options.json)
-    print_json(tune::to_json(*sharing));
+    print_json(to_json(*sharing));
   else
     print(sharing_text(*sharing));
   return sharing->choice == tune::Choice::kNone ? kNo : kDone;

@@ -48,7 +48,7 @@ std::string front_text(const tune::Tuning& tuning) {
 }
 
 // How a variant was calibrated, and which of its layers stayed in FP32 so that accuracy holds.
-std::string made_text(const tune::Variant& variant) {
+std::string made_text(const precision::Variant& variant) {
   std::string text;
   if (!variant.calibration.empty()) text += fmt::format("{}: calibrated by {}\n", variant.name, variant.calibration);
   if (variant.kept.empty()) return text;
@@ -64,7 +64,7 @@ std::string accuracy_text(const tune::Admission& admission) {
   std::vector<std::vector<std::string>> rows;
   for (const tune::Admitted& admitted : admission.admitted) {
     if (admitted.verdict.outputs.empty()) continue;
-    const tune::Drift& drift = admitted.verdict.worst;
+    const precision::Drift& drift = admitted.verdict.worst;
     rows.push_back({admitted.implementation.engine, admitted.implementation.variant,
                     fmt::format("{:.6f}", drift.cosine), fmt::format("{:.2g}", drift.relative_l2),
                     fmt::format("{:.2g}", drift.max_abs), admitted.verdict.sentence});
@@ -73,7 +73,7 @@ std::string accuracy_text(const tune::Admission& admission) {
   if (!rows.empty())
     text += "\n" + table({"engine", "precision", "cosine", "relative L2", "max abs", "accuracy"}, rows, "llrrrl") +
             "\n" + admission.samples + "\n";
-  for (const tune::Variant& variant : admission.variants) text += made_text(variant);
+  for (const precision::Variant& variant : admission.variants) text += made_text(variant);
   for (const tune::Refusal& refusal : admission.refusals)
     text += fmt::format("not searched: {} {}: {}\n", refusal.wish.engine, refusal.wish.variant, refusal.reason);
   return text;
@@ -123,7 +123,7 @@ std::string tuning_text(const tune::Tuning& tuning) {
                         format_percent(100 * tuning.replay->share));
   if (!tuning.repository.empty()) text += fmt::format("written: {}\n", tuning.repository);
   if (tuning.interrupted) text += "interrupted: this is the best found until then, judged by the search's own trials\n";
-  return text + tune::conclusion(tuning);
+  return text + conclusion(tuning);
 }
 
 std::string comparison_text(const std::vector<tune::Compared>& compared, const tune::Strictness& strictness) {
@@ -135,7 +135,7 @@ std::string comparison_text(const std::vector<tune::Compared>& compared, const t
                     known ? fmt::format("{:+.1f} %{}", row.change_percent, spread) : "",
                     tune::change_name(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
-  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + tune::conclusion(compared, strictness);
+  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + conclusion(compared, strictness);
 }
 
 }  // namespace ridge::cli

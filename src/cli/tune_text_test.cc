@@ -11,7 +11,7 @@ using testing::Not;
 
 TEST(TuneText, SaysHowAVariantWasCalibratedAndWhichLayersStayedInFp32) {
   tune::Tuning tuning;
-  tune::Variant variant;
+  precision::Variant variant;
   variant.name = "int8";
   variant.calibration = "entropy over 64 samples (32 pictures of DIR)";
   tuning.admission.variants = {variant};

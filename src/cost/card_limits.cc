@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "hw/capability.h"
+#include "catalogue/capability.h"
 
 namespace ridge::cost {
 namespace {
 
-using hw::accelerator::BandwidthRow;
-using hw::accelerator::Figure;
-using hw::accelerator::PeakRow;
+using limits::accelerator::BandwidthRow;
+using limits::accelerator::Figure;
+using limits::accelerator::PeakRow;
 
 // From here on down something holds the card back. What libraries reach of tensor cores is 80 to 95 % of a datasheet, of memory 90
 // to 95 % (H100: 0.93, shares_test.cc).
@@ -21,16 +21,16 @@ constexpr Precision kPrecisions[] = {Precision::kFp64, Precision::kFp32, Precisi
                                      Precision::kBf16, Precision::kFp8,  Precision::kInt8};
 constexpr const char* kMemory = "DRAM";
 
-std::string measuring_command(const hw::NvidiaCard& card) {
+std::string measuring_command(const limits::NvidiaCard& card) {
   return fmt::format("`ridge bench device -d cuda:{}`", card.index);
 }
 
 // Precisions that the tensor cores multiply.
-std::vector<Precision> tensor_precisions(const hw::NvidiaCard& card) {
+std::vector<Precision> tensor_precisions(const limits::NvidiaCard& card) {
   std::vector<Precision> result;
-  const Result<std::vector<hw::Capability>> all = hw::capabilities();
+  const Result<std::vector<catalogue::Capability>> all = catalogue::capabilities();
   if (!all) return result;
-  const Result<hw::Capability> found = hw::find_capability(*all, card.facts.capability);
+  const Result<catalogue::Capability> found = catalogue::find_capability(*all, card.facts.capability);
   if (!found) return result;
   for (const std::string& name : found->tensor_precisions)
     if (Result<Precision> precision = precision_from_name(name)) result.push_back(*precision);
@@ -74,7 +74,7 @@ std::string seen_text(const Figure& figure) {
 // Puts what was measured in the place of the datasheet's figures.
 class CardRoofline {
  public:
-  CardRoofline(const hw::NvidiaCard& card, DeviceLimits datasheet) : card_(card), limits_(std::move(datasheet)) {}
+  CardRoofline(const limits::NvidiaCard& card, DeviceLimits datasheet) : card_(card), limits_(std::move(datasheet)) {}
 
   void add_peaks(Accumulate accumulate) {
     const std::vector<Precision> tensor = tensor_precisions(card_);
@@ -176,7 +176,7 @@ class CardRoofline {
                                     precision_name(precision), first_line(row.figure.reason))});
   }
 
-  const hw::NvidiaCard& card_;
+  const limits::NvidiaCard& card_;
   DeviceLimits limits_;
 };
 
@@ -189,12 +189,12 @@ void add_datasheet_bases(DeviceLimits& limits) {
     limits.bases.push_back({kMemory, rate});
 }
 
-bool clocks_were_set(const hw::accelerator::Measured& measured) {
+bool clocks_were_set(const limits::accelerator::Measured& measured) {
   return std::any_of(measured.peaks.begin(), measured.peaks.end(),
                      [](const PeakRow& row) { return row.figure.observed.clocks_set; });
 }
 
-void say_origin(const hw::NvidiaCard& card, DeviceLimits& limits) {
+void say_origin(const limits::NvidiaCard& card, DeviceLimits& limits) {
   if (!card.measured) {
     limits.remarks.push_back(
         {std::nullopt, fmt::format("the limits of cuda:{} are its datasheet's: {}; {} measures them", card.index,
@@ -214,7 +214,7 @@ void say_origin(const hw::NvidiaCard& card, DeviceLimits& limits) {
                                    measuring_command(card))});
 }
 
-Error no_limits(const hw::NvidiaCard& card, const std::string& reason) {
+Error no_limits(const limits::NvidiaCard& card, const std::string& reason) {
   return Error{
       Code::kUnavailable,
       fmt::format("the limits of card {} ({}) are not known: {}; {}; {} measures them", card.index, card.facts.name,
@@ -224,7 +224,7 @@ Error no_limits(const hw::NvidiaCard& card, const std::string& reason) {
 
 }  // namespace
 
-Result<DeviceLimits> limits_of(const hw::NvidiaCard& card, Accumulate accumulate) {
+Result<DeviceLimits> limits_of(const limits::NvidiaCard& card, Accumulate accumulate) {
   DeviceLimits limits;
   std::string reason = card.datasheet_reason;
   if (card.datasheet) {

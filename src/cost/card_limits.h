@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "cost/costs.h"
-#include "hw/nvidia_card.h"
+#include "limits/nvidia_card.h"
 
 namespace ridge::cost {
 
@@ -14,6 +14,6 @@ namespace ridge::cost {
 // adds in FP16 is faster: with Accumulate::kAny their datasheet's FP16 and FP8 stay.
 // Remarks say what is measured since when and under which setting, or why nothing is and what would measure it; what lies well below
 // the datasheet; and what slowed the card meanwhile. Error: neither datasheet nor measurement gives a bandwidth and a peak.
-Result<DeviceLimits> limits_of(const hw::NvidiaCard& card, Accumulate accumulate = Accumulate::kAny);
+Result<DeviceLimits> limits_of(const limits::NvidiaCard& card, Accumulate accumulate = Accumulate::kAny);
 
 }  // namespace ridge::cost

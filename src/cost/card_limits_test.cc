@@ -7,8 +7,8 @@
 namespace ridge::cost {
 namespace {
 
-using hw::accelerator::Figure;
-using hw::accelerator::Measured;
+using limits::accelerator::Figure;
+using limits::accelerator::Measured;
 
 Figure reached(double value) {
   Figure figure;
@@ -23,22 +23,23 @@ Figure missing(const char* reason) {
   return figure;
 }
 
-hw::NvidiaCard card_of(const char* name, const char* capability) {
-  hw::NvidiaCard card;
+limits::NvidiaCard card_of(const char* name, const char* capability) {
+  limits::NvidiaCard card;
   card.index = 1;
   card.facts.name = name;
   card.facts.capability = capability;
   card.facts.last_cache_bytes = 50 << 20;
-  if (Result<hw::CatalogueDevice> found = hw::find_device(*hw::catalogue(), name)) card.datasheet = *found;
+  if (Result<catalogue::CatalogueDevice> found = catalogue::find_device(*catalogue::catalogue(), name))
+    card.datasheet = *found;
   if (!card.datasheet) card.datasheet_reason = "the catalogue does not know it";
   card.measured_reason = "nothing was measured on it yet";
   return card;
 }
 
 // An H100 PCIe: 756 TFLOP/s in FP16, 51.2 in FP32, 2.04 TB/s (datasheet).
-hw::NvidiaCard h100() { return card_of("H100 PCIe 80GB", "9.0"); }
+limits::NvidiaCard h100() { return card_of("H100 PCIe 80GB", "9.0"); }
 
-Measured measured_on(const hw::NvidiaCard& card) {
+Measured measured_on(const limits::NvidiaCard& card) {
   Measured measured;
   measured.facts = card.facts;
   measured.measured_at = "2026-11-22T05:00:00Z";
@@ -73,7 +74,7 @@ TEST(CardLimits, AreTheDatasheetsUntilSomethingIsMeasuredAndSaySo) {
 }
 
 TEST(CardLimits, TakeTheBestWayThatWasMeasuredAndTheDatasheetForTheRest) {
-  hw::NvidiaCard card = h100();
+  limits::NvidiaCard card = h100();
   card.measured = measured_on(card);
   auto limits = limits_of(card);
   ASSERT_TRUE(limits);
@@ -92,7 +93,7 @@ TEST(CardLimits, TakeTheBestWayThatWasMeasuredAndTheDatasheetForTheRest) {
 }
 
 TEST(CardLimits, OfHopperAreNotWhatMmaReachesWithoutTheMakersLibrary) {
-  hw::NvidiaCard card = h100();
+  limits::NvidiaCard card = h100();
   card.measured = measured_on(card);
   card.measured->peaks.back().figure = missing("open library libcublasLt.so: no such file\nlooked in …");
   auto limits = limits_of(card);
@@ -102,7 +103,7 @@ TEST(CardLimits, OfHopperAreNotWhatMmaReachesWithoutTheMakersLibrary) {
                                       "libcublasLt.so: no such file\n"),
             std::string::npos)
       << all_remarks(*limits);
-  hw::NvidiaCard ampere = card_of("A100 SXM4 80GB", "8.0");
+  limits::NvidiaCard ampere = card_of("A100 SXM4 80GB", "8.0");
   ampere.measured = measured_on(ampere);
   ampere.measured->peaks.back().figure = missing("no library");
   ampere.measured->peaks[3].figure = reached(280e12);
@@ -110,7 +111,7 @@ TEST(CardLimits, OfHopperAreNotWhatMmaReachesWithoutTheMakersLibrary) {
 }
 
 TEST(CardLimits, WellBelowTheDatasheetSayWhatSlowedTheCard) {
-  hw::NvidiaCard card = h100();
+  limits::NvidiaCard card = h100();
   card.measured = measured_on(card);
   Figure& fp16 = card.measured->peaks.back().figure;
   fp16 = reached(300e12);
@@ -127,7 +128,7 @@ TEST(CardLimits, WellBelowTheDatasheetSayWhatSlowedTheCard) {
 }
 
 TEST(CardLimits, KeepTheRateOfFp16AccumulatorsWhereOnlyFp32sWasMeasured) {
-  hw::NvidiaCard card = card_of("GeForce RTX 4090", "8.9");
+  limits::NvidiaCard card = card_of("GeForce RTX 4090", "8.9");
   card.measured = measured_on(card);
   card.measured->peaks.back().figure = reached(160e12);
   card.measured->peaks[3].figure = reached(158e12);
@@ -136,7 +137,7 @@ TEST(CardLimits, KeepTheRateOfFp16AccumulatorsWhereOnlyFp32sWasMeasured) {
 }
 
 TEST(CardLimits, OfACardThatTheCatalogueDoesNotKnowAreOnlyMeasured) {
-  hw::NvidiaCard slice = card_of("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "9.0");
+  limits::NvidiaCard slice = card_of("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "9.0");
   auto nothing = limits_of(slice);
   ASSERT_FALSE(nothing);
   EXPECT_NE(nothing.error().message.find("`ridge bench device -d cuda:1` measures them"), std::string::npos)
@@ -152,7 +153,7 @@ TEST(CardLimits, OfACardThatTheCatalogueDoesNotKnowAreOnlyMeasured) {
 }
 
 TEST(LimitBasis, IsReadBackAsItWasWritten) {
-  hw::NvidiaCard card = h100();
+  limits::NvidiaCard card = h100();
   card.measured = measured_on(card);
   const Result<DeviceLimits> limits = limits_of(card);
   ASSERT_TRUE(limits);

@@ -8,21 +8,21 @@
 namespace ridge::cost {
 namespace {
 
-using hw::Arithmetic;
+using catalogue::Arithmetic;
 
-double rate(const hw::CatalogueDevice& device, Arithmetic arithmetic) {
-  auto peak = hw::peak(device, arithmetic);
+double rate(const catalogue::CatalogueDevice& device, Arithmetic arithmetic) {
+  auto peak = catalogue::peak(device, arithmetic);
   return peak ? peak->flops_per_s : 0;
 }
 
 // By how much slower the tensor cores are when they accumulate in FP32 instead of FP16: 0.5 on GeForce RTX 20 to 50, else 1.
 // data/gpus.csv has both rates for FP16; FP8 follows in proportion (RTX 4090: 660.6 and 330.3, Ada whitepaper).
-double fp32_accumulate_share(const hw::CatalogueDevice& device) {
+double fp32_accumulate_share(const catalogue::CatalogueDevice& device) {
   double any = rate(device, Arithmetic::kFp16), fp32 = rate(device, Arithmetic::kFp16Fp32);
   return any > 0 && fp32 > 0 ? fp32 / any : 1;
 }
 
-void add_peaks(const hw::CatalogueDevice& device, Accumulate accumulate, DeviceLimits& limits) {
+void add_peaks(const catalogue::CatalogueDevice& device, Accumulate accumulate, DeviceLimits& limits) {
   double share = accumulate == Accumulate::kFp32 ? fp32_accumulate_share(device) : 1;
   auto add = [&](Precision precision, double flops_per_s) {
     if (flops_per_s > 0) limits.flops_per_s.emplace_back(precision, flops_per_s);
@@ -38,7 +38,7 @@ void add_peaks(const hw::CatalogueDevice& device, Accumulate accumulate, DeviceL
   add(Precision::kInt8, rate(device, Arithmetic::kInt8));
 }
 
-void add_remarks(const hw::CatalogueDevice& device, Accumulate accumulate, DeviceLimits& limits) {
+void add_remarks(const catalogue::CatalogueDevice& device, Accumulate accumulate, DeviceLimits& limits) {
   double share = fp32_accumulate_share(device);
   if (share >= 1) return;
   for (auto [precision, arithmetic] :
@@ -56,7 +56,7 @@ void add_remarks(const hw::CatalogueDevice& device, Accumulate accumulate, Devic
 
 }  // namespace
 
-Result<DeviceLimits> limits_of(const hw::CatalogueDevice& device, Accumulate accumulate) {
+Result<DeviceLimits> limits_of(const catalogue::CatalogueDevice& device, Accumulate accumulate) {
   DeviceLimits limits;
   limits.device = device.name;
   limits.origin = Origin::kDatasheet;

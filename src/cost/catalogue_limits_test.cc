@@ -5,7 +5,7 @@
 namespace ridge::cost {
 namespace {
 
-hw::CatalogueDevice rtx_4090() { return *hw::find_device(*hw::catalogue(), "GeForce RTX 4090"); }
+catalogue::CatalogueDevice rtx_4090() { return *catalogue::find_device(*catalogue::catalogue(), "GeForce RTX 4090"); }
 
 TEST(CatalogueLimits, BoundWithTheFasterAccumulatorAndSaySo) {
   auto limits = limits_of(rtx_4090());
@@ -26,7 +26,7 @@ TEST(CatalogueLimits, HalveFp16AndFp8OnGeForceWithFp32Accumulators) {
   ASSERT_TRUE(limits);
   EXPECT_DOUBLE_EQ(rate_of(*limits, Precision::kFp16).flops_per_s, 165.2e12);
   EXPECT_NEAR(rate_of(*limits, Precision::kFp8).flops_per_s, 330.3e12, 0.2e12);
-  auto same = limits_of(*hw::find_device(*hw::catalogue(), "A100 SXM4 80GB"), Accumulate::kFp32);
+  auto same = limits_of(*catalogue::find_device(*catalogue::catalogue(), "A100 SXM4 80GB"), Accumulate::kFp32);
   ASSERT_TRUE(same);
   EXPECT_DOUBLE_EQ(rate_of(*same, Precision::kFp16).flops_per_s, 311.9e12);
   EXPECT_TRUE(same->remarks.empty());
@@ -44,13 +44,13 @@ TEST(CatalogueLimits, KeepTheCachesCapacityAndChargeDramForTheRest) {
 }
 
 TEST(CatalogueLimits, ComputeFp16InFp32WhereItsRateIsAFractionOfIt) {
-  auto limits = limits_of(*hw::find_device(*hw::catalogue(), "GeForce GTX 1080 Ti"));
+  auto limits = limits_of(*catalogue::find_device(*catalogue::catalogue(), "GeForce GTX 1080 Ti"));
   ASSERT_TRUE(limits);
   EXPECT_DOUBLE_EQ(rate_of(*limits, Precision::kFp16).flops_per_s, rate_of(*limits, Precision::kFp32).flops_per_s);
 }
 
 TEST(CatalogueLimits, TakeACeilingForInt8WhereItHasNoSource) {
-  auto limits = limits_of(*hw::find_device(*hw::catalogue(), "A10G"));
+  auto limits = limits_of(*catalogue::find_device(*catalogue::catalogue(), "A10G"));
   ASSERT_TRUE(limits);
   Rate rate = rate_of(*limits, Precision::kInt8);
   EXPECT_DOUBLE_EQ(rate.flops_per_s, 140.08e12);  // 4 × FP32 35.02, as 2 × FP16 70 is less
@@ -58,17 +58,17 @@ TEST(CatalogueLimits, TakeACeilingForInt8WhereItHasNoSource) {
 }
 
 TEST(CatalogueLimits, AreRefusedWithoutBandwidth) {
-  auto limits = limits_of(*hw::find_device(*hw::catalogue(), "M2 Pro"));
+  auto limits = limits_of(*catalogue::find_device(*catalogue::catalogue(), "M2 Pro"));
   ASSERT_FALSE(limits);
   EXPECT_NE(limits.error().message.find("no memory bandwidth of M2 Pro"), std::string::npos);
 }
 
 // A device whose bandwidth is known has every rate above zero that it lists.
 TEST(CatalogueLimits, HoldForEveryDeviceThatHasPeakAndBandwidth) {
-  auto devices = hw::catalogue();
+  auto devices = catalogue::catalogue();
   ASSERT_TRUE(devices);
   int usable = 0;
-  for (const hw::CatalogueDevice& device : *devices) {
+  for (const catalogue::CatalogueDevice& device : *devices) {
     auto limits = limits_of(device);
     EXPECT_EQ(limits.ok(), !device.peaks.empty() && device.bytes_per_s.has_value()) << device.name;
     usable += limits.ok() ? 1 : 0;

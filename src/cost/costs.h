@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "hw/catalogue.h"
-#include "hw/machine.h"
+#include "catalogue/catalogue.h"
+#include "machine/machine.h"
 #include "model/graph.h"
 
 namespace ridge::cost {
@@ -72,7 +72,7 @@ struct DeviceLimits {
     std::string text;
   };
   std::vector<Remark> remarks;
-  // Where each limit of a card comes from; empty for others: the processor's are all measured (hw::Machine has their spread), those
+  // Where each limit of a card comes from; empty for others: the processor's are all measured (machine::Machine has their spread), those
   // of a device of the catalogue its datasheet's.
   struct Basis {
     std::string what;  // "fp16", "DRAM"
@@ -94,7 +94,7 @@ Origin origin_at(const DeviceLimits& limits, Precision precision);
 Json to_json(const DeviceLimits::Basis& basis);
 Result<DeviceLimits::Basis> basis_from_json(const Json& json);
 // The measured limits for `threads` threads; an error if the machine was not measured.
-Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads);
+Result<DeviceLimits> limits_of(const machine::Machine& machine, int threads);
 
 // Which peak bounds FP16 and FP8 where a device multiplies faster when it also accumulates in FP16 (GeForce RTX 20 to 50).
 enum class Accumulate {
@@ -103,7 +103,7 @@ enum class Accumulate {
 };
 // The limits of a device of the catalogue, from its datasheet: peaks at boost clock, the last cache on the die by its
 // capacity, and DRAM. Errors: no bandwidth or no peak has a source, so that nothing would bound it.
-Result<DeviceLimits> limits_of(const hw::CatalogueDevice& device, Accumulate accumulate = Accumulate::kAny);
+Result<DeviceLimits> limits_of(const catalogue::CatalogueDevice& device, Accumulate accumulate = Accumulate::kAny);
 
 // The rate that bounds arithmetic at `precision`. Where the device has no units for it: the rate of what an engine uses
 // instead, never below it, and `note` says so. Empty note: measured. Rate 0: nothing is known.

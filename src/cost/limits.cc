@@ -33,24 +33,24 @@ double highest_rate(const std::vector<Sample>& samples, int threads) {
 }
 
 // More threads than cores do not raise a limit.
-int effective_threads(const hw::Machine& machine, int threads) {
-  int most = hw::usable_threads(machine);
-  for (const hw::Peak& peak : machine.peaks) most = std::max(most, peak.threads);
+int effective_threads(const machine::Machine& machine, int threads) {
+  int most = machine::usable_threads(machine);
+  for (const machine::Peak& peak : machine.peaks) most = std::max(most, peak.threads);
   return std::clamp(threads, 1, std::max(most, 1));
 }
 
-std::vector<Sample> samples_of(const std::vector<hw::Bandwidth>& all, const std::string& level) {
+std::vector<Sample> samples_of(const std::vector<machine::Bandwidth>& all, const std::string& level) {
   std::vector<Sample> samples;
-  for (const hw::Bandwidth& bandwidth : all)
+  for (const machine::Bandwidth& bandwidth : all)
     if (bandwidth.level == level) samples.push_back({bandwidth.threads, bandwidth.bytes_per_s});
   return samples;
 }
 
-std::vector<DeviceLimits::Level> levels_of(const hw::Machine& machine, int threads) {
+std::vector<DeviceLimits::Level> levels_of(const machine::Machine& machine, int threads) {
   std::vector<DeviceLimits::Level> levels;
   for (int level : {1, 2, 3}) {
     std::string name = "L" + std::to_string(level);
-    double capacity = static_cast<double>(hw::cache_capacity(machine, level, threads));
+    double capacity = static_cast<double>(machine::cache_capacity(machine, level, threads));
     double rate = highest_rate(samples_of(machine.bandwidths, name), threads);
     if (capacity > 0 || rate > 0) levels.push_back({name, rate, capacity});
   }
@@ -83,7 +83,7 @@ double compute_seconds(double flops, Precision precision, const DeviceLimits& li
 
 }  // namespace
 
-Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads) {
+Result<DeviceLimits> limits_of(const machine::Machine& machine, int threads) {
   if (machine.peaks.empty() || machine.bandwidths.empty())
     return Error{Code::kUnavailable, fmt::format("the limits of this machine ({}) were not measured; run 'ridge bench "
                                                  "device' to measure and store them",
@@ -95,7 +95,7 @@ Result<DeviceLimits> limits_of(const hw::Machine& machine, int threads) {
   limits.threads = threads;
   int used = effective_threads(machine, threads);
   std::map<Precision, std::vector<Sample>> samples;
-  for (const hw::Peak& peak : machine.peaks) samples[peak.precision].push_back({peak.threads, peak.flops_per_s});
+  for (const machine::Peak& peak : machine.peaks) samples[peak.precision].push_back({peak.threads, peak.flops_per_s});
   for (const auto& [precision, rates] : samples) limits.flops_per_s.emplace_back(precision, highest_rate(rates, used));
   limits.levels = levels_of(machine, used);
   return limits;

@@ -79,20 +79,20 @@ TEST(Rate, WithoutUnitsIsACeilingAndSaysSo) {
   EXPECT_DOUBLE_EQ(rate_of(DeviceLimits{}, Precision::kFp32).flops_per_s, 0);
 }
 
-hw::Machine machine() {
-  hw::Machine m;
+machine::Machine machine() {
+  machine::Machine m;
   m.cpu.model = "test";
   m.cpu.allowed_cores = m.cpu.allowed_processors = 8;
   m.cpu.caches = {{1, 32768, 8}, {2, 1 << 20, 8}, {3, 32 << 20, 1}};
   for (auto [threads, rate] : {std::pair{1, 100e9}, std::pair{8, 640e9}}) {
-    hw::Peak peak;
+    machine::Peak peak;
     peak.threads = threads;
     peak.flops_per_s = rate;
     m.peaks.push_back(peak);
   }
   for (auto [level, threads, rate] :
        {std::tuple{"L1", 1, 400e9}, std::tuple{"DRAM", 1, 20e9}, std::tuple{"DRAM", 8, 50e9}}) {
-    hw::Bandwidth bandwidth;
+    machine::Bandwidth bandwidth;
     bandwidth.level = level;
     bandwidth.threads = threads;
     bandwidth.bytes_per_s = rate;
@@ -121,7 +121,7 @@ TEST(Limits, DoNotRiseWithMoreThreadsThanCores) {
 }
 
 TEST(Limits, OfAnUnmeasuredMachineAreAnErrorThatSaysWhatToDo) {
-  Result<DeviceLimits> limits = limits_of(hw::Machine{}, 1);
+  Result<DeviceLimits> limits = limits_of(machine::Machine{}, 1);
   ASSERT_FALSE(limits);
   EXPECT_NE(limits.error().message.find("ridge bench device"), std::string::npos);
   EXPECT_FALSE(limits_of(machine(), 0));

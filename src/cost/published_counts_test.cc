@@ -6,7 +6,7 @@
 
 #include "cost/costs.h"
 #include "model/reader.h"
-#include "model/zoo.h"
+#include "zoo/zoo.h"
 
 namespace ridge::cost {
 namespace {
@@ -17,7 +17,7 @@ class ReferenceModel {
   explicit ReferenceModel(const std::string& name)
       : path_(std::filesystem::path(::testing::TempDir()) /
               ("published_" + name + "_" + std::to_string(getpid()) + ".onnx")) {
-    auto made = model::make(name, {}, path_.string());
+    auto made = zoo::make(name, {}, path_.string());
     if (!made) ADD_FAILURE() << made.error().message;
   }
   ~ReferenceModel() { std::filesystem::remove(path_); }

@@ -5,7 +5,7 @@
 #include "engine/onnxruntime/gpu_options.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/onnxruntime/provider_trial.h"
-#include "gpu/cuda.h"
+#include "gpu/cuda/cuda.h"
 
 namespace ridge::engine {
 namespace {
@@ -32,7 +32,7 @@ std::vector<int> usable_cards(const plan::Plan& plan) {
   const Result<std::vector<std::string>> providers = compiled_providers(plan);
   const std::string_view cuda = onnxruntime::provider_name(onnxruntime::GpuProvider::kCuda);
   if (!providers || std::find(providers->begin(), providers->end(), cuda) == providers->end()) return {};
-  const Result<gpu::Cuda> driver = gpu::Cuda::open();
+  const Result<gpu::cuda::Cuda> driver = gpu::cuda::Cuda::open();
   std::vector<int> cards;
   if (!driver) return cards;
   for (size_t i = 0; i < driver->devices().size(); ++i)

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "gpu/nvml_abi.h"
+#include "gpu/nvml/abi.h"
 
 namespace ridge::gpu {
 namespace {

@@ -37,12 +37,14 @@ struct Renew {
   bool pooled = false;
 };
 
-enum class ProductPrecision;  // gpu/cublaslt.h
+namespace cuda {
+enum class ProductPrecision;  // gpu/cuda/cublaslt.h
+}
 
 // d = a · b of squares by the maker's own library: a and d row by row, d in FP32. On CUDA cards with cuBLASLt.
 struct LibraryProduct {
   BufferNumber a, b, d;
-  ProductPrecision precision;
+  cuda::ProductPrecision precision;
   int64_t size = 0;
   bool b_by_columns = false;  // else row by row
 };

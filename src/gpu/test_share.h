@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "gpu/cuda.h"
-#include "gpu/cuda_memory.h"
+#include "gpu/cuda/cuda.h"
+#include "gpu/cuda/memory.h"
 #include "gpu/test_cards.h"
 
 namespace ridge::gpu {
@@ -35,7 +35,7 @@ class SharingProcess {
   SharingProcess(const SharingProcess&) = delete;
   SharingProcess& operator=(const SharingProcess&) = delete;
 
-  const CudaShareHandle& handle() const { return handle_; }
+  const cuda::CudaShareHandle& handle() const { return handle_; }
   // What lies there now, as the child sees it.
   std::vector<float> values() {
     std::vector<float> found(values_.size());
@@ -50,12 +50,12 @@ class SharingProcess {
     close(up_[0]);
     close(down_[1]);
     play_cards(script);
-    Result<Cuda> cuda = Cuda::open();
-    Result<CudaContext> context = cuda ? cuda->context(0) : Result<CudaContext>(cuda.error());
+    Result<cuda::Cuda> cuda = cuda::Cuda::open();
+    Result<cuda::CudaContext> context = cuda ? cuda->context(0) : Result<cuda::CudaContext>(cuda.error());
     if (!context) return false;
-    Result<CudaMemory> memory = CudaMemory::allocate(*context, values_.size() * sizeof(float));
+    Result<cuda::CudaMemory> memory = cuda::CudaMemory::allocate(*context, values_.size() * sizeof(float));
     if (!memory || !memory->write(std::as_bytes(std::span(values_)))) return false;
-    Result<CudaShareHandle> handle = memory->share();
+    Result<cuda::CudaShareHandle> handle = memory->share();
     if (!handle || write(up_[1], handle->data(), handle->size()) < 0) return false;
     for (char asked = 0; ::read(down_[0], &asked, 1) == 1;)
       if (!memory->read(std::as_writable_bytes(std::span(values_))) ||
@@ -65,7 +65,7 @@ class SharingProcess {
   }
 
   std::vector<float> values_;
-  CudaShareHandle handle_{};
+  cuda::CudaShareHandle handle_{};
   int up_[2] = {-1, -1}, down_[2] = {-1, -1};
   pid_t child_ = -1;
 };

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "base/name_table.h"
-#include "hw/data.h"
-#include "hw/proc_text.h"
-#include "hw/table.h"
+#include "base/proc_text.h"
+#include "catalogue/data.h"
+#include "catalogue/table.h"
 
 namespace ridge::lab {
 namespace {
@@ -23,12 +23,12 @@ constexpr std::pair<Verdict, std::string_view> kVerdictNames[] = {{Verdict::kCon
                                                                   {Verdict::kContradicted, "contradicted"},
                                                                   {Verdict::kNotTestable, "not testable here"}};
 
-Result<Claim> claim_of(const hw::TableRow& row) {
+Result<Claim> claim_of(const catalogue::TableRow& row) {
   Claim claim;
   claim.id = row.text("id");
   claim.statement = row.text("statement");
   claim.source = row.text("source");
-  claim.on = hw::split_words(row.text("on"));
+  claim.on = split_words(row.text("on"));
   claim.elsewhere = row.text("elsewhere");
   if (!row.text("kind").empty()) {
     RIDGE_ASSIGN(Figure::Kind kind, from_name<Figure::Kind>(kKinds, row.text("kind"), "kind of figure"));
@@ -43,7 +43,7 @@ Result<Claim> claim_of(const hw::TableRow& row) {
 std::string_view verdict_name(Verdict verdict) { return name_of(kVerdictNames, verdict); }
 
 Result<std::vector<Claim>> claims() {
-  RIDGE_ASSIGN(hw::Table table, hw::Table::read(hw::data("claims"), "claims", kClaimColumns));
+  RIDGE_ASSIGN(catalogue::Table table, catalogue::Table::read(catalogue::data("claims"), "claims", kClaimColumns));
   std::vector<Claim> all;
   for (size_t i = 0; i < table.size(); ++i) {
     RIDGE_ASSIGN(Claim claim, claim_of(table.row(i)));

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gpu/cublaslt.h"
-#include "gpu/cuda.h"
-#include "gpu/cuda_steps.h"
-#include "hw/capability.h"
+#include "catalogue/capability.h"
+#include "gpu/cuda/cublaslt.h"
+#include "gpu/cuda/cuda.h"
+#include "gpu/cuda/steps.h"
 #include "lab/kernel_place.h"
 #include "lab/occupancy.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 class CudaLabDevice : public Device {
  public:
-  CudaLabDevice(gpu::Cuda cuda, size_t index) : cuda_(std::move(cuda)), index_(index) {
+  CudaLabDevice(gpu::cuda::Cuda cuda, size_t index) : cuda_(std::move(cuda)), index_(index) {
     text_ = fmt::format("{} (compute capability {}.{}, driver of CUDA {})", device().name, device().capability / 10,
                         device().capability % 10, cuda_.driver_version_text());
     library_problem_ = why_without_library();
@@ -24,7 +24,7 @@ class CudaLabDevice : public Device {
   std::string_view kind() const override { return "cuda"; }
   const std::string& text() const override { return text_; }
   Json conditions() const override {
-    Json json = gpu::to_json(device());
+    Json json = gpu::cuda::to_json(device());
     json["driver_cuda"] = cuda_.driver_version_text();
     json["device"] = fmt::format("cuda:{}", index_);
     json["note"] = note();
@@ -41,20 +41,20 @@ class CudaLabDevice : public Device {
     return target;
   }
   Result<std::unique_ptr<Place>> prepare(const Case& work) override {
-    RIDGE_ASSIGN(gpu::CudaWorkspace workspace, cuda_.workspace(index_));
-    return KernelPlace<gpu::CudaSteps>::prepare(
-        gpu::CudaSteps::over(std::move(workspace), cuda_.driver_version() / 1000), work,
-        [this](const gpu::CudaSteps& steps, const gpu::Launch& launch) { return residency_of(steps, launch); });
+    RIDGE_ASSIGN(gpu::cuda::CudaWorkspace workspace, cuda_.workspace(index_));
+    return KernelPlace<gpu::cuda::CudaSteps>::prepare(
+        gpu::cuda::CudaSteps::over(std::move(workspace), cuda_.driver_version() / 1000), work,
+        [this](const gpu::cuda::CudaSteps& steps, const gpu::Launch& launch) { return residency_of(steps, launch); });
   }
 
  private:
-  const gpu::CudaDevice& device() const { return cuda_.devices()[index_]; }
-  std::optional<Residency> residency_of(const gpu::CudaSteps& steps, const gpu::Launch& launch) const {
+  const gpu::cuda::CudaDevice& device() const { return cuda_.devices()[index_]; }
+  std::optional<Residency> residency_of(const gpu::cuda::CudaSteps& steps, const gpu::Launch& launch) const {
     auto kernel = steps.kernel(launch.kernel);
-    auto all = hw::capabilities();
+    auto all = catalogue::capabilities();
     if (!kernel || !all) return std::nullopt;
     auto use = kernel->use();
-    auto capability = hw::find_capability(*all, std::to_string(device().capability));
+    auto capability = catalogue::find_capability(*all, std::to_string(device().capability));
     if (!use || !capability) return std::nullopt;
     const gpu::Extent& threads = launch.threads;
     auto resident = occupancy(
@@ -64,12 +64,12 @@ class CudaLabDevice : public Device {
     return Residency{use->registers, resident->percent};
   }
   std::string why_without_library() const {
-    Result<gpu::CudaContext> context = cuda_.context(index_);
+    Result<gpu::cuda::CudaContext> context = cuda_.context(index_);
     if (!context) return context.error().message;
-    Result<gpu::CublasLt> library = gpu::CublasLt::open(*context, "", cuda_.driver_version() / 1000);
+    Result<gpu::cuda::CublasLt> library = gpu::cuda::CublasLt::open(*context, "", cuda_.driver_version() / 1000);
     return library ? "" : "nothing is compared with the maker's matrix products: " + library.error().message;
   }
-  gpu::Cuda cuda_;
+  gpu::cuda::Cuda cuda_;
   size_t index_;
   std::string text_, library_problem_;
 };
@@ -77,8 +77,8 @@ class CudaLabDevice : public Device {
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_cuda_device(size_t index) {
-  RIDGE_ASSIGN(gpu::Cuda cuda, gpu::Cuda::open());
-  RIDGE_ASSIGN([[maybe_unused]] gpu::CudaContext usable, cuda.context(index));
+  RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
+  RIDGE_ASSIGN([[maybe_unused]] gpu::cuda::CudaContext usable, cuda.context(index));
   return std::unique_ptr<Device>(std::make_unique<CudaLabDevice>(std::move(cuda), index));
 }
 

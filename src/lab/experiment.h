@@ -85,6 +85,6 @@ struct Experiment {
 };
 
 // All of them, in the order of their claims.
-std::span<const Experiment> experiments();
+std::span<const Experiment> all_experiments();
 
 }  // namespace ridge::lab

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "gpu/nvrtc.h"
+#include "gpu/cuda/nvrtc.h"
 #include "gpu/test_cards.h"
 #include "lab/device.h"
 #include "lab/experiment.h"
@@ -75,7 +75,7 @@ TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnTheProcessor) {
 }
 
 TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaCards) {
-  auto nvrtc = gpu::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/libnvrtc.so");
+  auto nvrtc = gpu::cuda::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/libnvrtc.so");
   ASSERT_TRUE(nvrtc) << nvrtc.error().message;
   for (int architecture : kArchitectures) {
     std::set<std::string> launched, texts, compiled;
@@ -87,7 +87,7 @@ TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaCards) {
       ASSERT_NE(kernel_source(text), kernel_source("")) << text;
       auto program = nvrtc->compile(kernel_source(text), text + ".cu", architecture);
       ASSERT_TRUE(program) << program.error().message;
-      for (const gpu::CudaKernelUse& kernel : program->kernels) {
+      for (const gpu::cuda::CudaKernelUse& kernel : program->kernels) {
         compiled.insert(kernel.name);
         EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name << " for sm_" << architecture;
       }
@@ -110,13 +110,13 @@ TEST_P(EveryExperiment, ComparesVariantsThatItHas) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Lab, EveryExperiment, testing::ValuesIn(experiments().begin(), experiments().end()),
+INSTANTIATE_TEST_SUITE_P(Lab, EveryExperiment, testing::ValuesIn(all_experiments().begin(), all_experiments().end()),
                          [](const auto& one) { return std::string(one.param.name); });
 
 // A wrong kernel must not pass.
 // On Hopper the maker's library uses instructions that ours do not: its products would seem to reach more than the limit.
 TEST(MatmulTensor, ComparesTheMakersLibraryWithTheCoresAloneOnlyWhereThatIsALimit) {
-  const auto experiment = std::find_if(experiments().begin(), experiments().end(),
+  const auto experiment = std::find_if(all_experiments().begin(), all_experiments().end(),
                                        [](const Experiment& one) { return one.name == "matmul_tensor"; });
   auto compares_library = [&](int architecture) {
     Target card = cuda_card(architecture);
@@ -136,7 +136,7 @@ TEST(MatmulTensor, ComparesTheMakersLibraryWithTheCoresAloneOnlyWhereThatIsALimi
 TEST(Check, FindsAVariantThatComputesSomethingElse) {
   auto device = open_device("opencl:0");
   ASSERT_TRUE(device) << device.error().message;
-  const auto alignment = std::find_if(experiments().begin(), experiments().end(),
+  const auto alignment = std::find_if(all_experiments().begin(), all_experiments().end(),
                                       [](const Experiment& one) { return one.name == "alignment"; });
   Case work = small_cases(*alignment, (*device)->target()).front();
   work.expected[0][17] += 1;

@@ -1,5 +1,5 @@
-// A case made ready on a device that runs kernels: what OpenCL and CUDA do alike. Workspace: gpu::OpenClWorkspace or
-// gpu::CudaSteps.
+// A case made ready on a device that runs kernels: what OpenCL and CUDA do alike. Workspace: gpu::opencl::OpenClWorkspace or
+// gpu::cuda::CudaSteps.
 #pragma once
 
 #include <functional>

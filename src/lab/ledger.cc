@@ -115,7 +115,7 @@ class Keeper {
 
   Result<Ledger> keep() {
     std::vector<const Experiment*> wanted;
-    for (const Experiment& experiment : experiments())
+    for (const Experiment& experiment : all_experiments())
       if (wants(wanted_, experiment)) wanted.push_back(&experiment);
     for (size_t i = 0; i < wanted.size() && !stop(); ++i) {
       std::vector<Case> cases = wanted[i]->cases(device_.target());
@@ -162,7 +162,7 @@ class Keeper {
       auto has = [&](const Experiment& e) {
         return std::find(e.claims.begin(), e.claims.end(), claim.id) != e.claims.end();
       };
-      bool has_experiment = std::any_of(experiments().begin(), experiments().end(), has);
+      bool has_experiment = std::any_of(all_experiments().begin(), all_experiments().end(), has);
       ledger_.rows.push_back(untested(claim, device_, has_experiment));
     }
   }
@@ -213,7 +213,7 @@ Json case_json(const MeasuredCase& one) {
 Status check_wanted(const Wanted& wanted, std::span<const Claim> claims) {
   for (const std::string& name : wanted.names) {
     std::vector<std::string_view> known;
-    for (const Experiment& experiment : experiments()) known.push_back(experiment.name);
+    for (const Experiment& experiment : all_experiments()) known.push_back(experiment.name);
     bool is_claim = std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) { return claim.id == name; });
     if (!is_claim && std::find(known.begin(), known.end(), name) == known.end())
       return Error{Code::kInvalid, fmt::format("'{}' is neither a claim ({} to {}) nor an experiment ({})", name,

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "hw/probe.h"
+#include "machine/probe.h"
 
 namespace ridge::lab {
 namespace {
@@ -56,7 +56,7 @@ class NativePlace : public Place {
 
 class NativeDevice : public Device {
  public:
-  explicit NativeDevice(hw::Machine machine)
+  explicit NativeDevice(machine::Machine machine)
       : machine_(std::move(machine)), text_(machine_.cpu.model + ", one thread") {}
   std::string_view kind() const override { return "cpu"; }
   const std::string& text() const override { return text_; }
@@ -66,8 +66,8 @@ class NativeDevice : public Device {
   Target target() const override {
     Target target;
     target.family = Family::kNative;
-    target.processors = hw::usable_threads(machine_);
-    for (const hw::Cache& cache : machine_.cpu.caches)
+    target.processors = machine::usable_threads(machine_);
+    for (const machine::Cache& cache : machine_.cpu.caches)
       target.last_cache_bytes = std::max(target.last_cache_bytes, cache.size_bytes);
     return target;
   }
@@ -78,14 +78,14 @@ class NativeDevice : public Device {
   }
 
  private:
-  hw::Machine machine_;
+  machine::Machine machine_;
   std::string text_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_native_device() {
-  RIDGE_ASSIGN(hw::Machine machine, hw::probe());
+  RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   return std::unique_ptr<Device>(std::make_unique<NativeDevice>(std::move(machine)));
 }
 

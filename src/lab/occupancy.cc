@@ -17,20 +17,20 @@ constexpr int kThreadsPerBlock =
     1024;  // every capability since 2.0: CUDA programming guide, table of compute capabilities
 
 // Everything the rules need is sourced for this capability.
-bool known(const hw::Capability& c) {
+bool known(const catalogue::Capability& c) {
   return c.threads && c.blocks && c.registers && c.registers_per_thread && c.shared_bytes && c.shared_bytes_per_block &&
          c.registers_per_block && c.register_unit && c.sub_partitions && c.shared_unit_bytes && c.shared_reserved_bytes;
 }
 
 int warps_of(const KernelUse& use) { return round_up(use.threads, kWarp) / kWarp; }
 
-int blocks_by_warps(const hw::Capability& c, const KernelUse& use) {
+int blocks_by_warps(const catalogue::Capability& c, const KernelUse& use) {
   return use.threads > kThreadsPerBlock ? 0 : *c.threads / kWarp / warps_of(use);
 }
 
 // Registers are given to warps in units, from the part of the register file that belongs to the warp's sub-partition. A
 // launch is refused as if its warps were a multiple of the sub-partitions.
-int blocks_by_registers(const hw::Capability& c, const KernelUse& use) {
+int blocks_by_registers(const catalogue::Capability& c, const KernelUse& use) {
   int of_warp = round_up(use.registers * kWarp, *c.register_unit);
   if (use.registers > *c.registers_per_thread) return 0;
   if (of_warp * round_up(warps_of(use), *c.sub_partitions) > *c.registers_per_block) return 0;
@@ -38,7 +38,7 @@ int blocks_by_registers(const hw::Capability& c, const KernelUse& use) {
   return warps_of_partition * *c.sub_partitions / warps_of(use);
 }
 
-int blocks_by_shared(const hw::Capability& c, const KernelUse& use) {
+int blocks_by_shared(const catalogue::Capability& c, const KernelUse& use) {
   if (use.shared_bytes > *c.shared_bytes_per_block) return 0;
   double unit = *c.shared_unit_bytes;
   double of_block = std::ceil((use.shared_bytes + *c.shared_reserved_bytes) / unit) * unit;
@@ -46,20 +46,20 @@ int blocks_by_shared(const hw::Capability& c, const KernelUse& use) {
 }
 
 // The most registers per thread with which `blocks` blocks fit.
-std::optional<int> registers_for(const hw::Capability& c, KernelUse use, int blocks) {
+std::optional<int> registers_for(const catalogue::Capability& c, KernelUse use, int blocks) {
   for (--use.registers; use.registers > 0; --use.registers)
     if (blocks_by_registers(c, use) >= blocks) return use.registers;
   return std::nullopt;
 }
 
 // The most shared memory per block with which `blocks` blocks fit: their equal part, in whole units, less what is reserved.
-std::optional<double> shared_for(const hw::Capability& c, int blocks) {
+std::optional<double> shared_for(const catalogue::Capability& c, int blocks) {
   double part = std::floor(*c.shared_bytes / blocks / *c.shared_unit_bytes) * *c.shared_unit_bytes;
   double bytes = std::min(part - *c.shared_reserved_bytes, *c.shared_bytes_per_block);
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
-void name_limiters(const hw::Capability& c, const KernelUse& use, Occupancy& result) {
+void name_limiters(const catalogue::Capability& c, const KernelUse& use, Occupancy& result) {
   int registers = result.by_registers.value_or(INT_MAX), shared = result.by_shared.value_or(INT_MAX);
   for (auto [name, admits] : {std::pair("warps", result.by_warps), std::pair("blocks", result.by_blocks),
                               std::pair("registers", registers), std::pair("shared memory", shared)})
@@ -72,7 +72,7 @@ void name_limiters(const hw::Capability& c, const KernelUse& use, Occupancy& res
 
 }  // namespace
 
-Result<Occupancy> occupancy(const hw::Capability& capability, const KernelUse& use) {
+Result<Occupancy> occupancy(const catalogue::Capability& capability, const KernelUse& use) {
   if (use.threads < 1 || use.registers < 0 || use.shared_bytes < 0)
     return Error{Code::kInvalid,
                  fmt::format("occupancy of {} threads, {} registers, {} bytes: threads must be at least 1 "

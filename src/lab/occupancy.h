@@ -1,7 +1,7 @@
 // Occupancy: the share of a multiprocessor's warps that a kernel can keep resident, and what holds it back.
 //
 // Source: the rules of NVIDIA's cuda_occupancy.h (nvidia-cuda-runtime 13.5.37, functions cudaOccMaxBlocksPerSM…Limit) on the
-// table hw/capability.h, with the largest share of the L1 cache given to shared memory. (Not counted: on capability 6.0 the
+// table catalogue/capability.h, with the largest share of the L1 cache given to shared memory. (Not counted: on capability 6.0 the
 // driver refuses what no 6.1 could run.) Pure functions; immutable values.
 // Not for saying how fast a kernel is: with enough work per thread, low occupancy may be the faster choice.
 #pragma once
@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "hw/capability.h"
+#include "catalogue/capability.h"
 
 namespace ridge::lab {
 
@@ -39,7 +39,7 @@ struct Occupancy {
 };
 
 // Errors: a question without sense (threads < 1), or a capability whose limits are not sourced.
-Result<Occupancy> occupancy(const hw::Capability& capability, const KernelUse& use);
+Result<Occupancy> occupancy(const catalogue::Capability& capability, const KernelUse& use);
 
 Json to_json(const Occupancy& occupancy);
 

@@ -6,8 +6,8 @@ namespace ridge::lab {
 namespace {
 
 Occupancy of(const char* version, const KernelUse& use) {
-  auto all = hw::capabilities();
-  auto capability = hw::find_capability(*all, version);
+  auto all = catalogue::capabilities();
+  auto capability = catalogue::find_capability(*all, version);
   auto result = occupancy(*capability, use);
   EXPECT_TRUE(result) << version;
   return result ? *result : Occupancy{};
@@ -85,11 +85,11 @@ TEST(Occupancy, IsNoneWhereTheKernelCannotStart) {
 }
 
 TEST(Occupancy, OfACapabilityWithoutSourcedLimitsIsRefused) {
-  auto all = hw::capabilities();
-  auto result = occupancy(*hw::find_capability(*all, "1.3"), {});
+  auto all = catalogue::capabilities();
+  auto result = occupancy(*catalogue::find_capability(*all, "1.3"), {});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kUnsupported);
-  EXPECT_FALSE(occupancy(*hw::find_capability(*all, "8.0"), {0, 32, 0}));
+  EXPECT_FALSE(occupancy(*catalogue::find_capability(*all, "8.0"), {0, 32, 0}));
 }
 
 }  // namespace

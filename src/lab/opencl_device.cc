@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gpu/device_name.h"
-#include "gpu/opencl.h"
+#include "gpu/opencl/opencl.h"
 #include "lab/kernel_place.h"
 
 namespace ridge::lab {
@@ -13,14 +13,14 @@ namespace {
 
 class OpenClLabDevice : public Device {
  public:
-  OpenClLabDevice(gpu::OpenCl opencl, size_t index) : opencl_(std::move(opencl)), index_(index) {
-    const gpu::OpenClDevice& device = opencl_.devices()[index];
+  OpenClLabDevice(gpu::opencl::OpenCl opencl, size_t index) : opencl_(std::move(opencl)), index_(index) {
+    const gpu::opencl::OpenClDevice& device = opencl_.devices()[index];
     text_ = fmt::format("{} ({} {}, {})", device.name, device.platform, device.driver, device.kind);
   }
   std::string_view kind() const override { return "opencl"; }
   const std::string& text() const override { return text_; }
   Json conditions() const override {
-    Json json = gpu::to_json(opencl_.devices()[index_]);
+    Json json = gpu::opencl::to_json(opencl_.devices()[index_]);
     json["device"] = fmt::format("opencl:{}", index_);
     json["note"] = note();
     return json;
@@ -32,7 +32,7 @@ class OpenClLabDevice : public Device {
            "multiprocessors are those of a card";
   }
   Target target() const override {
-    const gpu::OpenClDevice& device = opencl_.devices()[index_];
+    const gpu::opencl::OpenClDevice& device = opencl_.devices()[index_];
     Target target;
     target.last_cache_bytes = device.cache_bytes;
     target.threads_per_block = device.threads_per_block;
@@ -41,12 +41,12 @@ class OpenClLabDevice : public Device {
     return target;
   }
   Result<std::unique_ptr<Place>> prepare(const Case& work) override {
-    return KernelPlace<gpu::OpenClWorkspace>::prepare(opencl_.workspace(index_), work);
+    return KernelPlace<gpu::opencl::OpenClWorkspace>::prepare(opencl_.workspace(index_), work);
   }
 
  private:
   bool runs_on_processor() const { return opencl_.devices()[index_].kind == "cpu"; }
-  gpu::OpenCl opencl_;
+  gpu::opencl::OpenCl opencl_;
   size_t index_;
   std::string text_;
 };
@@ -54,7 +54,7 @@ class OpenClLabDevice : public Device {
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_opencl_device(size_t index) {
-  RIDGE_ASSIGN(gpu::OpenCl opencl, gpu::OpenCl::open());
+  RIDGE_ASSIGN(gpu::opencl::OpenCl opencl, gpu::opencl::OpenCl::open());
   RIDGE_TRY(gpu::check_device_index(index, opencl.devices().size(), "OpenCL"));
   return std::unique_ptr<Device>(std::make_unique<OpenClLabDevice>(std::move(opencl), index));
 }

@@ -53,7 +53,7 @@ Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& l
 }
 
 // The share compares rates: runs per second reached, against runs per second that all threads together could do at best;
-// `duty` as hw::duty.
+// `duty` as machine::duty.
 void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
                       const cost::DeviceLimits& all, double duty, double runs_per_s) {
   cost::Bound bound = cost::bound(costs, one);
@@ -71,7 +71,7 @@ void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::Devi
 
 }  // namespace
 
-Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const hw::Machine* machine,
+Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const machine::Machine* machine,
                           const BenchOptions& options, Clock& clock) {
   const int callers = options.concurrency > 0 ? options.concurrency : plan.instances;
   const int64_t resident_before = resident_bytes();
@@ -99,12 +99,12 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     m.limits = limits->bases;
     m.limit_notes = cost::notes(costs, *limits);
   } else if (graph != nullptr && machine != nullptr) {
-    const int usable = hw::usable_threads(*machine);
+    const int usable = machine::usable_threads(*machine);
     RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));
     // Each caller computes itself, beside the other threads of its session.
     const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
     RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
-    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, all, hw::duty(*machine, busy), runs_per_s);
+    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, all, machine::duty(*machine, busy), runs_per_s);
   }
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {

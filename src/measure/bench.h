@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cost/costs.h"
-#include "hw/energy_meter.h"
-#include "hw/machine.h"
+#include "machine/energy_meter.h"
+#include "machine/machine.h"
 #include "measure/arrival.h"
 #include "measure/measurement.h"
 #include "model/graph.h"
@@ -26,7 +26,7 @@ struct BenchOptions {
   bool layers = false;
   uint64_t seed = 1;
   std::optional<cost::DeviceLimits> device;  // of the device that all instances share, instead of the machine's
-  hw::EnergyMeter* energy = nullptr;         // of the device; null: energy is not measured
+  machine::EnergyMeter* energy = nullptr;    // of the device; null: energy is not measured
   std::string energy_reason;                 // then: why
   std::function<bool()> interrupted;         // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
@@ -34,7 +34,7 @@ struct BenchOptions {
 
 // `graph` (with all shapes bound) and `machine` (measured) may be null: then there is no limit beside the figures.
 // Interrupted, it returns what was measured until then.
-Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const hw::Machine* machine,
+Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const machine::Machine* machine,
                           const BenchOptions& options, Clock& clock = system_clock());
 
 }  // namespace ridge::measure

@@ -18,7 +18,7 @@ Energy EnergyOfLoad::end(TimePoint now, double rows_per_s) {
   if (meter_ == nullptr || !before_j_)
     return {"not measured: " + (reason_.empty() ? "no run counted" : reason_), {}, {}};
   const double seconds = to_seconds(now - begin_);
-  const double least = hw::kLeastEnergySteps * meter_->step_seconds();
+  const double least = machine::kLeastEnergySteps * meter_->step_seconds();
   if (seconds < least)
     return {
         fmt::format("not measured: the counted runs took {:.2g} s, and the counters want {:.2g} s at least, as they "

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "hw/energy_meter.h"
+#include "machine/energy_meter.h"
 
 namespace ridge::measure {
 
@@ -19,14 +19,14 @@ struct Energy {
 class EnergyOfLoad {
  public:
   // `meter` may be null, for which `reason` says why.
-  EnergyOfLoad(hw::EnergyMeter* meter, std::string reason) : meter_(meter), reason_(std::move(reason)) {}
+  EnergyOfLoad(machine::EnergyMeter* meter, std::string reason) : meter_(meter), reason_(std::move(reason)) {}
   // When the runs that count begin. What the counters fail to tell is the reason.
   void begin(TimePoint now);
   // When they have ended. 300 W at 1000 rows/s are 0.3 J per row.
   Energy end(TimePoint now, double rows_per_s);
 
  private:
-  hw::EnergyMeter* meter_;
+  machine::EnergyMeter* meter_;
   std::string reason_;
   std::optional<double> before_j_;
   TimePoint begin_;

@@ -8,15 +8,15 @@ namespace {
 TimePoint at_seconds(double seconds) { return TimePoint(from_seconds(seconds)); }
 
 // A counter that has counted what `joules` says.
-hw::EnergyMeter meter_of(const double& joules, double step_seconds) {
-  return *hw::EnergyMeter::of_counters(
+machine::EnergyMeter meter_of(const double& joules, double step_seconds) {
+  return *machine::EnergyMeter::of_counters(
       {{"card", [&joules] { return Result<int64_t>(static_cast<int64_t>(joules * 1e6)); }, 0}}, step_seconds);
 }
 
 // 300 W at 1000 rows per second: 0.3 J per row.
 TEST(EnergyOfLoad, IsMeanPowerOverRowsPerSecond) {
   double joules = 50;
-  hw::EnergyMeter meter = meter_of(joules, 0.1);
+  machine::EnergyMeter meter = meter_of(joules, 0.1);
   EnergyOfLoad energy(&meter, "");
   joules = 80;  // of the warm-up
   energy.begin(at_seconds(2));
@@ -30,7 +30,7 @@ TEST(EnergyOfLoad, IsMeanPowerOverRowsPerSecond) {
 
 TEST(EnergyOfLoad, OfARunThatTheCounterHardlySawIsNotMeasured) {
   double joules = 0;
-  hw::EnergyMeter meter = meter_of(joules, 0.1);
+  machine::EnergyMeter meter = meter_of(joules, 0.1);
   EnergyOfLoad energy(&meter, "");
   energy.begin(at_seconds(0));
   joules = 100;

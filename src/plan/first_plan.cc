@@ -11,8 +11,8 @@ namespace {
 // thread is below this gains nothing from a second. Assumed (a thread wake-up on Linux takes 5 to 50 µs), checked by tuning.
 constexpr double kTooSmallToShareMs = 0.05;
 
-void choose_threads(const hw::Machine& machine, const cost::Costs& costs, const Wishes& wishes, Plan& plan) {
-  int usable = hw::usable_threads(machine);
+void choose_threads(const machine::Machine& machine, const cost::Costs& costs, const Wishes& wishes, Plan& plan) {
+  int usable = machine::usable_threads(machine);
   if (wishes.threads) {
     plan.threads = *wishes.threads;
     if (plan.threads > usable)
@@ -41,7 +41,7 @@ void choose_threads(const hw::Machine& machine, const cost::Costs& costs, const 
 }
 
 // Threads that wait by spinning use up a quota without computing, and steal cores when there are more threads than cores.
-void choose_spin(const hw::Machine& machine, Plan& plan) {
+void choose_spin(const machine::Machine& machine, Plan& plan) {
   bool quota = machine.cpu.quota && *machine.cpu.quota < machine.cpu.allowed_processors;
   bool crowded = plan.threads > std::max(machine.cpu.allowed_processors, 1);
   if (!quota && !crowded) return;
@@ -54,7 +54,7 @@ void choose_spin(const hw::Machine& machine, Plan& plan) {
 
 }  // namespace
 
-Plan first_plan(const hw::Machine& machine, const cost::Costs& costs, const Wishes& wishes) {
+Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const Wishes& wishes) {
   Plan plan;
   plan.model = wishes.model;
   plan.shapes = wishes.shapes;

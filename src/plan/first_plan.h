@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cost/costs.h"
-#include "hw/machine.h"
+#include "machine/machine.h"
 #include "plan/device.h"
 #include "plan/plan.h"
 
@@ -26,6 +26,6 @@ struct Wishes {
 // One instance with a thread per usable core (fewer where the model is too small to share out; on another device one, which
 // hands over the work), bound_ms from the machine's limits if these were measured and it is the device, and a reason for each
 // decision.
-Plan first_plan(const hw::Machine& machine, const cost::Costs& costs, const Wishes& wishes);
+Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const Wishes& wishes);
 
 }  // namespace ridge::plan

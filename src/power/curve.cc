@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "gpu/nvml_abi.h"
+#include "gpu/nvml/abi.h"
 
 namespace ridge::power {
 namespace {

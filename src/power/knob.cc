@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "gpu/nvml.h"
+#include "gpu/nvml/nvml.h"
 #include "power/packages.h"
 
 namespace ridge::power {
@@ -14,7 +14,7 @@ namespace {
 // A card of NVIDIA.
 class NvidiaKnob : public Knob {
  public:
-  NvidiaKnob(std::shared_ptr<const gpu::Nvml> library, const gpu::Card& card)
+  NvidiaKnob(std::shared_ptr<const gpu::nvml::Nvml> library, const gpu::Card& card)
       : library_(std::move(library)), index_(card.index), id_(card.uuid ? *card.uuid : fmt::format("{}", card.index)) {
     name_ = fmt::format("GPU {} ({})", index_, card.name ? *card.name : "unknown card");
   }
@@ -36,19 +36,19 @@ class NvidiaKnob : public Knob {
   Status unlock_memory_clocks() override { return library_->unlock_memory_clocks(index_); }
 
  private:
-  std::shared_ptr<const gpu::Nvml> library_;
+  std::shared_ptr<const gpu::nvml::Nvml> library_;
   int index_;
   std::string id_, name_;
 };
 
 // The cards with these names; empty: all.
 Result<Knobs> open_cards(const std::vector<std::string>& names) {
-  Result<gpu::Nvml> opened = gpu::Nvml::open();
+  Result<gpu::nvml::Nvml> opened = gpu::nvml::Nvml::open();
   if (!opened)
     return Error{opened.error().code,
                  opened.error().message +
                      "; power limits can be set on NVIDIA's cards, and with --device cpu on the processor (RAPL)"};
-  auto library = std::make_shared<const gpu::Nvml>(std::move(*opened));
+  auto library = std::make_shared<const gpu::nvml::Nvml>(std::move(*opened));
   RIDGE_ASSIGN(int count, library->count());
   std::vector<gpu::Card> cards;
   std::string known;

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "doctor/cards.h"
 #include "gpu/slowdown.h"
-#include "hw/doctor/cards.h"
-#include "hw/energy_meter.h"
+#include "machine/energy_meter.h"
 #include "power/packages.h"
 
 namespace ridge::power {
@@ -70,7 +70,7 @@ Json processor_json(const gpu::Reading<State>& processor, const Record* record) 
 
 // A counter alone: no limit can be set, still its power is told.
 gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit) {
-  Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root, hw::EnergyMeter::Of::kPackages);
+  Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
   if (!meter) return meter.error();
   const TimePoint begin = SteadyClock::now();
   std::this_thread::sleep_for(kPowerWindow);
@@ -111,9 +111,9 @@ bool Overview::all_answer() const {
 
 Overview look(Nanoseconds limit) {
   Overview overview;
-  hw::doctor::Tree tree = hw::doctor::gather_cards(limit, system_root());
-  for (hw::doctor::MakersSystem& told : hw::doctor::cards_in(tree))
-    overview.makers.push_back({std::string(hw::doctor::vendor_name(told.vendor)), told.library,
+  machine::Tree tree = doctor::gather_cards(limit, system_root());
+  for (doctor::MakersSystem& told : doctor::cards_in(tree))
+    overview.makers.push_back({std::string(machine::vendor_name(told.vendor)), told.library,
                                told.system ? std::move(told.system->cards) : std::vector<gpu::Card>{},
                                told.system.reason});
   overview.processor = look_at_processor(system_root());

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "hw/energy_meter.h"
-#include "hw/proc_text.h"
+#include "base/proc_text.h"
+#include "machine/energy_meter.h"
 
 namespace ridge::power {
 namespace {
@@ -27,7 +27,7 @@ constexpr const char* kLimitFile = "constraint_0_power_limit_uw";
 
 Result<int64_t> number_in(const fs::path& file) {
   RIDGE_ASSIGN(std::string text, read_file(file.string()));
-  std::optional<int64_t> number = hw::to_number(text);
+  std::optional<int64_t> number = to_number(text);
   if (!number) return Error{Code::kFailed, fmt::format("{} holds '{}', not a number", file.string(), text)};
   return *number;
 }
@@ -52,7 +52,7 @@ class PackagesKnob : public Knob {
  public:
   PackagesKnob(std::vector<fs::path> zones, const std::string& root) : zones_(std::move(zones)) {
     // What the limit is of: memory is not limited with its package.
-    Result<hw::EnergyMeter> meter = hw::EnergyMeter::open(root, hw::EnergyMeter::Of::kPackages);
+    Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
     if (meter)
       meter_.emplace(std::move(*meter));
     else
@@ -86,7 +86,7 @@ class PackagesKnob : public Knob {
   std::string id_ = kProcessorId, name_;
   std::vector<fs::path> zones_;
   std::mutex mutex_;  // the meter
-  std::optional<hw::EnergyMeter> meter_;
+  std::optional<machine::EnergyMeter> meter_;
   std::string meter_reason_;
   double last_joules_ = 0;
   TimePoint last_time_ = SteadyClock::now();

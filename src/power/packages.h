@@ -1,5 +1,5 @@
 // The processor's packages as a device whose power can be limited: the RAPL zones of Linux's power capping framework
-// (Documentation/power/powercap/powercap.rst; energy: hw/energy_meter.h). A limit is the long-term one ("constraint_0") of
+// (Documentation/power/powercap/powercap.rst; energy: machine/energy_meter.h). A limit is the long-term one ("constraint_0") of
 // all packages together, shared among them as it is now. There are no clocks to lock here.
 #pragma once
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "hw/proc_text.h"
+#include "base/proc_text.h"
 
 namespace ridge::power {
 namespace {
@@ -45,7 +45,7 @@ Result<std::optional<int64_t>> optional_number(const Json& json, const char* key
   return std::optional<int64_t>(value);
 }
 
-std::optional<int64_t> whole_number(std::string_view text) { return hw::to_number(text); }
+std::optional<int64_t> whole_number(std::string_view text) { return to_number(text); }
 
 }  // namespace
 
@@ -102,8 +102,8 @@ Status check(const Settings& settings, const State& state, const std::string& na
 }
 
 Result<int64_t> parse_watts(std::string_view text) {
-  std::string_view number = hw::trim(text);
-  if (number.ends_with('W')) number = hw::trim(number.substr(0, number.size() - 1));
+  std::string_view number = trim(text);
+  if (number.ends_with('W')) number = trim(number.substr(0, number.size() - 1));
   double watts = 0;
   const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), watts);
   if (problem != std::errc() || end != number.data() + number.size() || !(watts > 0) || watts > 1e6)

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cassert>
 
-#include "gpu/cuda.h"
-#include "gpu/cuda_memory.h"
+#include "gpu/cuda/cuda.h"
+#include "gpu/cuda/memory.h"
 
 namespace ridge::serve {
 namespace {
 
 class CudaRegion final : public Region {
  public:
-  explicit CudaRegion(gpu::CudaMemory memory) : memory_(std::move(memory)) {}
+  explicit CudaRegion(gpu::cuda::CudaMemory memory) : memory_(std::move(memory)) {}
   size_t size() const override { return memory_.size(); }
   std::span<std::byte> bytes() const override { return {}; }
   Status check(size_t, size_t) const override { return {}; }
@@ -22,11 +22,11 @@ class CudaRegion final : public Region {
   Status intact() const override { return {}; }  // read() and write() have said it
 
  private:
-  gpu::CudaMemory memory_;
+  gpu::cuda::CudaMemory memory_;
 };
 
-Result<gpu::CudaContext> card(uint64_t device) {
-  RIDGE_ASSIGN(gpu::Cuda driver, gpu::Cuda::open());
+Result<gpu::cuda::CudaContext> card(uint64_t device) {
+  RIDGE_ASSIGN(gpu::cuda::Cuda driver, gpu::cuda::Cuda::open());
   return driver.context(device);
 }
 
@@ -35,12 +35,12 @@ Result<gpu::CudaContext> card(uint64_t device) {
 Result<std::shared_ptr<Region>> open_cuda_region(const RegionRequest& request) {
   const std::string doing = fmt::format("failed to register CUDA shared memory region: '{}'", request.name);
   if (request.byte_size == 0) return invalid(doing + ": byte_size must be above 0");
-  Result<gpu::CudaContext> context = card(request.device);
+  Result<gpu::cuda::CudaContext> context = card(request.device);
   if (!context) return wrap({Code::kUnsupported, context.error().message}, doing);
-  gpu::CudaShareHandle handle{};
+  gpu::cuda::CudaShareHandle handle{};
   assert(request.handle.size() == handle.size());
   std::copy(request.handle.begin(), request.handle.end(), handle.begin());
-  Result<gpu::CudaMemory> memory = gpu::CudaMemory::open_shared(*context, handle, request.byte_size);
+  Result<gpu::cuda::CudaMemory> memory = gpu::cuda::CudaMemory::open_shared(*context, handle, request.byte_size);
   if (!memory) return wrap(std::move(memory).error(), doing);
   return std::shared_ptr<Region>(std::make_shared<CudaRegion>(std::move(*memory)));
 }

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "gpu/nvml.h"
+#include "gpu/nvml/nvml.h"
 #include "gpu/slowdown.h"
 
 namespace ridge::telemetry {
@@ -63,7 +63,7 @@ constexpr std::chrono::seconds kPatience(1);  // with the driver, at the end
 // Looks at all cards, and keeps in mind what a lost card no longer tells.
 class CardEyes {
  public:
-  explicit CardEyes(gpu::Nvml library) : library_(std::move(library)) {}
+  explicit CardEyes(gpu::nvml::Nvml library) : library_(std::move(library)) {}
   // `before`: what was seen last. If the library no longer answers, its cards do not.
   std::vector<CardSample> look(const std::vector<CardSample>& before) {
     std::vector<CardSample> samples;
@@ -85,7 +85,7 @@ class CardEyes {
   }
 
  private:
-  gpu::Nvml library_;
+  gpu::nvml::Nvml library_;
   std::map<int, std::string> uuids_;  // by index, as the following
   std::map<int, int64_t> first_energy_mj_;
 };
@@ -148,7 +148,7 @@ struct CardSampler::Shared {
   explicit Shared(std::chrono::milliseconds every) : period(every) {}
   // The library is opened and asked without the lock.
   Status run(const std::stop_token& stop) {
-    RIDGE_ASSIGN(gpu::Nvml library, gpu::Nvml::open());
+    RIDGE_ASSIGN(gpu::nvml::Nvml library, gpu::nvml::Nvml::open());
     CardEyes eyes(std::move(library));
     std::vector<CardSample> samples;
     while (!stop.stop_requested()) {

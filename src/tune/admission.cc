@@ -7,9 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.h"
 #include "engine/engine.h"
 #include "tune/candidate.h"
-#include "tune/digest.h"
 
 namespace ridge::tune {
 namespace {
@@ -62,10 +62,10 @@ double product_share(const cost::Costs& costs) {
 }
 
 // Why arithmetic at `precision` cannot be faster here than FP32; empty = it may be, or nothing is known.
-std::string slower(const hw::Machine& machine, Precision precision) {
-  const int threads = hw::usable_threads(machine);
-  const std::optional<hw::Peak> own = hw::peak(machine, precision, threads);
-  const std::optional<hw::Peak> fp32 = hw::peak(machine, Precision::kFp32, threads);
+std::string slower(const machine::Machine& machine, Precision precision) {
+  const int threads = machine::usable_threads(machine);
+  const std::optional<machine::Peak> own = machine::peak(machine, precision, threads);
+  const std::optional<machine::Peak> fp32 = machine::peak(machine, Precision::kFp32, threads);
   if (!own && precision != Precision::kInt8)
     return fmt::format("this processor has no units for {}", precision_name(precision));
   if (own && fp32 && own->flops_per_s <= fp32->flops_per_s)
@@ -84,12 +84,12 @@ std::string slower_on(const cost::DeviceLimits& limits, Precision precision) {
 }
 
 // Why the variant cannot pay for this model on this machine; empty = it may.
-std::string idle(const hw::Machine& machine, const cost::Costs& costs, std::string_view variant, Precision precision,
-                 const Target& target) {
+std::string idle(const machine::Machine& machine, const cost::Costs& costs, std::string_view variant,
+                 Precision precision, const Target& target) {
   if (!target.on_processor())
     return target.limits && precision != Precision::kFp32 ? slower_on(*target.limits, precision) : "";
   if (is_weight_only(variant)) {
-    Result<cost::DeviceLimits> limits = cost::limits_of(machine, hw::usable_threads(machine));
+    Result<cost::DeviceLimits> limits = cost::limits_of(machine, machine::usable_threads(machine));
     if (limits && cost::bound(costs, *limits).limiter != cost::Limiter::kMemory)
       return "smaller weights shorten what memory limits, and compute limits this model";
   } else if (precision != Precision::kFp32) {
@@ -111,7 +111,7 @@ const Ability* ability(std::string_view engine, std::string_view variant, plan::
 Status check_names(const Wishes& wishes) {
   if (!wishes.variants) return {};
   for (const std::string& name : *wishes.variants)
-    if (name != "fp32") RIDGE_TRY(variant_precision(name));
+    if (name != "fp32") RIDGE_TRY(precision::variant_precision(name));
   return {};
 }
 
@@ -126,8 +126,8 @@ plan::Plan plan_for(const plan::Plan& base, const Implementation& implementation
 // One admission while it goes on.
 struct Admitting {
   const AdmissionBasis& basis;
-  const VariantOptions& options;
-  Answers reference;
+  const precision::VariantOptions& options;
+  precision::Answers reference;
   Admission admission;
   std::map<std::string, std::string> not_made = {};  // variant → why; not tried again for another engine
 
@@ -137,14 +137,16 @@ struct Admitting {
     const plan::Plan plan = plan_for(basis.plan, implementation);
     Result<std::unique_ptr<engine::Session>> session = engine::open(plan);
     if (!session) return refused(wish, session.error());
-    Result<Verdict> verdict = judge(reference, **session, basis.samples.held_out, options.limits, options.interrupted);
+    Result<precision::Verdict> verdict =
+        precision::judge(reference, **session, basis.samples.held_out, options.limits, options.interrupted);
     if (!verdict) return refused(wish, verdict.error());
     bool holds = verdict->holds;
     std::string why = verdict->sentence;
     if (options.evaluation) {
-      Result<double> score = evaluate(*options.evaluation, plan, wish.variant);
+      Result<double> score = precision::evaluate(*options.evaluation, plan, wish.variant);
       if (!score) return refused(wish, score.error());
-      const EvaluationVerdict own = judge_score(options.evaluation_reference, *score, *options.evaluation);
+      const precision::EvaluationVerdict own =
+          precision::judge_score(options.evaluation_reference, *score, *options.evaluation);
       holds = own.holds;
       why = own.sentence;
     }
@@ -167,8 +169,8 @@ struct Admitting {
   }
 
   // The variant's file, judged as `implementation` will run it; null if it was not made, or lost too much.
-  Result<const Variant*> made(const Wish& wish, const Implementation& implementation) {
-    for (const Variant& variant : admission.variants)
+  Result<const precision::Variant*> made(const Wish& wish, const Implementation& implementation) {
+    for (const precision::Variant& variant : admission.variants)
       if (variant.name == wish.variant) return &variant;
     if (auto failed = not_made.find(wish.variant); failed != not_made.end()) {
       refuse(wish, failed->second);
@@ -176,8 +178,8 @@ struct Admitting {
     }
     plan::Plan plan = basis.plan;
     for (const auto& [key, value] : implementation.options) plan.options[key] = value;
-    const VariantBasis own{plan, basis.signature.inputs, basis.samples, reference};
-    Result<Variant> variant = make_variant(own, wish.variant, options);
+    const precision::VariantBasis own{plan, basis.signature.inputs, basis.samples, reference};
+    Result<precision::Variant> variant = precision::make_variant(own, wish.variant, options);
     if (!variant) {
       RIDGE_TRY(refused(wish, variant.error()));
       not_made[wish.variant] = variant.error().message;
@@ -188,14 +190,14 @@ struct Admitting {
   }
 
   Status consider(const Wish& wish) {
-    RIDGE_ASSIGN(const Precision precision,
-                 wish.variant == "fp32" ? Result<Precision>(Precision::kFp32) : variant_precision(wish.variant));
+    RIDGE_ASSIGN(const Precision precision, wish.variant == "fp32" ? Result<Precision>(Precision::kFp32)
+                                                                   : precision::variant_precision(wish.variant));
     Implementation implementation{.engine = wish.engine, .variant = wish.variant, .precision = precision};
     RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(basis.plan.device));
     const Ability* how = ability(wish.engine, wish.variant, device.kind);
     if (how != nullptr && !how->option.empty()) implementation.options[std::string(how->option)] = "1";
     if (how == nullptr || how->source == Source::kGiven) return judge_and_admit(wish, std::move(implementation));
-    RIDGE_ASSIGN(const Variant* variant, made(wish, implementation));
+    RIDGE_ASSIGN(const precision::Variant* variant, made(wish, implementation));
     if (variant == nullptr) return {};
     if (!variant->holds) {
       refuse(wish, variant->evaluation ? variant->evaluation->sentence : variant->verdict.sentence);
@@ -232,7 +234,7 @@ void add_impossible(const Wishes& wishes, std::span<const std::string> engines, 
 
 }  // namespace
 
-Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
+Result<Choices> choices(const machine::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
                         const Wishes& wishes, const Target& target) {
   RIDGE_TRY(check_names(wishes));
   Choices result;
@@ -243,7 +245,7 @@ Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, st
       if (device != target.device.kind || able != engine || wish == result.wishes.front()) continue;
       if (wishes.variants && variant != "fp32" && !contains(wishes.variants, variant)) continue;
       RIDGE_ASSIGN(const Precision precision,
-                   variant == "fp32" ? Result<Precision>(Precision::kFp32) : variant_precision(variant));
+                   variant == "fp32" ? Result<Precision>(Precision::kFp32) : precision::variant_precision(variant));
       const std::string reason =
           contains(wishes.variants, variant) ? "" : idle(machine, costs, variant, precision, target);
       if (reason.empty())
@@ -255,18 +257,19 @@ Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, st
   return result;
 }
 
-Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes, const VariantOptions& options) {
+Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes,
+                        const precision::VariantOptions& options) {
   Admission only_baseline;
-  only_baseline.samples = provenance(basis.samples);
+  only_baseline.samples = precision::provenance(basis.samples);
   only_baseline.synthetic = basis.samples.synthetic;
   only_baseline.admitted.emplace_back();
   only_baseline.admitted.front().implementation.engine = basis.plan.engine;
   only_baseline.admitted.front().verdict.holds = true;
   if (wishes.size() == 1) return only_baseline;
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, engine::open(basis.plan));
-  RIDGE_ASSIGN(Answers reference,
-               answers_of(*session, basis.samples.held_out,
-                          {.seconds = kReferenceShare * options.seconds, .interrupted = options.interrupted}));
+  RIDGE_ASSIGN(precision::Answers reference, precision::answers_of(*session, basis.samples.held_out,
+                                                                   {.seconds = kReferenceShare * options.seconds,
+                                                                    .interrupted = options.interrupted}));
   Admitting admitting{basis, options, std::move(reference), std::move(only_baseline)};
   for (const Wish& wish : wishes.subspan(1)) {
     if (options.progress) options.progress(wish.engine + " " + wish.variant, 0);

@@ -15,12 +15,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cost/costs.h"
-#include "hw/machine.h"
+#include "machine/machine.h"
 #include "model/graph.h"
+#include "precision/variants.h"
 #include "tune/candidate.h"
 #include "tune/implementation.h"
 #include "tune/target.h"
-#include "tune/variants.h"
 
 namespace ridge::tune {
 
@@ -45,31 +45,32 @@ struct Choices {
   std::vector<Wish> wishes;
   std::vector<Refusal> refusals;
 };
-Result<Choices> choices(const hw::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
+Result<Choices> choices(const machine::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
                         const Wishes& wishes, const Target& target = {});
 
 struct Admitted {
   Implementation implementation;
-  Verdict verdict;  // on the held-out samples; of the baseline: holds, no outputs
+  precision::Verdict verdict;  // on the held-out samples; of the baseline: holds, no outputs
 };
 
 struct Admission {
-  std::string samples;             // "drift was measured on …"
-  bool synthetic = false;          // those samples were made up
-  std::vector<Admitted> admitted;  // the first is the baseline
-  std::vector<Variant> variants;   // whose files were made, also those that lost too much
+  std::string samples;                       // "drift was measured on …"
+  bool synthetic = false;                    // those samples were made up
+  std::vector<Admitted> admitted;            // the first is the baseline
+  std::vector<precision::Variant> variants;  // whose files were made, also those that lost too much
   std::vector<Refusal> refusals;
 };
 
 struct AdmissionBasis {
   const plan::Plan& plan;  // FP32, shapes at batch 1, the base engine
   const engine::Signature& signature;
-  const Samples& samples;
+  const precision::Samples& samples;
 };
 
 // Makes, opens and judges; the first wish is the baseline. Errors: the FP32 model itself fails on a sample; kCancelled. An
 // implementation that cannot be made, opened or run is a refusal.
-Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes, const VariantOptions& options);
+Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes,
+                        const precision::VariantOptions& options);
 
 // Of the candidate's implementation; null if it was not admitted.
 const Admitted* admitted_as(const Candidate& candidate, const Admission& admission);

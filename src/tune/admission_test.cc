@@ -9,18 +9,18 @@ namespace {
 using testing::HasSubstr;
 
 // FP32 at 100 GFLOP/s, INT8 and BF16 at the given multiples; 0 = no such units.
-hw::Machine machine_with(double int8, double bf16) {
-  hw::Machine machine_with;
+machine::Machine machine_with(double int8, double bf16) {
+  machine::Machine machine_with;
   machine_with.cpu.allowed_processors = machine_with.cpu.allowed_cores = 1;
   for (auto [precision, times] :
        {std::pair(Precision::kFp32, 1.0), {Precision::kInt8, int8}, {Precision::kBf16, bf16}}) {
     if (times == 0) continue;
-    hw::Peak peak;
+    machine::Peak peak;
     peak.precision = precision;
     peak.flops_per_s = 100e9 * times;
     machine_with.peaks.push_back(peak);
   }
-  hw::Bandwidth memory;
+  machine::Bandwidth memory;
   memory.level = "DRAM";
   memory.bytes_per_s = 10e9;
   machine_with.bandwidths.push_back(memory);

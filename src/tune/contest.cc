@@ -1,5 +1,5 @@
 #include "tune/contest.h"
-#include "tune/samples.h"
+#include "precision/samples.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ struct Slice {
 };
 
 // Reads the counters; a failure, or none, is not measured.
-double joules_of(hw::EnergyMeter* meter) {
+double joules_of(machine::EnergyMeter* meter) {
   if (meter == nullptr) return 0;
   Result<double> joules = meter->joules();
   return joules ? *joules : 0;
@@ -58,7 +58,7 @@ struct Player {
   measure::Runner& runner;
   int callers = 1;
   double slice_ms = 0;
-  hw::EnergyMeter* energy = nullptr;
+  machine::EnergyMeter* energy = nullptr;
   double settle_ms = 0;  // uncounted, before a slice: until the counters have counted what was before
   std::vector<double> latencies_ms;
   std::vector<double> rates;
@@ -179,7 +179,7 @@ Batching Contest::check_batching() {
   if (!fixed.empty()) return {false, fixed};
   Candidate pair = baseline_candidate();
   pair.batch = 2;
-  Result<Drift> apart = drift(pair);
+  Result<precision::Drift> apart = drift(pair);
   if (!apart) return {false, "the model fails at batch 2 (" + apart.error().message + ")"};
   if (!(apart->relative_l2 <= kSameRows))  // also not a number
     return {false,
@@ -187,17 +187,17 @@ Batching Contest::check_batching() {
   return {true, ""};
 }
 
-Result<Drift> Contest::drift(const Candidate& candidate) {
+Result<precision::Drift> Contest::drift(const Candidate& candidate) {
   State& state = *state_;
   plan::Plan plan = to_plan(candidate, state.base, state.implementations);
   plan.instances = 1;
   RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, state.graph, 1, state.options.seed));
   RIDGE_ASSIGN(std::vector<Tensor> tensors,
                measure::make_inputs(signature(), plan.shapes, state.graph, state.options.seed));
-  std::vector<TensorView> inputs = views_of(tensors);
+  std::vector<TensorView> inputs = precision::views_of(tensors);
   RIDGE_ASSIGN(std::vector<engine::Output> together, run_once(runner, inputs));
   std::vector<TensorView> outputs = output_views(together);
-  DriftMeter meter;
+  precision::DriftMeter meter;
   auto compare = [&](std::span<const TensorView> row_inputs, std::span<const TensorView> found) -> Status {
     RIDGE_ASSIGN(std::vector<engine::Output> alone, run_once(state.baseline, row_inputs));
     for (size_t i = 0; i < alone.size(); ++i)
@@ -250,9 +250,9 @@ Result<Trial> Contest::measure(const Candidate& candidate, Effort effort) {
   };
   Result<measure::Runner> runner = state.open(candidate);
   if (!runner) return finished(runner.error().message);
-  hw::EnergyMeter* const energy = state.options.energy;
+  machine::EnergyMeter* const energy = state.options.energy;
   const double step_ms = energy == nullptr ? 0 : 1e3 * energy->step_seconds();
-  const double least_ms = std::max(to_ms(state.options.slice), hw::kLeastEnergySteps * step_ms);
+  const double least_ms = std::max(to_ms(state.options.slice), machine::kLeastEnergySteps * step_ms);
   const double settle_ms = step_ms > kBriefStepMs ? step_ms : 0;
   Player own{*runner, candidate.instances, least_ms / 2, energy, settle_ms, {}, {}, {}, {}};
   Player other{state.baseline, 1, least_ms, energy, settle_ms, {}, {}, {}, {}};

@@ -12,10 +12,10 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
-#include "hw/energy_meter.h"
+#include "machine/energy_meter.h"
 #include "model/graph.h"
 #include "plan/plan.h"
-#include "tune/drift.h"
+#include "precision/drift.h"
 #include "tune/trial.h"
 
 namespace ridge::tune {
@@ -26,7 +26,7 @@ struct ContestOptions {
   double seconds = 60;                                // of the whole search: a trial takes a share of it at most
   uint64_t seed = 1;                                  // of the inputs
   // Read around every slice, which then is no shorter than kLeastEnergySteps of its steps; null = not measured.
-  hw::EnergyMeter* energy = nullptr;
+  machine::EnergyMeter* energy = nullptr;
 };
 
 // Whether rows may be merged into one run.
@@ -56,7 +56,7 @@ class Contest {
   Result<Trial> measure(const Candidate& candidate, Effort effort);
 
   // Outputs of the candidate's one run against the baseline's row by row, on the same inputs.
-  Result<Drift> drift(const Candidate& candidate);
+  Result<precision::Drift> drift(const Candidate& candidate);
 
  private:
   struct State;

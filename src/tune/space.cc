@@ -116,7 +116,7 @@ cost::Costs scaled(cost::Costs costs, double times) {
 }
 
 // All instances run at once: each is limited by its own threads, together they are limited by the machine.
-Entry bounded(const Candidate& candidate, int64_t rows, const hw::Machine& machine, const cost::Costs& costs) {
+Entry bounded(const Candidate& candidate, int64_t rows, const machine::Machine& machine, const cost::Costs& costs) {
   Entry entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
   int threads = candidate.threads * candidate.inter_op_threads;
   Result<cost::DeviceLimits> own = cost::limits_of(machine, threads);
@@ -125,7 +125,7 @@ Entry bounded(const Candidate& candidate, int64_t rows, const hw::Machine& machi
   entry.bound_ms = std::max(cost::bound(costs, *own).ms, cost::bound(scaled(costs, candidate.instances), *shared).ms);
   if (entry.bound_ms > 0)
     entry.max_rows_per_s = 1e3 * static_cast<double>(rows * candidate.batch * candidate.instances) / entry.bound_ms *
-                           hw::duty(machine, threads * candidate.instances);
+                           machine::duty(machine, threads * candidate.instances);
   return entry;
 }
 
@@ -224,9 +224,9 @@ double parallelism(const model::Graph& graph, const cost::Costs& costs) {
   return longest > 0 ? total / longest : 1;
 }
 
-Space make_space(const hw::Machine& machine, const model::Graph& graph,
+Space make_space(const machine::Machine& machine, const model::Graph& graph,
                  std::span<const PricedImplementation> implementations, const SpaceOptions& options) {
-  int processors = options.threads.value_or(hw::usable_threads(machine));
+  int processors = options.threads.value_or(machine::usable_threads(machine));
   Space space;
   for (const auto& [implementation, costs] : implementations) {
     bool overlap = parallelism(graph, costs.one) >= kWorthOverlapping;
@@ -246,7 +246,7 @@ Space make_space(const hw::Machine& machine, const model::Graph& graph,
   return space;
 }
 
-double available_bytes(const hw::Machine& machine) {
+double available_bytes(const machine::Machine& machine) {
   int64_t bytes = machine.memory.available_bytes;
   if (machine.memory.limit_bytes) bytes = std::min(bytes, *machine.memory.limit_bytes);
   return static_cast<double>(bytes);

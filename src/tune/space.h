@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "cost/costs.h"
-#include "hw/machine.h"
+#include "machine/machine.h"
 #include "model/graph.h"
 #include "tune/candidate.h"
 #include "tune/target.h"
@@ -53,7 +53,7 @@ struct Space {
 struct SpaceOptions {
   Goal goal;
   int64_t max_batch = 1;       // 1 = the batch is fixed by the model
-  std::optional<int> threads;  // at most this many in all; absent = hw::usable_threads
+  std::optional<int> threads;  // at most this many in all; absent = machine::usable_threads
   double max_run_ms = 0;       // a run that takes longer by its bound is not tried; 0 = no limit
   int64_t rows = 1;            // of a run at batch 1: more where the file fixes its first dimension
   Target target = {};
@@ -81,11 +81,11 @@ struct PricedImplementation {
 PricedImplementation priced(const Implementation& implementation, const model::Graph& one, const model::Graph* two);
 
 // Every layout for every implementation. The first is the baseline's: the model as given in the base plan's engine.
-Space make_space(const hw::Machine& machine, const model::Graph& graph,
+Space make_space(const machine::Machine& machine, const model::Graph& graph,
                  std::span<const PricedImplementation> implementations, const SpaceOptions& options);
 
 // [bytes] That models may take on the machine: what was free when it was probed, within the cgroup's limit; 0 = not known.
-double available_bytes(const hw::Machine& machine);
+double available_bytes(const machine::Machine& machine);
 
 // Adds one to `reason`.
 void count_skip(std::vector<Skipped>& skipped, const std::string& reason);

@@ -11,17 +11,17 @@ namespace ridge::tune {
 namespace {
 
 // 8 cores: 10 GFLOP/s each, 20 GB/s of memory for all, 10 for one, no caches.
-hw::Machine machine() {
-  hw::Machine machine;
+machine::Machine machine() {
+  machine::Machine machine;
   machine.cpu.allowed_processors = 8;
   machine.cpu.allowed_cores = 8;
   machine.memory.available_bytes = 16'000'000'000;
   for (int threads : {1, 8}) {
-    hw::Peak peak;
+    machine::Peak peak;
     peak.threads = threads;
     peak.flops_per_s = 10e9 * threads;
     machine.peaks.push_back(peak);
-    hw::Bandwidth memory;
+    machine::Bandwidth memory;
     memory.level = "DRAM";
     memory.threads = threads;
     memory.bytes_per_s = threads == 1 ? 10e9 : 20e9;
@@ -83,7 +83,7 @@ TEST(Space, KeepsThreadsTimesInstancesWithinTheUsableThreads) {
 }
 
 TEST(Space, HoldsOddSizesOfMachineAndBatch) {
-  hw::Machine six = machine();
+  machine::Machine six = machine();
   six.cpu.allowed_cores = six.cpu.allowed_processors = 6;
   std::set<std::string> unique;
   for (const Entry& entry : make_space(six, {}, only(batch_costs()), upto(12)).entries)
@@ -130,7 +130,7 @@ TEST(Space, CostsAtABatchLieOnTheLineThroughOneAndTwo) {
 }
 
 TEST(Space, LeavesOutWhatDoesNotFitIntoMemory) {
-  hw::Machine small = machine();
+  machine::Machine small = machine();
   small.memory.available_bytes = 16'000'000'000;
   small.memory.limit_bytes = 300'000'000;  // two instances of 121 MB each
   Space space = make_space(small, {}, only(batch_costs()), upto(1));
@@ -167,7 +167,7 @@ TEST(Space, LeavesOutRunsThatEatUpTheBudget) {
 }
 
 TEST(Space, KnowsNoLimitOnAMachineThatWasNotMeasured) {
-  hw::Machine unmeasured = machine();
+  machine::Machine unmeasured = machine();
   unmeasured.peaks.clear();
   unmeasured.bandwidths.clear();
   for (const Entry& entry : make_space(unmeasured, {}, only(batch_costs()), upto(4)).entries)
@@ -195,8 +195,8 @@ TEST(Space, TriesOperatorsSideBySideOnlyWhereTheGraphBranches) {
 }
 
 TEST(Space, HoldsEveryLayoutForEveryVariantBoundedByItsOwnPrecision) {
-  hw::Machine with_int8 = machine();
-  for (hw::Peak peak : machine().peaks) {
+  machine::Machine with_int8 = machine();
+  for (machine::Peak peak : machine().peaks) {
     peak.precision = Precision::kInt8;
     peak.flops_per_s *= 4;
     with_int8.peaks.push_back(peak);

@@ -19,7 +19,7 @@ namespace ridge::tune {
 
 // What a measurement holds for, besides the candidate.
 struct StoreKey {
-  std::string machine;  // hw::Machine::id
+  std::string machine;  // machine::Machine::id
   std::string engine;   // name and version
   std::string model;    // digest_model()
   std::string shapes;   // of the inputs at batch 1

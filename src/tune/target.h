@@ -12,7 +12,7 @@ namespace ridge::tune {
 struct Target {
   plan::Device device;
   std::optional<cost::DeviceLimits> limits =
-      {};                          // of a card; absent: not known, or the processor, whose are hw::Machine's
+      {};                          // of a card; absent: not known, or the processor, whose are machine::Machine's
   std::string limits_reason = {};  // why a card's are not known
   bool on_processor() const { return device.kind == plan::DeviceKind::kCpu; }
 };

@@ -67,7 +67,7 @@ TEST_F(TunerTest, MeasuresEnergyOverSlicesThatTheCounterCanSee) {
     const double steps = std::floor(to_seconds(SteadyClock::now().time_since_epoch()) / kStep);
     return Result<int64_t>(static_cast<int64_t>(100 * steps * kStep * 1e6));
   };
-  hw::EnergyMeter meter = *hw::EnergyMeter::of_counters({{"card", counted, 0}}, kStep);
+  machine::EnergyMeter meter = *machine::EnergyMeter::of_counters({{"card", counted, 0}}, kStep);
   ContestOptions how;
   how.slice = std::chrono::milliseconds(15);
   how.seconds = 1;
@@ -202,7 +202,7 @@ TEST_F(TunerTest, FixedFirstDimensionRulesBatchingOutAndSaysSo) {
 }
 
 TEST_F(TunerTest, TunedOutputsEqualTheUntunedOnes) {
-  Result<Drift> drift = contest(scripted())->drift(laid_out(1, 2, 4));
+  Result<precision::Drift> drift = contest(scripted())->drift(laid_out(1, 2, 4));
   ASSERT_TRUE(drift) << drift.error().message;
   EXPECT_EQ(drift->max_abs, 0);
   EXPECT_EQ(drift->top1_agreement, 1);

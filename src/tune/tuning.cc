@@ -110,7 +110,7 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   const plan::Plan plan = to_plan(candidate, subject.plan, std::span(&priced.implementation, 1));
   const cost::Costs costs = at_batch(priced.costs, candidate.batch);
   const engine::Info& info = subject.info;
-  const hw::Machine& machine = subject.machine;
+  const machine::Machine& machine = subject.machine;
   measure::Measurement m;
   m.model = plan.model;
   m.engine = side.engine.empty() ? info.name : side.engine;
@@ -128,11 +128,11 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   m.rss_delta_bytes = side.rss_delta_bytes;
   m.flops = costs.flops;
   m.without_rule = costs.without_rule;
-  const int usable = hw::usable_threads(machine);
+  const int usable = machine::usable_threads(machine);
   const int busy = side.threads * plan.instances;
   Result<cost::DeviceLimits> own = limits_for(subject, std::min(side.threads, usable));
   Result<cost::DeviceLimits> all = limits_for(subject, std::min(busy, usable));
-  const double duty = subject.target.on_processor() ? hw::duty(machine, busy) : 1;
+  const double duty = subject.target.on_processor() ? machine::duty(machine, busy) : 1;
   if (own && all) {
     cost::Bound bound = cost::bound(costs, *own);
     m.bound_ms = bound.ms;
@@ -235,7 +235,7 @@ Json to_json(const std::vector<Skipped>& skipped) {
 
 Json to_json(const Tuning& tuning) {
   Json json;
-  json["machine"] = hw::to_json(tuning.machine);
+  json["machine"] = machine::to_json(tuning.machine);
   json["goal"] = {{"objective", objective_name(tuning.goal.objective)},
                   {"p99_ms", tuning.goal.p99_ms ? Json(*tuning.goal.p99_ms) : Json()},
                   {"met", tuning.choice != Choice::kNone}};

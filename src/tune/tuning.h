@@ -7,18 +7,18 @@
 
 #include "base/json.h"
 #include "cost/costs.h"
-#include "hw/machine.h"
+#include "machine/machine.h"
 #include "measure/measurement.h"
+#include "precision/drift.h"
 #include "tune/admission.h"
 #include "tune/batching.h"
-#include "tune/drift.h"
 #include "tune/replay.h"
 #include "tune/tuner.h"
 
 namespace ridge::tune {
 
 struct Tuning {
-  hw::Machine machine;
+  machine::Machine machine;
   Goal goal;
   std::string shapes;                   // of the inputs at batch 1
   measure::Measurement baseline, best;  // from one interleaved trial
@@ -26,7 +26,8 @@ struct Tuning {
   Choice choice = Choice::kBaseline;
   Gain gain;                 // of the objective, best over baseline
   double noise_percent = 0;  // half-width of the interval of the baseline against itself, same number of slices
-  Drift drift;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
+  precision::Drift
+      drift;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
   Admission admission;  // what was searched, with the verdicts on its accuracy, and what was not, with reasons
   double baseline_joules_per_row = 0, best_joules_per_row = 0;  // 0 = not measured
   std::string energy;                                           // the counters, or why nothing was measured
@@ -47,7 +48,7 @@ struct Tuning {
 
 // What was tuned, on what.
 struct Subject {
-  const hw::Machine& machine;
+  const machine::Machine& machine;
   const plan::Plan& plan;  // at batch 1
   const engine::Info& info;
   std::span<const PricedImplementation> implementations;

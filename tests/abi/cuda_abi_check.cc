@@ -1,5 +1,5 @@
-// gpu/cuda/cuda_abi.h against NVIDIA's cuda.h; it compiles, or they differ.
-#include "gpu/cuda_abi.h"
+// gpu/cuda/abi.h against NVIDIA's cuda.h; it compiles, or they differ.
+#include "gpu/cuda/abi.h"
 #include "same_abi.h"
 
 #define __CUDA_API_VERSION_INTERNAL  // declares what older drivers have, too, and gives no function the name of its newest version

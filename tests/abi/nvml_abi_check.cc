@@ -1,5 +1,5 @@
-// gpu/nvml/nvml_abi.h against NVIDIA's nvml.h; it compiles, or they differ.
-#include "gpu/nvml_abi.h"
+// gpu/nvml/abi.h against NVIDIA's nvml.h; it compiles, or they differ.
+#include "gpu/nvml/abi.h"
 #include "same_abi.h"
 
 #define NVML_NO_UNVERSIONED_FUNC_DEFS  // no function gets the name of its newest version

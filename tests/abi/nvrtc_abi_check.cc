@@ -1,10 +1,10 @@
 // gpu/cuda/nvrtc_abi.h against NVIDIA's nvrtc.h; it compiles, or they differ.
-#include "gpu/nvrtc_abi.h"
+#include "gpu/cuda/nvrtc_abi.h"
 #include "same_abi.h"
 
 #include <nvrtc.h>
 
-namespace ridge::gpu::nvrtc {
+namespace ridge::gpu::cuda::nvrtc {
 namespace {
 
 #define FUNCTION(name) static_assert(abi::SameFunction<decltype(Library::name)::Type, decltype(::name)>::value)
@@ -25,4 +25,4 @@ FUNCTION(nvrtcGetCUBIN);
 static_assert(int{kSuccess} == NVRTC_SUCCESS && int{kCompilation} == NVRTC_ERROR_COMPILATION);
 
 }  // namespace
-}  // namespace ridge::gpu::nvrtc
+}  // namespace ridge::gpu::cuda::nvrtc

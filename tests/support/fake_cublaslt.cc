@@ -12,11 +12,11 @@
 #include <memory>
 #include <thread>
 
-#include "gpu/cublaslt_abi.h"
-#include "gpu/cuda_abi.h"
+#include "gpu/cuda/abi.h"
+#include "gpu/cuda/cublaslt_abi.h"
 #include "scripted_cards.h"
 
-using namespace ridge::gpu::cublaslt;
+using namespace ridge::gpu::cuda::cublaslt;
 
 namespace {
 

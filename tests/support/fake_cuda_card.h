@@ -16,7 +16,7 @@
 
 #include "fake_cuda_memory.h"
 #include "fake_cuda_processor.h"
-#include "gpu/cuda_abi.h"
+#include "gpu/cuda/abi.h"
 #include "scripted_cards.h"
 
 namespace ridge::fake {

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/opencl_library.h"
-#include "gpu/opencl_state.h"
+#include "gpu/opencl/library.h"
+#include "gpu/opencl/state.h"
 
 namespace ridge::fake {
 
-using gpu::OpenClObject;
+using gpu::opencl::OpenClObject;
 
 // Of one argument, as OpenCL tells it.
 struct Parameter {

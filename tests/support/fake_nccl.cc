@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/cuda_abi.h"
-#include "gpu/nccl_abi.h"
+#include "gpu/cuda/abi.h"
+#include "gpu/nccl/abi.h"
 #include "scripted_cards.h"
 
 using namespace ridge::gpu::nccl;

@@ -15,7 +15,7 @@
 #include <cctype>
 #include <cstring>
 
-#include "gpu/nvml_abi.h"
+#include "gpu/nvml/abi.h"
 #include "nvml_settings.h"
 
 using namespace ridge;

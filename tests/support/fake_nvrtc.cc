@@ -3,11 +3,11 @@
 #include <cstring>
 #include <string>
 
-#include "gpu/nvrtc_abi.h"
+#include "gpu/cuda/nvrtc_abi.h"
 
-using namespace ridge::gpu::nvrtc;
+using namespace ridge::gpu::cuda::nvrtc;
 
-struct ridge::gpu::nvrtc::ProgramObject {
+struct ridge::gpu::cuda::nvrtc::ProgramObject {
   std::string source, architecture;
 };
 
@@ -37,7 +37,7 @@ EXPORT int nvrtcGetSupportedArchs(int* all) {
 }
 EXPORT int nvrtcCreateProgram(Program* program, const char* source, const char*, int, const char* const*,
                               const char* const*) {
-  *program = new ridge::gpu::nvrtc::ProgramObject{source, ""};
+  *program = new ridge::gpu::cuda::nvrtc::ProgramObject{source, ""};
   return kSuccess;
 }
 EXPORT int nvrtcDestroyProgram(Program* program) { return delete *program, *program = nullptr, kSuccess; }
@@ -62,7 +62,7 @@ EXPORT int nvrtcGetPTX(Program program, char* code) { return give(result(program
 }  // extern "C"
 
 // As what ridge looks up, which tests/abi compares with NVIDIA's header.
-#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::nvrtc::Library::name)::Type>)
+#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::nvrtc::Library::name)::Type>)
 SAME(nvrtcGetErrorString);
 SAME(nvrtcVersion);
 SAME(nvrtcGetNumSupportedArchs);

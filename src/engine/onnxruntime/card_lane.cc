@@ -24,8 +24,9 @@ int next_graph() {
   return ++graphs;
 }
 
-Status allocate(gpu::CudaMemory& memory, const gpu::CudaContext& context, size_t bytes, gpu::CudaMemoryKind kind) {
-  RIDGE_ASSIGN(memory, gpu::CudaMemory::allocate(context, bytes, kind));
+Status allocate(gpu::cuda::CudaMemory& memory, const gpu::cuda::CudaContext& context, size_t bytes,
+                gpu::cuda::CudaMemoryKind kind) {
+  RIDGE_ASSIGN(memory, gpu::cuda::CudaMemory::allocate(context, bytes, kind));
   return {};
 }
 
@@ -42,9 +43,9 @@ Result<RunOptionsHandle> run_options_of(const OrtApi& api, const std::map<std::s
 
 Result<std::unique_ptr<CardLane>> CardLane::make(const CardBasis& basis) {
   std::unique_ptr<CardLane> lane(new CardLane(basis));
-  RIDGE_ASSIGN(lane->copies_, gpu::CudaStream::create(basis.context));
-  for (gpu::CudaEvent* event : {&lane->begun_, &lane->sent_, &lane->started_, &lane->computed_, &lane->left_}) {
-    RIDGE_ASSIGN(*event, gpu::CudaEvent::create(basis.context));
+  RIDGE_ASSIGN(lane->copies_, gpu::cuda::CudaStream::create(basis.context));
+  for (gpu::cuda::CudaEvent* event : {&lane->begun_, &lane->sent_, &lane->started_, &lane->computed_, &lane->left_}) {
+    RIDGE_ASSIGN(*event, gpu::cuda::CudaEvent::create(basis.context));
   }
   return lane;
 }
@@ -64,8 +65,8 @@ Result<CardLane::Place*> CardLane::place(size_t slot, DataType type, const Shape
   if (kept->card.size() < needed) {
     kept->card = {};
     kept->pinned = {};
-    RIDGE_TRY(allocate(kept->card, basis_.context, needed, gpu::CudaMemoryKind::kDevice));
-    RIDGE_TRY(allocate(kept->pinned, basis_.context, needed, gpu::CudaMemoryKind::kPinned));
+    RIDGE_TRY(allocate(kept->card, basis_.context, needed, gpu::cuda::CudaMemoryKind::kDevice));
+    RIDGE_TRY(allocate(kept->pinned, basis_.context, needed, gpu::cuda::CudaMemoryKind::kPinned));
   }
   auto* address = reinterpret_cast<void*>(kept->card.address());
   RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(basis_.memory, address, bytes, shape.data(), shape.size(),
@@ -161,7 +162,7 @@ Result<OrtRunOptions*> CardLane::options_of_run() {
   return waiting_->get();
 }
 
-Status CardLane::compute(const CardRun& run, const gpu::CudaStream& stream) {
+Status CardLane::compute(const CardRun& run, const gpu::cuda::CudaStream& stream) {
   RIDGE_ASSIGN(const OrtRunOptions* options, options_of_run());
   if (basis_.mixed) RIDGE_TRY(sent_.synchronize());
   RIDGE_TRY(stream.wait(sent_));

@@ -22,15 +22,15 @@
 #include "engine/engine.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
-#include "gpu/cuda_memory.h"
-#include "gpu/cuda_stream.h"
+#include "gpu/cuda/memory.h"
+#include "gpu/cuda/stream.h"
 
 namespace ridge::engine::onnxruntime {
 
 // What all lanes of a session share.
 struct CardBasis {
   const Library& library;
-  gpu::CudaContext context;
+  gpu::cuda::CudaContext context;
   OrtMemoryInfo* memory = nullptr;                 // of the card
   std::map<std::string, std::string> run_entries;  // configuration entries of every run
   bool graphs = false;                             // ONNX Runtime replays runs at known addresses as CUDA graphs
@@ -57,7 +57,7 @@ class CardLane {
   ~CardLane();  // waits for what is queued
 
   Status send(const CardRun& run);
-  Status compute(const CardRun& run, const gpu::CudaStream& stream);
+  Status compute(const CardRun& run, const gpu::cuda::CudaStream& stream);
   // Waits, and fills in the outputs; those that the engine allocated go through `take`, which owns them then.
   Status fetch(const CardRun& run, const TakeOutput& take);
   // Of the run that was fetched, by the card's clock: copying in and out with the caller's memory, and computing between.
@@ -67,7 +67,7 @@ class CardLane {
   // A tensor's place on the card, and pinned memory for it.
   struct Place {
     explicit Place(const OrtApi& api) : value(api) {}
-    gpu::CudaMemory card, pinned;
+    gpu::cuda::CudaMemory card, pinned;
     ValueHandle value;  // over `card`
     DataType type = DataType::kInvalid;
     Shape shape;
@@ -82,8 +82,8 @@ class CardLane {
   Result<OrtRunOptions*> options_of_run();
 
   const CardBasis& basis_;
-  gpu::CudaStream copies_;
-  gpu::CudaEvent begun_, sent_, started_, computed_, left_;
+  gpu::cuda::CudaStream copies_;
+  gpu::cuda::CudaEvent begun_, sent_, started_, computed_, left_;
   TimePoint left_at_{}, fetched_at_{};  // by the processor's clock: outputs in pinned memory, in the caller's
   std::map<size_t, std::unique_ptr<Place>> places_;  // by slot: inputs, optional inputs, outputs
   std::vector<const char*> in_names_, out_names_;    // of this run, as the values

@@ -1,6 +1,6 @@
 #include "engine/onnxruntime/card_runner.h"
 
-#include "gpu/cuda.h"
+#include "gpu/cuda/cuda.h"
 
 namespace ridge::engine::onnxruntime {
 
@@ -11,9 +11,9 @@ std::shared_mutex& graph_captures() {
 
 Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, const plan::Device& device,
                                                      std::map<std::string, std::string> run_entries, bool graphs) {
-  RIDGE_ASSIGN(const gpu::Cuda driver, gpu::Cuda::open());
+  RIDGE_ASSIGN(const gpu::cuda::Cuda driver, gpu::cuda::Cuda::open());
   const auto index = static_cast<size_t>(device.index);
-  RIDGE_ASSIGN(gpu::CudaContext context, driver.context(index));
+  RIDGE_ASSIGN(gpu::cuda::CudaContext context, driver.context(index));
   std::unique_ptr<CardRunner> runner(new CardRunner(library, std::move(context)));
   CardBasis& basis = runner->basis_;
   basis.run_entries = std::move(run_entries);
@@ -21,7 +21,7 @@ Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, con
   const OrtApi& api = *library.api;
   RIDGE_TRY(
       take(api, api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, device.index, OrtMemTypeDefault, &basis.memory)));
-  RIDGE_ASSIGN(runner->compute_, gpu::CudaStream::create(basis.context));
+  RIDGE_ASSIGN(runner->compute_, gpu::cuda::CudaStream::create(basis.context));
   return runner;
 }
 

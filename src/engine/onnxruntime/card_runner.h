@@ -34,7 +34,7 @@ class CardRunner {
   Status run(const CardRun& run, RunTimes* times, const CardLane::TakeOutput& take);
 
  private:
-  CardRunner(const Library& library, gpu::CudaContext context)
+  CardRunner(const Library& library, gpu::cuda::CudaContext context)
       : basis_{library, std::move(context), nullptr, {}, false, false} {}
   Result<std::unique_ptr<CardLane>> acquire();
   Status compute_on(CardLane& lane, const CardRun& run);
@@ -42,7 +42,7 @@ class CardRunner {
   void end(std::unique_ptr<CardLane> lane);  // whose run failed
 
   CardBasis basis_;
-  gpu::CudaStream compute_;
+  gpu::cuda::CudaStream compute_;
   std::mutex
       compute_mutex_;  // held while a run is queued on compute_: ONNX Runtime takes one at a time on a stream that is given
   std::mutex lanes_mutex_;

@@ -7,9 +7,9 @@
 #include "engine/onnxruntime/gpu_refusal.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/nvidia_packages.h"
-#include "gpu/cuda.h"
+#include "gpu/cuda/cuda.h"
 #include "gpu/needed_libraries.h"
-#include "gpu/nvml.h"
+#include "gpu/nvml/nvml.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
@@ -66,16 +66,16 @@ bool is_compiled(const Library& library, const plan::Device& device) {
 
 // The driver's version is NVML's to tell; the cards as CUDA counts them, the driver's.
 void add_driver(GpuFacts& facts) {
-  if (const Result<gpu::Nvml> nvml = gpu::Nvml::open()) {
+  if (const Result<gpu::nvml::Nvml> nvml = gpu::nvml::Nvml::open()) {
     const gpu::CardSystem system = nvml->system();
     if (system.driver_version) facts.driver = *system.driver_version;
     facts.driver_reason = system.driver_version.reason;
   } else {
     facts.driver_reason = nvml.error().message;
   }
-  const Result<gpu::Cuda> cuda = gpu::Cuda::open();
+  const Result<gpu::cuda::Cuda> cuda = gpu::cuda::Cuda::open();
   if (!cuda) return;
-  for (const gpu::CudaDevice& card : cuda->devices())
+  for (const gpu::cuda::CudaDevice& card : cuda->devices())
     facts.cards.push_back({card.name, card.capability == 0 ? ""
                                                            : std::to_string(card.capability / 10) + "." +
                                                                  std::to_string(card.capability % 10)});

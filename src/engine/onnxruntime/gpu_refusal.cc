@@ -6,17 +6,17 @@
 #include <array>
 #include <filesystem>
 
-#include "hw/doctor/compatibility.h"
+#include "catalogue/compatibility.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
 
-using hw::doctor::CudaRow;
-using hw::doctor::DriverFit;
-using hw::doctor::OnnxRuntimeRow;
-using hw::doctor::parse_version;
-using hw::doctor::Version;
-using hw::doctor::version_text;
+using catalogue::CudaRow;
+using catalogue::DriverFit;
+using catalogue::OnnxRuntimeRow;
+using catalogue::parse_version;
+using catalogue::Version;
+using catalogue::version_text;
 
 constexpr std::string_view kDriverLibrary = "libcuda.so.1";
 
@@ -31,8 +31,8 @@ Matrix matrix_of(const GpuFacts& facts) {
   Matrix matrix;
   if (facts.driver) matrix.driver = parse_version(*facts.driver);
   if (const std::optional<Version> version = parse_version(facts.version))
-    matrix.runtime = hw::doctor::onnxruntime_row(*version);
-  if (matrix.runtime) matrix.cuda = hw::doctor::cuda_row(matrix.runtime->cuda);
+    matrix.runtime = catalogue::onnxruntime_row(*version);
+  if (matrix.runtime) matrix.cuda = catalogue::cuda_row(matrix.runtime->cuda);
   return matrix;
 }
 
@@ -57,14 +57,14 @@ std::string driver_text(const GpuFacts& facts) {
 }
 
 bool runs_on(const OnnxRuntimeRow& row, const Version& driver) {
-  const std::optional<CudaRow> cuda = hw::doctor::cuda_row(row.cuda);
-  return cuda && hw::doctor::driver_fit(driver, *cuda) != DriverFit::kNone;
+  const std::optional<CudaRow> cuda = catalogue::cuda_row(row.cuda);
+  return cuda && catalogue::driver_fit(driver, *cuda) != DriverFit::kNone;
 }
 
 // The newest release, from `version` downwards, whose CUDA this driver runs.
 std::optional<OnnxRuntimeRow> newest_for(const Version& driver, const std::string& version) {
   for (std::optional<Version> below = parse_version(version); below;) {
-    const std::optional<OnnxRuntimeRow> row = hw::doctor::onnxruntime_row(*below);
+    const std::optional<OnnxRuntimeRow> row = catalogue::onnxruntime_row(*below);
     if (!row || runs_on(*row, driver)) return row;
     const std::optional<Version> listed = parse_version(row->version);
     if (!listed || listed->part(1) == 0) return std::nullopt;
@@ -166,7 +166,7 @@ Reason no_driver(const GpuFacts& facts) {
 }
 
 Reason old_driver(const GpuFacts& facts, const Matrix& matrix) {
-  if (!matrix.driver || !matrix.cuda || hw::doctor::driver_fit(*matrix.driver, *matrix.cuda) != DriverFit::kNone)
+  if (!matrix.driver || !matrix.cuda || catalogue::driver_fit(*matrix.driver, *matrix.cuda) != DriverFit::kNone)
     return {};
   const Version& least =
       matrix.cuda->driver_minor ? *matrix.cuda->driver_minor : matrix.cuda->driver.value_or(*matrix.driver);

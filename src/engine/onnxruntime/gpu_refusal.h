@@ -1,5 +1,5 @@
 // Why a card that a plan asks for cannot be used by ONNX Runtime, in words that name what is missing, the row of the version
-// matrix (hw/doctor/compatibility.h) that fits, and what to do. Pure: facts in, message out.
+// matrix (catalogue/compatibility.h) that fits, and what to do. Pure: facts in, message out.
 #pragma once
 
 #include <optional>

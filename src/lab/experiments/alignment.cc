@@ -5,7 +5,7 @@
 #include "lab/experiments/copy.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kMargin = 32;  // floats behind the array, so that it can be read from an offset
@@ -51,4 +51,4 @@ std::vector<Case> alignment_cases(const Target& target) {
   return cases;
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -5,7 +5,7 @@
 
 #include "lab/experiment.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 
 std::vector<Case> alignment_cases(const Target& target);
 std::vector<Case> attention_cases(const Target& target);
@@ -28,4 +28,4 @@ std::vector<Case> transpose_cases(const Target& target);
 std::vector<Case> unified_cases(const Target& target);
 std::vector<Case> vector_loads_cases(const Target& target);
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -7,7 +7,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kHeadWidth = 64, kTableTile = 16, kTileQueries = 64,
@@ -137,4 +137,4 @@ std::vector<Case> attention_half_cases(const Target& target) {
   return cases;
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

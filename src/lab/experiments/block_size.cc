@@ -6,7 +6,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr float kFactor = 1.5F, kOffset = -0.25F;
@@ -46,4 +46,4 @@ std::vector<Case> block_size_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

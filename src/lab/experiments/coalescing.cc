@@ -4,7 +4,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kStrides[] = {1, 2, 8, 32};
@@ -65,4 +65,4 @@ std::vector<Case> coalescing_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 // The compiler must neither make a call of memcpy nor wider loads out of these loops.
@@ -55,4 +55,4 @@ std::span<const CopyOfWidth> copies() {
 Copy widest_copy() { return copies().back().copy; }
 size_t widest_copy_bytes() { return copies().back().bytes; }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

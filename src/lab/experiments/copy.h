@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 
 // Copies `count` floats, a multiple of 16; neither side need be aligned.
 using Copy = void (*)(const float* in, float* out, size_t count);
@@ -20,4 +20,4 @@ std::span<const CopyOfWidth> copies();
 Copy widest_copy();
 size_t widest_copy_bytes();
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

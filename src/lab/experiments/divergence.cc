@@ -8,7 +8,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr int kSteps = 64;  // as in kernels/divergence.cu
@@ -107,4 +107,4 @@ std::vector<Case> divergence_cases(const Target& target) {
   return {target.family == Family::kKernels ? divergent_kernels(target) : divergent_loops(target)};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -7,7 +7,7 @@
 #include "lab/experiments/layer_norm_native.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kRowThreads = 256;  // as in kernels/layer_norm.cu
@@ -92,4 +92,4 @@ std::vector<Case> layer_norm_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 namespace layer_norm_widths {
 #define RIDGE_LOOPS "lab/experiments/layer_norm_native.inc"
@@ -16,4 +16,4 @@ namespace layer_norm_widths {
 
 const LayerNormLoops& layer_norm_loops() { return layer_norm_widths::widest_loops(); }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

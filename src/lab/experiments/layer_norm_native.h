@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 
 struct LayerNormWork {
   const float* in;       // [row, column]
@@ -25,4 +25,4 @@ struct LayerNormLoops {
 // Compiled for the widest vectors of this processor.
 const LayerNormLoops& layer_norm_loops();
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

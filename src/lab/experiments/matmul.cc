@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gpu/cublaslt.h"
-#include "hw/isa.h"
-#include "hw/peak_kernels.h"
+#include "gpu/cuda/cublaslt.h"
 #include "lab/experiments/all.h"
 #include "lab/experiments/matmul_native.h"
 #include "lab/workload.h"
+#include "limits/peak_kernels.h"
+#include "machine/isa.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kMatmulTile = 16, kMatmulWide = 128;  // as in kernels/matmul.cu
@@ -52,8 +52,8 @@ void add_multiply_adds(Case& work, const Target& target) {
 
 // Of the loops that `ridge bench device` measures the processor's FP32 peak with, the one of the widest vectors.
 void add_peak_loop(Case& work) {
-  const hw::PeakKernel* widest = nullptr;
-  for (const hw::PeakKernel* kernel : hw::peak_kernels_for(hw::this_isa()))
+  const limits::PeakKernel* widest = nullptr;
+  for (const limits::PeakKernel* kernel : limits::peak_kernels_for(machine::this_isa()))
     if (kernel->precision == Precision::kFp32) widest = kernel;
   if (widest == nullptr) return;  // none for this architecture
   Variant variant;
@@ -81,7 +81,7 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
   Variant variant;
   variant.name = "maker's library";
   variant.steps = {
-      {gpu::LibraryProduct{{0}, {1}, {2}, gpu::ProductPrecision::kFp32, static_cast<int64_t>(size), false}}};
+      {gpu::LibraryProduct{{0}, {1}, {2}, gpu::cuda::ProductPrecision::kFp32, static_cast<int64_t>(size), false}}};
   work.comparisons.push_back(
       {"L16", work.variants.size(), 3,
        "of what multiply-adds reach that fetch nothing, by the fastest of the library's own kernels", std::nullopt});
@@ -130,4 +130,4 @@ std::vector<Case> matmul_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

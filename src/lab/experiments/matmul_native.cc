@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 namespace matmul_widths {
 #define RIDGE_LOOPS "lab/experiments/matmul_native.inc"
@@ -13,4 +13,4 @@ namespace matmul_widths {
 
 std::span<const MatmulLoop> matmul_loops() { return matmul_widths::widest_loops(); }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

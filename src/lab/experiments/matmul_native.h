@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 
 // c = a · b of squares of `size` floats, row by row; size is a multiple of 64.
 using Matmul = void (*)(const float* a, const float* b, float* c, size_t size);
@@ -16,4 +16,4 @@ struct MatmulLoop {
 // From the plainest to the best, compiled for the widest vectors of this processor.
 std::span<const MatmulLoop> matmul_loops();
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

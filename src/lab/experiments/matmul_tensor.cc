@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "gpu/cublaslt.h"
+#include "gpu/cuda/cublaslt.h"
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kSide = 128, kTensorThreads = 256;  // as in kernels/matmul_tensor.cu
@@ -23,11 +23,12 @@ struct TensorFormat {
   const char* kernels;  // their names' end
   int architecture;     // the first that has it
   double claimed;       // share of the peak, at least
-  gpu::ProductPrecision precision;
+  gpu::cuda::ProductPrecision precision;
 };
-constexpr TensorFormat kTensorFormats[] = {{WordFormat::kFp16, "FP16", "fp16", 75, 0.85, gpu::ProductPrecision::kFp16},
-                                           {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, gpu::ProductPrecision::kBf16},
-                                           {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, gpu::ProductPrecision::kTf32}};
+constexpr TensorFormat kTensorFormats[] = {
+    {WordFormat::kFp16, "FP16", "fp16", 75, 0.85, gpu::cuda::ProductPrecision::kFp16},
+    {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, gpu::cuda::ProductPrecision::kBf16},
+    {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, gpu::cuda::ProductPrecision::kTf32}};
 
 void add_product(Case& work, const TensorFormat& format, size_t size) {
   Variant variant;
@@ -122,4 +123,4 @@ std::vector<Case> matmul_tensor_cases(const Target& target) {
   return cases;
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "hw/isa.h"
-#include "hw/memory_kernels.h"
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
+#include "limits/memory_kernels.h"
+#include "machine/isa.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 enum ShareBuffer : size_t { kShareFirst, kShareSecond, kShareResult, kShareSums };
@@ -18,10 +18,10 @@ constexpr size_t kSumThreads = 256, kFloatsPerSum = 64;  // as in kernels/memory
 // Reading alone: of the loops that `ridge bench device` measures this processor's memory with, the one of the widest loads. Nothing
 // moves more.
 Variant reading_alone(size_t count) {
-  const hw::MemoryKernel* widest = nullptr;
-  for (const hw::MemoryKernel* kernel : hw::memory_kernels_for(hw::this_isa()))
-    if (kernel->traffic == hw::Traffic::kRead) widest = kernel;
-  size_t size = count * sizeof(float) / hw::kWorkingSetStep * hw::kWorkingSetStep;
+  const limits::MemoryKernel* widest = nullptr;
+  for (const limits::MemoryKernel* kernel : limits::memory_kernels_for(machine::this_isa()))
+    if (kernel->traffic == limits::Traffic::kRead) widest = kernel;
+  size_t size = count * sizeof(float) / limits::kWorkingSetStep * limits::kWorkingSetStep;
   Variant variant;
   variant.name = "reading alone";
   variant.limit = true;
@@ -115,4 +115,4 @@ std::vector<Case> memory_share_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

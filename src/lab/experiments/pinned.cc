@@ -4,7 +4,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 enum PinnedBuffer : size_t { kAnyIn, kPinnedIn, kOnDevice, kAnyOut, kPinnedOut };
@@ -42,4 +42,4 @@ std::vector<Case> pinned_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -6,7 +6,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kLayers = 8, kPoolIn = 0, kPoolBetween = 1, kPoolOther = 2, kPoolLast = 3;
@@ -64,4 +64,4 @@ std::vector<Case> pools_cases(const Target& target) {
   return {layers_case(256 << 10), layers_case(4 << 20)};  // 1 MiB and 16 MiB
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

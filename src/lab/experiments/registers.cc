@@ -4,7 +4,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kPolynomialValues = 64, kPolynomialThreads = 256;  // as in kernels/registers.cu
@@ -56,4 +56,4 @@ std::vector<Case> registers_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

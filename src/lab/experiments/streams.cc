@@ -6,7 +6,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kStreamParts = 8, kStreamThreads = 256;
@@ -68,4 +68,4 @@ std::vector<Case> streams_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -10,7 +10,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr int kStepsTogether = 64;  // all threads wait for each other after each, as an engine's do after an operator
@@ -101,4 +101,4 @@ std::vector<Case> thread_count_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

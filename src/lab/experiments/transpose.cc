@@ -7,7 +7,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kTile = 32, kRows = 8;  // as in kernels/transpose.cu
@@ -95,4 +95,4 @@ std::vector<Case> transpose_cases(const Target& target) {
   return {work};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

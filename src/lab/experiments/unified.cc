@@ -6,7 +6,7 @@
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 enum UnifiedBuffer : size_t { kFromHost, kOwnIn, kOwnOut, kSharedIn, kSharedOut, kToHost };
@@ -86,4 +86,4 @@ std::vector<Case> unified_cases(const Target& target) {
   return {resident(count), round_trip(count)};
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

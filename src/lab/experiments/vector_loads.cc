@@ -5,7 +5,7 @@
 #include "lab/experiments/copy.h"
 #include "lab/workload.h"
 
-namespace ridge::lab {
+namespace ridge::lab::experiments {
 namespace {
 
 void add_kernels(Case& work, size_t count) {
@@ -62,4 +62,4 @@ std::vector<Case> vector_loads_cases(const Target& target) {
   return cases;
 }
 
-}  // namespace ridge::lab
+}  // namespace ridge::lab::experiments

@@ -8,7 +8,7 @@
 #include "measure/load.h"
 #include "measure/resident.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 // Where one caller's time went, over the runs that were asked for it. Written by that caller's thread alone.
@@ -116,4 +116,4 @@ double Ensemble::slowest_first_run_ms() const {
   return slowest;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -13,7 +13,7 @@
 #include "model/graph.h"
 #include "plan/plan.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 // One model of an ensemble, ready to be opened.
 struct EnsemblePart {
@@ -60,4 +60,4 @@ class Ensemble {
   int64_t rss_delta_bytes_ = 0;
 };
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

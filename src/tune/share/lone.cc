@@ -4,7 +4,7 @@
 
 #include "tune/share/splits.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 // A goal that is missed alone by more than this is missed beside others, too: further than two measurements differ.
@@ -64,7 +64,8 @@ std::vector<int> processor_levels(int processors) {
 }
 
 Result<Lone> explore_alone(const LoneSubject& subject, Contest& contest, Store& store, const TuneOptions& options) {
-  const std::vector<int> levels = processor_levels(subject.space.threads.value_or(hw::usable_threads(subject.machine)));
+  const std::vector<int> levels =
+      processor_levels(subject.space.threads.value_or(machine::usable_threads(subject.machine)));
   auto search_at = [&](int level) {
     SpaceOptions space = subject.space;
     space.threads = level;
@@ -100,4 +101,4 @@ Member member_of(const std::string& name, const MemberGoal& goal, const Lone& lo
   return member;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

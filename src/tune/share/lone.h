@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "hw/machine.h"
+#include "machine/machine.h"
 #include "model/graph.h"
 #include "tune/contest.h"
 #include "tune/share/member.h"
@@ -14,7 +14,7 @@
 #include "tune/store.h"
 #include "tune/tuner.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 struct Lone {
   Search whole;                                      // with all processors
@@ -23,7 +23,7 @@ struct Lone {
 };
 
 struct LoneSubject {
-  const hw::Machine& machine;
+  const machine::Machine& machine;
   const model::Graph& graph;
   std::span<const PricedImplementation> implementations;
   SpaceOptions space;
@@ -40,4 +40,4 @@ Result<Lone> explore_alone(const LoneSubject& subject, Contest& contest, Store& 
 // none would be left. What it does alone comes from those that meet a p99 goal, if any do. `lone` holds at least one.
 Member member_of(const std::string& name, const MemberGoal& goal, const Lone& lone, std::vector<Skipped>& skipped);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -7,21 +7,21 @@
 #include <limits>
 
 #include "base/units.h"
-#include "plan/capacity.h"
+#include "sizing/capacity.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // The load on the instances as measured: a run's mean time follows from the rows/s of all of them kept busy.
-plan::Capacity under_load(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures) {
+sizing::Capacity under_load(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures) {
   const double rows_at_once = static_cast<double>(candidate.instances) * static_cast<double>(candidate.batch);
-  plan::Load load;
+  sizing::Load load;
   load.rows_per_s = *goal.rows_per_s;
   load.p99_ms = goal.p99_ms;
-  return plan::with_instances(load, {candidate.batch, 1e3 * rows_at_once / figures.rows_per_s, "measured"},
-                              candidate.instances);
+  return sizing::with_instances(load, {candidate.batch, 1e3 * rows_at_once / figures.rows_per_s, "measured"},
+                                candidate.instances);
 }
 
 void lower(Fulfilment& fulfilment, double ratio, const std::string& miss) {
@@ -32,8 +32,8 @@ void lower(Fulfilment& fulfilment, double ratio, const std::string& miss) {
 
 void judge_load(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures,
                 Fulfilment& fulfilment) {
-  const plan::Capacity busy = under_load(goal, candidate, figures);
-  const double most = plan::Load{}.most_utilisation;
+  const sizing::Capacity busy = under_load(goal, candidate, figures);
+  const double most = sizing::Load{}.most_utilisation;
   fulfilment.utilisation = busy.utilisation;
   // The capacity counts every run at its mean; the tail of the runs comes on top, on the safe side.
   fulfilment.request_p99_ms = busy.p99_ms - busy.service.ms + std::max(busy.service.ms, figures.p99_ms);
@@ -100,4 +100,4 @@ Score score_of(std::span<const Member> members, std::span<const Candidate> split
   return score;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -9,7 +9,7 @@
 
 #include "tune/candidate.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 struct MemberGoal {
   std::optional<double> rows_per_s;  // the load that it must carry
@@ -44,7 +44,7 @@ struct Member {
 struct Fulfilment {
   double ratio = 1;           // of the goal: 1 or more = met, 0.5 = half of what is asked; infinite without a goal
   double utilisation = 0;     // of its instances by the load; 0 = no load given
-  double request_p99_ms = 0;  // with a load: of a request, waiting included (derived, plan/capacity); else 0
+  double request_p99_ms = 0;  // with a load: of a request, waiting included (derived, sizing/capacity); else 0
   std::string miss;           // why it is not met, in words; empty = it is
   bool met() const { return miss.empty(); }
 };
@@ -73,4 +73,4 @@ struct SplitBudget {
   double process_bytes = 0;  // that it takes without any model
 };
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -6,7 +6,7 @@
 
 #include "tune/test_layout.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 Member with_goal(const std::string& name, double alone_rows_per_s, MemberGoal goal = {}) {
@@ -68,4 +68,4 @@ TEST(Score, OfMixedGoalsTheLoadsAreConditionsAndTheOthersAreMaximised) {
 }
 
 }  // namespace
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

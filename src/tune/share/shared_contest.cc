@@ -12,7 +12,7 @@
 #include "tune/share/ensemble.h"
 #include "tune/turns.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 constexpr double kProvingRuns = 200;  // a 99th percentile of fewer is the luck of one run
@@ -214,4 +214,4 @@ std::string refuted(const Proof& proof, std::span<const Member> members) {
 
 Split untuned_split(size_t models) { return Split(models, baseline_candidate()); }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

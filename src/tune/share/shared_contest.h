@@ -17,7 +17,7 @@
 #include "tune/share/shared_trial.h"
 #include "tune/share/splits.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 // One model: what all its candidates share, and what they may name.
 struct Sharer {
@@ -72,4 +72,4 @@ std::string refuted(const Proof& proof, std::span<const Member> members);
 // Every model with its engine's defaults.
 Split untuned_split(size_t models);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

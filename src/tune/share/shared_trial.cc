@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 Result<std::vector<double>> rates_from(const Json& pair, const char* key, size_t models) {
@@ -80,4 +80,4 @@ Result<SharedTrial> shared_trial_from_json(const Json& json) {
   return trial;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

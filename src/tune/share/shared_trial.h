@@ -11,7 +11,7 @@
 #include "tune/share/member.h"
 #include "tune/trial.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 // One slice of each side: rows/s of every model.
 struct SharedPair {
@@ -37,4 +37,4 @@ std::vector<ModelFigures> untuned_figures(const SharedTrial& trial);
 Json to_json(const SharedTrial& trial);
 Result<SharedTrial> shared_trial_from_json(const Json& json);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

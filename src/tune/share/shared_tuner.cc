@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 constexpr int kSplitConfirmations = 3;
@@ -119,4 +119,4 @@ Result<SharedDecision> confirm_split(SplitSearch& search, SharedContest& contest
   return unconfirmed(search, untuned_meets ? Choice::kBaseline : Choice::kNone, last);
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -11,7 +11,7 @@
 #include "tune/store.h"
 #include "tune/tuner.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 struct SharedExplored {
   int trials = 0, reused = 0;  // measurements of splits; of them from the store
@@ -36,4 +36,4 @@ Result<SharedDecision> confirm_split(SplitSearch& search, SharedContest& contest
 // What the untuned models' figures mean for the goals.
 Score untuned_score(std::span<const Member> members, const SharedTrial& trial);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

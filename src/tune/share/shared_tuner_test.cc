@@ -9,7 +9,7 @@
 #include "measure/statistics.h"
 #include "tune/share/ensemble.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 // A run sleeps 8 ms on one thread, half of it divides among threads; the machine has two processors.
@@ -242,4 +242,4 @@ TEST(SharedTrialRecord, ComesBackAsItWasWritten) {
 }
 
 }  // namespace
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

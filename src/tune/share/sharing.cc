@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
@@ -180,7 +180,7 @@ Json to_json(const Sharing& sharing) {
   for (const SharedModel& model : sharing.models) models.push_back(model_json(model));
   for (const SplitStanding& standing : sharing.splits) splits.push_back(split_json(standing, members));
   Json json;
-  json["machine"] = hw::to_json(sharing.models.front().tuning.machine);
+  json["machine"] = machine::to_json(sharing.models.front().tuning.machine);
   json["models"] = std::move(models);
   json["value"] = {
       {"what", value_name(members)}, {"untuned", score_json(sharing.untuned)}, {"best", score_json(sharing.best)}};
@@ -217,4 +217,4 @@ Json shared_json(const Sharing& sharing, size_t model) {
           {"conclusion", conclusion(sharing)}};
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

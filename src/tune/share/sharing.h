@@ -10,7 +10,7 @@
 #include "tune/share/shared_tuner.h"
 #include "tune/tuning.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 struct SharedModel {
   Member member;
@@ -60,4 +60,4 @@ Json to_json(const Sharing& sharing);
 // What the tuning.json of one of the models says of the others: member `shared`.
 Json shared_json(const Sharing& sharing, size_t model);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -6,7 +6,7 @@
 
 #include "measure/statistics.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 constexpr double kContendFrom = 0.6;  // share of the budget after which nothing new is tried
@@ -174,4 +174,4 @@ size_t SplitSearch::index_of(const Split& split) const {
   return 0;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -15,7 +15,7 @@
 #include "tune/share/shared_trial.h"
 #include "tune/share/splits.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 // Everything known about a measured split.
 struct SplitStanding {
@@ -73,4 +73,4 @@ class SplitSearch {
   std::vector<Skipped> withdrawn_;
 };
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 LonePoint lone(int threads, double rows_per_s) {
@@ -135,4 +135,4 @@ TEST(SplitSearch, StopsWhenTimeOrTrialsAreSpent) {
 }
 
 }  // namespace
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 // Combinations that are looked at; beyond it each model brings fewer points per number of processors.
@@ -171,4 +171,4 @@ std::string describe_split(std::span<const Member> members, const Split& split) 
   return result;
 }
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

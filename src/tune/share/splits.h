@@ -12,7 +12,7 @@
 #include "tune/share/member.h"
 #include "tune/space.h"
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 
 using Split = std::vector<Candidate>;  // one per member, in their order
 
@@ -43,4 +43,4 @@ SplitSpace make_splits(std::span<const Member> members, const SplitBudget& budge
 std::string split_text(std::span<const Member> members, const Split& split);
 std::string describe_split(std::span<const Member> members, const Split& split);
 
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

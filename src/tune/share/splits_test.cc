@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace ridge::tune {
+namespace ridge::tune::share {
 namespace {
 
 LonePoint point(int processors, double rows_per_s, double p99_ms, double memory_bytes = 0) {
@@ -108,4 +108,4 @@ TEST(Splits, EveryTextIsItsOwn) {
 }
 
 }  // namespace
-}  // namespace ridge::tune
+}  // namespace ridge::tune::share

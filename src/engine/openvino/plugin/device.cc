@@ -7,7 +7,7 @@
 #include "engine/openvino/plugin/guarded.h"
 #include "plan/device.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 Result<std::string> device_of(const std::string& device) {
   RIDGE_ASSIGN(const plan::Device wanted, plan::device_from_name(device));
@@ -35,4 +35,4 @@ Result<std::string> device_of(const std::string& device) {
           "/dev/dri (group render); clinfo shows whether they are there"};
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

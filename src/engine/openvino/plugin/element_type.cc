@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 namespace {
 
 struct Pair {
@@ -40,4 +40,4 @@ ov::element::Type to_element_type(DataType type) {
   return ov::element::dynamic;
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -5,11 +5,11 @@
 
 #include "base/tensor.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 // kInvalid for the types that the wire protocol has no name for, and for strings: OpenVINO 2026.4's CPU device frees
 // memory that it does not own when a request with string tensors ends.
 DataType to_data_type(const ov::element::Type& type);
 ov::element::Type to_element_type(DataType type);
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

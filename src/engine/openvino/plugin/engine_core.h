@@ -4,8 +4,8 @@
 
 #include <openvino/runtime/core.hpp>
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 ov::Core& core();
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

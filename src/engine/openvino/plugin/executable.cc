@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 std::unique_ptr<Request> Executable::acquire(const std::byte* first_input) {
   {
@@ -25,4 +25,4 @@ void Executable::give_back(std::unique_ptr<Request> request) {
   free_.push_back(std::move(request));
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -9,7 +9,7 @@
 
 #include "engine/openvino/plugin/request.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 class Executable {
  public:
@@ -30,4 +30,4 @@ class Executable {
   std::vector<std::unique_ptr<Request>> free_;  // guarded by mutex_
 };
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 std::string plain_message(const std::string& what) {
   std::istringstream lines(what);
@@ -15,4 +15,4 @@ std::string plain_message(const std::string& what) {
   return text.empty() ? what : text;
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

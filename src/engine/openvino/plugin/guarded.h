@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 // OpenVINO's text without its stack of "Exception from src/…" lines, as one line.
 std::string plain_message(const std::string& what);
@@ -27,4 +27,4 @@ auto guarded(const std::string& doing, Work&& work) -> decltype(work()) {
   }
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -6,7 +6,7 @@
 #include "engine/openvino/plugin/guarded.h"
 #include "engine/openvino/plugin/shape.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 namespace fs = std::filesystem;
 
@@ -60,4 +60,4 @@ Status fix_shapes(ov::Model& model, const std::map<std::string, Shape>& fixed) {
   return {};
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/tensor.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 class ModelFile {
  public:
@@ -35,4 +35,4 @@ std::map<std::string, Shape> fixed_shapes(const ov::Model& model, const std::map
 // Gives the model these shapes; nothing to do if there are none. kInvalid: the model does not take them.
 Status fix_shapes(ov::Model& model, const std::map<std::string, Shape>& fixed);
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

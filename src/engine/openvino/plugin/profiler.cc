@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 void Profiler::add(const std::vector<ov::ProfilingInfo>& counters) {
   std::lock_guard lock(mutex_);
@@ -38,4 +38,4 @@ Result<std::vector<NodeTime>> Profiler::node_times(const std::vector<NodeTime>& 
   return openvino::node_times(layers, averages_us_, skip_runs);
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -8,7 +8,7 @@
 
 #include "engine/openvino/profile.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 class Profiler {
  public:
@@ -22,4 +22,4 @@ class Profiler {
   std::vector<std::vector<int64_t>> averages_us_;  // [run][layer]
 };
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

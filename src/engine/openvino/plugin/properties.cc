@@ -4,7 +4,7 @@
 #include <openvino/runtime/properties.hpp>
 #include <string_view>
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 namespace {
 
 Error no_counterpart(const std::string& what) {
@@ -67,4 +67,4 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan) {
   return properties;
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

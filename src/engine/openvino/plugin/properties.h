@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "plan/plan.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 // kUnsupported: the plan decides something that OpenVINO has no counterpart for and that would change what is measured.
 Result<ov::AnyMap> properties_of(const plan::Plan& plan);
@@ -14,4 +14,4 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan);
 // Whether sessions of equal plans run on one compiled model (option ridge.shared_streams).
 bool shares(const plan::Plan& plan);
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -8,7 +8,7 @@
 #include "engine/openvino/plugin/element_type.h"
 #include "engine/openvino/plugin/shape.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 namespace {
 
 // A tensor without elements still needs an address.
@@ -80,4 +80,4 @@ Status Request::take(size_t index, const TensorSpec& spec, Output& output) {
   return {};
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -13,7 +13,7 @@
 #include "base/tensor.h"
 #include "engine/engine.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 class Request {
  public:
@@ -48,4 +48,4 @@ class Request {
   std::vector<Placed> inputs_, outputs_;
 };
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -9,7 +9,7 @@
 #include "engine/openvino/plugin/element_type.h"
 #include "engine/openvino/plugin/shape.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 namespace {
 
 // Keys of the runtime graph's attributes: "Runtime model" in OpenVINO's documentation of compiled models.
@@ -67,4 +67,4 @@ std::vector<NodeTime> described_layers(const ov::CompiledModel& model) {
   return layers;
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

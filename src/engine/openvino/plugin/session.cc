@@ -22,7 +22,7 @@
 #include "engine/openvino/plugin/shared_executables.h"
 #include "engine/openvino/plugin/signature.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 namespace {
 
 // How the file is compiled, the first time and for open dimensions.
@@ -215,4 +215,4 @@ Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const st
                                                                     std::move(executable), plan.profile));
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

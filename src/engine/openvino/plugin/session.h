@@ -9,10 +9,10 @@
 
 #include "engine/engine.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 // `library`: path of libopenvino, for Info.
 Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const std::string& library);
 std::string openvino_version();
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

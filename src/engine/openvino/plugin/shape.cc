@@ -1,6 +1,6 @@
 #include "engine/openvino/plugin/shape.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 Shape to_shape(const ov::PartialShape& shape) {
   Shape ours;
@@ -21,4 +21,4 @@ ov::Shape from_shape(const Shape& shape) {
   return theirs;
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -5,10 +5,10 @@
 
 #include "base/tensor.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 Shape to_shape(const ov::PartialShape& shape);  // open dimensions are -1; unknown rank: empty
 Shape to_shape(const ov::Shape& shape);
 ov::Shape from_shape(const Shape& shape);  // every dimension ≥ 0
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 namespace {
 
 // Guarded by `mutex`.
@@ -31,4 +31,4 @@ Result<std::shared_ptr<Executable>> shared_executable(
   return made;
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

@@ -9,10 +9,10 @@
 #include "base/result.h"
 #include "engine/openvino/plugin/executable.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 
 // The one made for `key`, by `make` if there is none now.
 Result<std::shared_ptr<Executable>> shared_executable(const std::string& key,
                                                       const std::function<Result<std::shared_ptr<Executable>>()>& make);
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

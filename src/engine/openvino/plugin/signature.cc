@@ -7,7 +7,7 @@
 #include "engine/openvino/plugin/element_type.h"
 #include "engine/openvino/plugin/shape.h"
 
-namespace ridge::engine::openvino {
+namespace ridge::engine::openvino::plugin {
 namespace {
 
 // A tensor may bear several names, of which one is the model's for this input or output: the operator is called after it.
@@ -46,4 +46,4 @@ Result<Signature> read_signature(const ov::Model& model) {
   return signature;
 }
 
-}  // namespace ridge::engine::openvino
+}  // namespace ridge::engine::openvino::plugin

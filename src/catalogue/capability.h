@@ -1,0 +1,48 @@
+// CUDA compute capabilities: what each generation of NVIDIA chips has per multiprocessor, and which CUDA toolkits compile
+// for it. Table data/compute_capability.csv; the limits are those of the CUDA programming guide. A blank is not sourced.
+// Immutable once read.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace ridge::catalogue {
+
+struct Capability {
+  std::string version;                           // "8.9"
+  std::string architecture;                      // "Ada Lovelace"
+  std::vector<std::string> chips;                // "AD102", …
+  std::string first_cuda;                        // toolkit; empty: not sourced
+  std::string last_cuda;                         // empty: still supported
+  std::optional<int> threads, blocks, warps;     // resident at most, per multiprocessor
+  std::optional<int> registers;                  // of 32 bits, per multiprocessor
+  std::optional<int> registers_per_thread;       // at most
+  std::optional<double> shared_bytes;            // per multiprocessor
+  std::optional<double> shared_bytes_per_block;  // at most, with opt-in
+  std::optional<int> fp32_lanes, fp64_lanes;     // per multiprocessor
+  // How a launch is given its share (lab/occupancy.h counts with these):
+  std::optional<int> registers_per_block;       // at most
+  std::optional<int> register_unit;             // registers of one warp are a multiple of it
+  std::optional<int> sub_partitions;            // of a multiprocessor, each with its part of registers and warps
+  std::optional<double> shared_unit_bytes;      // shared memory of a block is a multiple of it
+  std::optional<double> shared_reserved_bytes;  // of each block, for the system
+  std::vector<std::string> tensor_precisions;   // of the tensor cores; none before 7.0
+  std::string notes;
+  std::string source;
+};
+
+// The embedded table, oldest first.
+Result<std::vector<Capability>> capabilities();
+
+// The row of "8.9", also written "89" or "sm_89". Errors name the nearest ones.
+Result<Capability> find_capability(std::span<const Capability> all, std::string_view version);
+
+Json to_json(const Capability& capability);
+
+}  // namespace ridge::catalogue

@@ -1,0 +1,92 @@
+// Catalogue: what the makers say about devices that are not in this machine. Table data/gpus.csv, one row per device,
+// every row with its source. A figure without a source is absent, never zero and never a guess.
+//
+// Not for the machine at hand: that is machine::Machine, measured. Immutable once read.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace ridge::catalogue {
+
+// What a peak multiplies and in what it adds. FP16 and FP8 tensor cores of GeForce RTX 20 to 50 multiply twice as fast
+// when they also accumulate in FP16; elsewhere both rates are equal. kFp16 and kFp8 are the rates with any accumulator,
+// kFp16Fp32 the one with FP32 accumulators, which ONNX Runtime, cuBLAS and PyTorch use unless told otherwise.
+enum class Arithmetic { kFp64, kFp32, kTf32, kFp16, kFp16Fp32, kBf16, kFp8, kInt8, kFp4 };
+std::string_view arithmetic_name(Arithmetic arithmetic);  // "fp64", …, "fp16_fp32acc"
+Result<Arithmetic> arithmetic_from_name(std::string_view name);
+
+// A dense rate: figures that count structural sparsity are halved or left out.
+struct CataloguePeak {
+  Arithmetic arithmetic = Arithmetic::kFp32;
+  double flops_per_s = 0;              // 1 multiply-add = 2, also for integers
+  Origin origin = Origin::kDatasheet;  // kDerived: computed in the table as units × clock × operations (peak_formula.h)
+};
+
+struct CatalogueDevice {
+  std::string vendor;                          // "NVIDIA"
+  std::string name;                            // "GeForce RTX 4090": unique
+  std::string family;                          // "GeForce RTX 40", "Data Center", …
+  std::string architecture;                    // "Ada Lovelace"
+  std::string compute_capability;              // "8.9"; of AMD the gfx id; empty: none, or not sourced
+  std::optional<int> year;                     // of release
+  std::optional<int> multiprocessors;          // SMs (NVIDIA), compute units (AMD), Xe cores (Intel), cores (Apple)
+  std::optional<int> cores;                    // FP32 lanes
+  std::optional<double> flops_per_core_clock;  // FP32: 2; 4 where one lane issues two multiply-adds (RDNA 3, CDNA 3)
+  std::optional<int> tensor_cores;
+  std::optional<double> boost_hz;
+  std::optional<double> memory_bytes;              // as marketed: the GiB on the box
+  std::string memory_type;                         // "GDDR6X"
+  std::optional<double> bytes_per_s;               // memory bandwidth
+  std::optional<double> l2_bytes;                  // last level on the compute die
+  std::vector<CataloguePeak> peaks;                // in the order of Arithmetic
+  std::optional<double> power_w;                   // TDP of the board
+  int gpus_on_board = 1;                           // the row is one of them; power_w is of the board
+  std::string interconnect;                        // "NVLink 4"
+  std::optional<double> interconnect_bytes_per_s;  // both directions together
+  std::string pcie;                                // "4.0 x16"
+  std::string form_factor;
+  std::optional<int> mig_instances;  // at most
+  std::string notes;                 // conflicts between sources and what was corrected
+  std::string source;
+};
+
+// The embedded table; and the same from a text, for tests.
+Result<std::vector<CatalogueDevice>> catalogue();
+Result<std::vector<CatalogueDevice>> catalogue_from(std::string_view csv);
+
+std::optional<CataloguePeak> peak(const CatalogueDevice& device, Arithmetic arithmetic);
+
+// [FLOP/byte] at which the device turns from memory- to compute-bound.
+std::optional<double> ridge_point(const CatalogueDevice& device, Arithmetic arithmetic);
+
+// Power [W] of one GPU: the board's, shared among the GPUs on it.
+std::optional<double> power_per_gpu_w(const CatalogueDevice& device);
+
+// The devices that `name` can mean, by the first of these that finds any: the whole name; the name without what stands in
+// parentheses; without brands ("4090", "RTX 4070", "T4"); every word of `name` occurs ("A100 80GB"); it is a part of the
+// name. Case, blanks and punctuation do not count.
+std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevice> devices, std::string_view name);
+
+// The one device that is meant. Errors: several are (the message names them); none is (the nearest names).
+Result<CatalogueDevice> find_device(std::span<const CatalogueDevice> devices, std::string_view name);
+
+// What a device must be; an empty or absent member asks for nothing. Text: a part of it, in any case.
+struct DeviceFilter {
+  std::string vendor = {}, family = {}, architecture = {};
+  std::string compute_capability = {};      // the whole: "8.9"
+  std::optional<double> memory_bytes = {};  // at least
+  std::optional<int> year = {};             // or later
+};
+bool accepts(const DeviceFilter& filter, const CatalogueDevice& device);
+
+Json to_json(const CatalogueDevice& device);
+
+}  // namespace ridge::catalogue

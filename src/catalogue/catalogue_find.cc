@@ -1,0 +1,145 @@
+// Which devices of the catalogue a name can mean.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/lower_case.h"
+#include "base/nearest.h"
+#include "catalogue/catalogue.h"
+
+namespace ridge::catalogue {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Lower-case words of letters and digits; what stands in parentheses, as in "Tesla K80 (per GPU)", only if asked for.
+Words words_of(std::string_view name, bool with_parentheses) {
+  Words words;
+  std::string word;
+  int depth = 0;
+  auto end_word = [&] {
+    if (!word.empty()) words.push_back(std::move(word));
+    word.clear();
+  };
+  for (char c : name) {
+    if (c == '(') ++depth;
+    if (c == ')') depth = std::max(0, depth - 1);
+    bool counts = std::isalnum(static_cast<unsigned char>(c)) && (with_parentheses || depth == 0);
+    if (counts)
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else
+      end_word();
+  }
+  end_word();
+  return words;
+}
+
+std::string joined(const Words& words) { return fmt::format("{}", fmt::join(words, "")); }
+
+bool is_brand(std::string_view word) {
+  constexpr std::array<std::string_view, 15> kBrands = {"nvidia",  "amd",    "intel", "apple",    "google",
+                                                        "geforce", "gtx",    "rtx",   "tesla",    "quadro",
+                                                        "jetson",  "radeon", "rx",    "instinct", "arc"};
+  return std::find(kBrands.begin(), kBrands.end(), word) != kBrands.end();
+}
+
+// "rtx4090" → "rtx", "4090"; any other word as it is.
+Words split_brand(const std::string& word) {
+  size_t digit = word.find_first_of("0123456789");
+  if (digit == std::string::npos || !is_brand(std::string_view(word).substr(0, digit))) return {word};
+  return {word.substr(0, digit), word.substr(digit)};
+}
+
+bool contains_all(const Words& all, const Words& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& word) { return std::find(all.begin(), all.end(), word) != all.end(); });
+}
+
+struct Name {
+  Words words;        // all of them, and the maker
+  std::string whole;  // all words together, without the maker
+  std::string bare;   // without what stands in parentheses
+  std::string core;   // of that, without brands: "4070" of "GeForce RTX 4070"
+  Words brands;
+
+  explicit Name(std::string_view text, std::string_view maker = "") : words(words_of(text, true)) {
+    whole = joined(words);
+    Words outside = words_of(text, false);
+    if (outside.empty()) outside = words;
+    bare = joined(outside);
+    for (const std::string& word : outside)
+      for (const std::string& part : split_brand(word)) {
+        if (is_brand(part))
+          brands.push_back(part);
+        else
+          core += part;
+      }
+    for (const std::string& word : words_of(maker, true)) {
+      words.push_back(word);
+      brands.push_back(word);
+    }
+  }
+};
+
+using Test = bool (*)(const Name& device, const Name& wanted);
+
+// From the strictest to the loosest.
+constexpr std::array<Test, 5> kTests = {
+    [](const Name& device, const Name& wanted) { return device.whole == wanted.whole; },
+    [](const Name& device, const Name& wanted) { return device.bare == wanted.bare; },
+    [](const Name& device, const Name& wanted) {
+      return !wanted.core.empty() && device.core == wanted.core && contains_all(device.brands, wanted.brands);
+    },
+    [](const Name& device, const Name& wanted) { return contains_all(device.words, wanted.words); },
+    [](const Name& device, const Name& wanted) { return device.whole.find(wanted.whole) != std::string::npos; }};
+
+bool has_part(std::string_view text, std::string_view part) {
+  return lower_case(text).find(lower_case(part)) != std::string::npos;
+}
+
+}  // namespace
+
+bool accepts(const DeviceFilter& filter, const CatalogueDevice& device) {
+  return has_part(device.vendor, filter.vendor) && has_part(device.family, filter.family) &&
+         has_part(device.architecture, filter.architecture) &&
+         (filter.compute_capability.empty() || device.compute_capability == filter.compute_capability) &&
+         (!filter.memory_bytes || device.memory_bytes.value_or(0) >= *filter.memory_bytes) &&
+         (!filter.year || device.year.value_or(0) >= *filter.year);
+}
+
+std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevice> devices, std::string_view name) {
+  const Name wanted(name);
+  std::vector<const CatalogueDevice*> found;
+  if (wanted.words.empty()) return found;
+  std::vector<Name> names;
+  for (const CatalogueDevice& device : devices) names.emplace_back(device.name, device.vendor);
+  for (Test test : kTests) {
+    for (size_t i = 0; i < names.size(); ++i)
+      if (test(names[i], wanted)) found.push_back(&devices[i]);
+    if (!found.empty()) break;
+  }
+  return found;
+}
+
+Result<CatalogueDevice> find_device(std::span<const CatalogueDevice> devices, std::string_view name) {
+  constexpr size_t kMostNames = 8;
+  std::vector<const CatalogueDevice*> found = match_devices(devices, name);
+  if (found.size() == 1) return *found.front();
+  std::vector<std::string> names;
+  if (!found.empty()) {
+    for (size_t i = 0; i < std::min(found.size(), kMostNames); ++i) names.push_back(found[i]->name);
+    return Error{Code::kInvalid,
+                 fmt::format("'{}' can mean {} devices: {}{}; give one of these names", name, found.size(),
+                             fmt::join(names, ", "), found.size() > kMostNames ? ", …" : "")};
+  }
+  for (const CatalogueDevice& device : devices) names.push_back(device.name);
+  std::vector<std::string> near = nearest(name, names);
+  return Error{Code::kNotFound,
+               fmt::format("there is no device '{}' in the catalogue; {}", name,
+                           near.empty() ? "'ridge gpus' lists all"
+                                        : fmt::format("the nearest names: {}", fmt::join(near, ", ")))};
+}
+
+}  // namespace ridge::catalogue

@@ -1,0 +1,44 @@
+// What devices cost by the hour, on demand, where a public list was read: table data/cloud_prices.csv, every row with its
+// source and date. Prices change; none is newer than its date. Immutable once read.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "catalogue/catalogue.h"
+
+namespace ridge::catalogue {
+
+struct CloudPrice {
+  std::string provider;  // "AWS"
+  std::string instance;  // "g5.xlarge"
+  std::string region;    // empty: not said
+  std::string gpu;       // as the table names it
+  std::string device;    // name in the catalogue
+  int gpus = 1;
+  std::optional<int> vcpus;
+  std::optional<double> memory_bytes;  // of the instance
+  double usd_per_hour = 0;             // of the instance
+  double usd_per_gpu_hour = 0;
+  std::string date;  // of the list: "2026", "2026-03", "2023/2025": listed 2025, mostly recorded 2023
+  std::string notes;
+  std::string source;
+};
+
+// The embedded table; every row's device is one of `devices`. Errors: a row names none of them, or several.
+Result<std::vector<CloudPrice>> cloud_prices(std::span<const CatalogueDevice> devices);
+
+// The rows of one device, cheapest per GPU first; of equal ones the newer first.
+std::vector<CloudPrice> prices_of(std::span<const CloudPrice> prices, const CatalogueDevice& device);
+
+// The row with the lowest price per GPU among the newest lists (2026 before older ones); absent: no price is known.
+std::optional<CloudPrice> price_of(std::span<const CloudPrice> prices, const CatalogueDevice& device);
+
+Json to_json(const CloudPrice& price);
+
+}  // namespace ridge::catalogue

@@ -1,0 +1,84 @@
+// Where peaks come from: units × operations per unit and clock × clock, beside what makers and others publish, and by how
+// much they disagree.
+//
+// FP32: cores × 2 × boost clock (RTX 4090: 16384 × 2 × 2.52 GHz = 82.6 TFLOP/s; handbook, section 2). Tensor cores: SMs ×
+// multiply-adds per SM and clock × 2 × boost clock, the second from data/tensor_rates.csv, where every row names what it is
+// anchored on (RTX 4090, FP16: 128 × 512 × 2 × 2.52 GHz = 330.3 TFLOP/s). Values; immutable once read.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "catalogue/catalogue.h"
+
+namespace ridge::catalogue {
+
+// Dense multiply-adds that the tensor cores of one multiprocessor begin per clock.
+struct TensorRate {
+  std::string generation;  // compute capability of NVIDIA, architecture of others
+  Arithmetic arithmetic = Arithmetic::kFp16;
+  std::string product_class;  // "any", "geforce", "professional": GeForce is slower with FP32 accumulators
+  double fma_per_clock = 0;
+  std::string source;
+};
+
+struct PublishedPeak {
+  std::string device;
+  Arithmetic arithmetic = Arithmetic::kFp32;
+  double flops_per_s = 0;
+  std::string source;
+};
+
+// A figure that guides repeat and that is wrong, and the right one.
+struct Correction {
+  std::string device, quantity, claim, right, reason, source;
+};
+
+// All that peaks are explained with: the tables tensor_rates, published_peaks (independent figures, not those of gpus) and
+// corrections.
+struct PeakTables {
+  std::vector<TensorRate> rates;
+  std::vector<PublishedPeak> published;
+  std::vector<Correction> corrections;
+};
+Result<PeakTables> peak_tables();
+
+struct PeakFormula {
+  Arithmetic arithmetic = Arithmetic::kFp32;
+  int units = 0;
+  std::string unit;                 // "core", "SM", "Xe core"
+  double flops_per_unit_clock = 0;  // 1 multiply-add = 2
+  double clock_hz = 0;              // boost
+  double flops_per_s = 0;           // the product
+  std::string source;               // of flops_per_unit_clock
+};
+
+// Absent where a factor has no source, or the device has no such units.
+std::optional<PeakFormula> formula(const CatalogueDevice& device, Arithmetic arithmetic,
+                                   std::span<const TensorRate> rates);
+
+struct PeakRow {
+  Arithmetic arithmetic = Arithmetic::kFp32;
+  std::optional<CataloguePeak> listed;  // the catalogue's figure, which ridge computes with
+  std::optional<PeakFormula> formula;
+  std::vector<PublishedPeak> published;     // by others
+  std::optional<double> formula_percent;    // listed against formula: + is above
+  std::optional<double> published_percent;  // listed against the published figure that is farthest from it
+};
+
+// One row per arithmetic of which anything is known.
+std::vector<PeakRow> peak_rows(const CatalogueDevice& device, const PeakTables& tables);
+
+// 100 · (value / reference − 1)
+double difference_percent(double value, double reference);
+
+std::vector<Correction> corrections_of(const CatalogueDevice& device, const PeakTables& tables);
+
+Json to_json(const PeakRow& row);
+Json to_json(const Correction& correction);
+
+}  // namespace ridge::catalogue

@@ -1,0 +1,146 @@
+#include "doctor/clocks.h"
+
+#include <fmt/format.h>
+#include <sys/timex.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/units.h"
+#include "doctor/areas.h"
+
+namespace ridge::doctor {
+namespace {
+
+constexpr const char* kClockArea = "clock";
+
+int64_t now_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+void ask_kernel(ClockFacts& facts) {
+  timex state{};
+  int answer = adjtimex(&state);  // modes 0: reads only, needs no right
+  facts.synchronisation_known = answer >= 0;
+  facts.synchronised = answer >= 0 && answer != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
+  facts.largest_error_us = state.maxerror;
+}
+
+// What a read costs with the clock sources of a processor (tsc, arch_sys_counter), and those that ask a device.
+constexpr double kSlowRead_ns = 200;
+
+Finding judge_source(const machine::Tree& tree) {
+  const std::string folder = "sys/devices/system/clocksource/clocksource0/";
+  Finding finding = about(kClockArea, "source", "clock source", "/" + folder + "current_clocksource");
+  std::optional<std::string> current = machine::text_at(tree, folder + "current_clocksource");
+  if (!current) return not_applicable(finding, machine::reason_at(tree, folder + "current_clocksource"));
+  std::string available = machine::text_at(tree, folder + "available_clocksource").value_or("");
+  std::string evidence = *current + " of " + available;
+  if (*current == "hpet" || *current == "acpi_pm" || *current == "jiffies")
+    return warn(finding, evidence,
+                available.find("tsc") != std::string::npos
+                    ? "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if the kernel log "
+                      "does not call it unstable"
+                    : "look in the kernel log why tsc was given up: every reading of the time now asks a slow device");
+  return ok(finding, evidence);
+}
+
+Finding judge_network_time(const ClockFacts& facts) {
+  Finding finding = about(kClockArea, "network_time", "clock set by network time", "adjtimex");
+  if (!facts.synchronisation_known) return not_applicable(finding, "the kernel does not tell in this container");
+  std::string evidence = fmt::format("{}, may be off by {}", facts.synchronised ? "synchronised" : "not synchronised",
+                                     format_ms(static_cast<double>(facts.largest_error_us) / 1000));
+  if (!facts.synchronised)
+    return warn(finding, evidence,
+                "start chrony or systemd-timesyncd (on a virtual machine's host): logs and metrics of several machines "
+                "do not line up otherwise");
+  return ok(finding, evidence);
+}
+
+Finding judge_reads(const ClockFacts& facts) {
+  Finding finding = about(kClockArea, "reading", "reading the time", fmt::format("measured: {} reads", facts.reads));
+  std::string evidence =
+      fmt::format("{:.0f} ns per read, {} steps back, largest gap {:.2f} ms, clock of the day moved {:.3f} ms",
+                  facts.ns_per_read, facts.steps_back, facts.largest_gap_ms, facts.realtime_step_ms);
+  if (facts.steps_back > 0)
+    return fail(finding, evidence,
+                "update firmware and kernel: the monotonic clock went back, no measured time can be trusted");
+  if (facts.ns_per_read > kSlowRead_ns)
+    return warn(finding, evidence,
+                "let the kernel use the processor's own counter (tsc): each read now enters the kernel");
+  if (std::abs(facts.realtime_step_ms) > 10)
+    return warn(finding, evidence, "somebody sets the clock in steps: let chrony slew it");
+  if (facts.largest_gap_ms > 20)
+    return warn(finding, evidence,
+                "this process was stopped that long: a quota, other work, or the host of a virtual machine; latencies "
+                "will show it");
+  return ok(finding, evidence);
+}
+
+}  // namespace
+
+ClockFacts measure_clocks(Nanoseconds duration) {
+  ClockFacts facts;
+  ask_kernel(facts);
+  constexpr int kBlock = 1000;
+  std::vector<double> blocks;
+  const int64_t begin = now_ns(CLOCK_MONOTONIC), real_begin = now_ns(CLOCK_REALTIME);
+  int64_t before = begin;
+  while (before - begin < duration.count()) {
+    const int64_t block_begin = before;
+    for (int i = 0; i < kBlock; ++i) {
+      int64_t now = now_ns(CLOCK_MONOTONIC);
+      facts.steps_back += now < before ? 1 : 0;
+      facts.largest_gap_ms = std::max(facts.largest_gap_ms, static_cast<double>(now - before) / 1e6);
+      before = now;
+    }
+    facts.reads += kBlock;
+    blocks.push_back(static_cast<double>(before - block_begin) / kBlock);
+  }
+  const int64_t end = now_ns(CLOCK_MONOTONIC), real_end = now_ns(CLOCK_REALTIME);
+  facts.realtime_step_ms = static_cast<double>((real_end - real_begin) - (end - begin)) / 1e6;
+  std::nth_element(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 2), blocks.end());
+  facts.ns_per_read = blocks[blocks.size() / 2];
+  return facts;
+}
+
+Findings judge_clock(const Facts& facts) {
+  Findings findings = {judge_source(facts.tree)};
+  Result<Json> json = machine::json_at(facts.tree, entry::kTime);
+  Result<ClockFacts> clocks = json ? clock_facts_from_json(*json) : Result<ClockFacts>(json.error());
+  if (!clocks) {
+    findings.push_back(
+        not_applicable(about(kClockArea, "reading", "reading the time", "measured"), clocks.error().message));
+    return findings;
+  }
+  findings.push_back(judge_network_time(*clocks));
+  findings.push_back(judge_reads(*clocks));
+  return findings;
+}
+
+Json to_json(const ClockFacts& facts) {
+  return {{"synchronised", facts.synchronised},         {"synchronisation_known", facts.synchronisation_known},
+          {"largest_error_us", facts.largest_error_us}, {"reads", facts.reads},
+          {"ns_per_read", facts.ns_per_read},           {"steps_back", facts.steps_back},
+          {"largest_gap_ms", facts.largest_gap_ms},     {"realtime_step_ms", facts.realtime_step_ms}};
+}
+
+Result<ClockFacts> clock_facts_from_json(const Json& json) {
+  ClockFacts facts;
+  RIDGE_ASSIGN(facts.synchronised, json_member_or<bool>(json, "synchronised", false));
+  RIDGE_ASSIGN(facts.synchronisation_known, json_member_or<bool>(json, "synchronisation_known", false));
+  RIDGE_ASSIGN(facts.largest_error_us, json_member_or<int64_t>(json, "largest_error_us", 0));
+  RIDGE_ASSIGN(facts.reads, json_member_or<int64_t>(json, "reads", 0));
+  RIDGE_ASSIGN(facts.ns_per_read, json_member_or<double>(json, "ns_per_read", 0));
+  RIDGE_ASSIGN(facts.steps_back, json_member_or<int64_t>(json, "steps_back", 0));
+  RIDGE_ASSIGN(facts.largest_gap_ms, json_member_or<double>(json, "largest_gap_ms", 0));
+  RIDGE_ASSIGN(facts.realtime_step_ms, json_member_or<double>(json, "realtime_step_ms", 0));
+  return facts;
+}
+
+}  // namespace ridge::doctor

@@ -1,0 +1,31 @@
+// The system's clocks: whether they are set by the network's time, what reading them costs, and whether they ever step
+// back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace ridge::doctor {
+
+struct ClockFacts {
+  bool synchronised = false;  // adjtimex(2): the kernel's clock is being disciplined
+  bool synchronisation_known = false;
+  int64_t largest_error_us = 0;  // adjtimex maxerror: what the kernel believes it may be off by
+  int64_t reads = 0;             // of the monotonic clock during the test
+  double ns_per_read = 0;        // median of blocks of 1000
+  int64_t steps_back = 0;        // reads earlier than the one before
+  double largest_gap_ms = 0;     // between two reads: this long the process did not run
+  double realtime_step_ms = 0;   // how far the clock of the day moved against the monotonic one during the test
+};
+
+// Takes `duration` on one processor.
+ClockFacts measure_clocks(Nanoseconds duration);
+
+Json to_json(const ClockFacts& facts);
+Result<ClockFacts> clock_facts_from_json(const Json& json);
+
+}  // namespace ridge::doctor

@@ -1,0 +1,142 @@
+#include "doctor/engines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "doctor/areas.h"
+#include "machine/pci_gpus.h"
+
+namespace ridge::doctor {
+namespace {
+
+constexpr const char* kEnginesArea = "engines";
+
+Finding judge_engine(const EngineFacts& engine) {
+  Finding finding = about(kEnginesArea, engine.name, engine.name, "loaded in a child process");
+  if (!engine.failure.empty() && engine.optional)
+    return not_applicable(finding, engine.failure + " (a second engine; ridge works without it)");
+  if (!engine.failure.empty())
+    return fail(finding, engine.failure,
+                "install it (pip install onnxruntime), or name its library by RIDGE_ONNXRUNTIME");
+  return ok(finding, fmt::format("{} at {}", engine.version, engine.library));
+}
+
+// The maker's card that a provider computes on.
+bool has_card_for(const std::string& provider, const machine::Tree& tree) {
+  std::vector<machine::PciGpu> gpus = machine::pci_gpus(tree);
+  auto has = [&](machine::GpuVendor vendor) {
+    return std::any_of(gpus.begin(), gpus.end(), [&](const machine::PciGpu& gpu) { return gpu.vendor == vendor; });
+  };
+  if (provider.starts_with("CUDA") || provider.starts_with("Tensorrt") || provider.starts_with("NvTensorRT"))
+    return has(machine::GpuVendor::kNvidia);
+  if (provider.starts_with("ROCM") || provider.starts_with("MIGraphX")) return has(machine::GpuVendor::kAmd);
+  return false;
+}
+
+Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider, const machine::Tree& tree) {
+  Finding finding = about(kEnginesArea, engine.name + "." + provider.name, provider.name + " of " + engine.name,
+                          "measured: a small model was run on it");
+  if (provider.ran)
+    return ok(finding, provider.reason.empty() ? "ran the probe model" : "ran the probe model; " + provider.reason);
+  if (!provider.asked) return not_applicable(finding, provider.reason);
+  const std::string remedy =
+      "install what the reason names (ridge doctor --area versions shows the row that fits), or stop asking for this "
+      "provider: "
+      "the engine would fall back to the processor in silence";
+  if (provider.wanted || has_card_for(provider.name, tree)) return fail(finding, provider.reason, remedy);
+  return not_applicable(finding, "compiled in, does not run here: " + provider.reason);
+}
+
+// The rates that this machine's units give decide which of them the engine used: more than the narrower units can do
+// proves the wider ones.
+Finding judge_instructions(const EngineFacts& engine, const Facts& facts) {
+  Finding finding = about(kEnginesArea, engine.name + ".isa", "vector units that " + engine.name + " uses",
+                          "measured: FP32 matrix product, one thread");
+  if (engine.gemm_flops_per_s <= 0) return not_applicable(finding, "the engine's matrix product was not measured");
+  std::string evidence = "matrix product " + format_flops_rate(engine.gemm_flops_per_s);
+  std::optional<machine::Peak> limit =
+      facts.machine ? machine::peak(*facts.machine, Precision::kFp32, 1) : std::nullopt;
+  if (!limit)
+    return not_applicable(finding, evidence + "; the machine's peak is not measured: run without --no-measure");
+  double share = engine.gemm_flops_per_s / limit->flops_per_s;
+  evidence += fmt::format(", {:.0f} % of the peak {} ({}, {})", 100 * share, format_flops_rate(limit->flops_per_s),
+                          limit->kernel, origin_name(limit->origin));
+  // Units of half the width reach at most half of the peak.
+  if (share > 0.55) return ok(finding, evidence + ": more than units of half the width can do, so it uses these");
+  return warn(finding, evidence + ": units of half the width would do",
+              "look for other work on the machine; try a newer release of the engine, or another engine");
+}
+
+}  // namespace
+
+Findings judge_engines(const Facts& facts) {
+  Result<Json> json = machine::json_at(facts.tree, entry::kEngines);
+  Finding whole = about(kEnginesArea, "engines", "engines", "loaded in a child process");
+  if (!json) {
+    std::string reason = machine::reason_at(facts.tree, entry::kEngines);
+    if (!facts.tree.missing.contains(entry::kEngines)) return {not_applicable(whole, reason)};
+    return {fail(whole, reason, "run ridge bench on a model to see where it stops")};
+  }
+  Result<std::vector<EngineFacts>> engines = engines_from_json(*json);
+  if (!engines) return {not_applicable(whole, engines.error().message)};
+  Findings findings;
+  for (const EngineFacts& engine : *engines) {
+    findings.push_back(judge_engine(engine));
+    if (!engine.failure.empty()) continue;
+    for (const ProviderFacts& provider : engine.providers)
+      findings.push_back(judge_provider(engine, provider, facts.tree));
+    findings.push_back(judge_instructions(engine, facts));
+  }
+  return findings;
+}
+
+Json to_json(const std::vector<EngineFacts>& engines) {
+  Json list = Json::array();
+  for (const EngineFacts& engine : engines) {
+    Json providers = Json::array();
+    for (const ProviderFacts& provider : engine.providers)
+      providers.push_back({{"name", provider.name},
+                           {"wanted", provider.wanted},
+                           {"ran", provider.ran},
+                           {"asked", provider.asked},
+                           {"reason", provider.reason}});
+    list.push_back({{"name", engine.name},
+                    {"version", engine.version},
+                    {"library", engine.library},
+                    {"failure", engine.failure},
+                    {"providers", providers},
+                    {"gemm_flops_per_s", engine.gemm_flops_per_s},
+                    {"optional", engine.optional}});
+  }
+  return list;
+}
+
+Result<std::vector<EngineFacts>> engines_from_json(const Json& json) {
+  std::vector<EngineFacts> engines;
+  if (!json.is_array()) return Error{Code::kInvalid, "engines: expected a list"};
+  for (const Json& entry : json) {
+    EngineFacts engine;
+    RIDGE_ASSIGN(engine.name, json_member<std::string>(entry, "name"));
+    RIDGE_ASSIGN(engine.version, json_member_or<std::string>(entry, "version", ""));
+    RIDGE_ASSIGN(engine.library, json_member_or<std::string>(entry, "library", ""));
+    RIDGE_ASSIGN(engine.failure, json_member_or<std::string>(entry, "failure", ""));
+    RIDGE_ASSIGN(engine.gemm_flops_per_s, json_member_or<double>(entry, "gemm_flops_per_s", 0));
+    RIDGE_ASSIGN(engine.optional, json_member_or<bool>(entry, "optional", false));
+    auto providers = entry.find("providers");
+    for (const Json& item : providers != entry.end() && providers->is_array() ? *providers : Json::array()) {
+      ProviderFacts provider;
+      RIDGE_ASSIGN(provider.name, json_member<std::string>(item, "name"));
+      RIDGE_ASSIGN(provider.wanted, json_member_or<bool>(item, "wanted", false));
+      RIDGE_ASSIGN(provider.ran, json_member_or<bool>(item, "ran", false));
+      RIDGE_ASSIGN(provider.asked, json_member_or<bool>(item, "asked", true));
+      RIDGE_ASSIGN(provider.reason, json_member_or<std::string>(item, "reason", ""));
+      engine.providers.push_back(std::move(provider));
+    }
+    engines.push_back(std::move(engine));
+  }
+  return engines;
+}
+
+}  // namespace ridge::doctor

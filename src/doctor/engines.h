@@ -1,0 +1,35 @@
+// What was found out about the engines: which load, and which of their execution providers really ran a small model.
+// Plain values that the command line gathers (the engines are none of this folder's business) and this folder judges.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace ridge::doctor {
+
+struct ProviderFacts {
+  std::string name;     // "CUDAExecutionProvider"; of an engine that has none: the precision it was asked for, "bf16"
+  bool wanted = false;  // somebody asked for it (--provider), so that not running is a fault
+  bool ran = false;     // the probe model ran on it
+  bool asked = true;    // it was tried; false: it cannot be tried here, `reason` says why
+  std::string reason;   // why it did not run, or what of the model did not run on it
+};
+
+struct EngineFacts {
+  std::string name;  // "onnxruntime", "openvino"
+  std::string version;
+  std::string library;  // path
+  std::string failure;  // why it does not load; empty: it does
+  std::vector<ProviderFacts> providers;
+  double gemm_flops_per_s =
+      0;                  // one thread, best of several runs of a chain of matrix products in FP32; 0: not measured
+  bool optional = false;  // the program works without it: not being there is no fault
+};
+
+Json to_json(const std::vector<EngineFacts>& engines);
+Result<std::vector<EngineFacts>> engines_from_json(const Json& json);
+
+}  // namespace ridge::doctor

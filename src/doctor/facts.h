@@ -1,0 +1,40 @@
+// Everything the doctor knows of a machine when it judges: what was read and measured, with the reason for what is
+// missing. A plain value; judging it reads nothing else.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "machine/kernel_gpus.h"
+#include "machine/machine.h"
+#include "machine/tree.h"
+
+namespace ridge::doctor {
+
+// Entries of the tree that are no files of the system. Texts of tools are as the tool prints them; the others are JSON.
+namespace entry {
+inline constexpr const char* kMachine = "tools/machine";  // machine::Machine, with measured limits where there are any
+inline constexpr const char* kEnvironment = "tools/environment";       // NAME=value lines, those variables that matter
+inline constexpr const char* kFileSystems = "tools/file_systems";      // lines: path total_bytes free_bytes
+inline constexpr const char* kMemoryModules = "tools/memory_modules";  // of SMBIOS, see memory_modules.h
+inline constexpr const char* kStorage = "tools/storage";               // see storage_speed.h
+inline constexpr const char* kPeer = "tools/peer";                     // see link_speed.h
+inline constexpr const char* kNvml = "tools/nvml";                     // gpu::CardSystem
+inline constexpr const char* kCuda = "tools/cuda";             // list of gpu::CudaDevice, by the driver's library
+inline constexpr const char* kGpuLooks = machine::kGpuLooks;   // see gpu_looks.h
+inline constexpr const char* kPciNames = machine::kPciNames;   // see pci_names.h
+inline constexpr const char* kNvidiaSmi = "tools/nvidia-smi";  // output of nvidia-smi -L
+inline constexpr const char* kLibraries = "tools/libraries";   // lines: name, "loaded" or the reason
+inline constexpr const char* kKernelLog = "tools/kernel_log";  // lines: "[seconds] message"
+inline constexpr const char* kInstalled = "tools/installed";   // lines: paths of GPU libraries and python packages
+inline constexpr const char* kEngines = "tools/engines";       // see engines.h
+inline constexpr const char* kTime = "tools/time";             // see clocks.h
+}  // namespace entry
+
+struct Facts {
+  machine::Tree tree;
+  std::optional<machine::Machine> machine;
+  std::string machine_reason;  // why there is none
+};
+
+}  // namespace ridge::doctor

@@ -1,0 +1,45 @@
+// What the doctor has to say about one thing: a verdict with its evidence and what to do about it. Plain values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace ridge::doctor {
+
+// In the order of how much they matter, the worst first.
+enum class Verdict {
+  kFail,  // the machine cannot do its work, or does it at a fraction of its speed
+  kWarn,  // it works, and something holds it back or may break
+  kOk,
+  kNotApplicable,  // there is no such thing here, or it cannot be known: the evidence says why
+};
+std::string_view verdict_name(Verdict verdict);  // "fail", "warn", "ok", "not_applicable"
+
+struct Finding {
+  std::string id;    // "cpu.governor", stable; a device's has its name in it: "gpu.0.throttle"
+  std::string area;  // "cpu"
+  Verdict verdict = Verdict::kOk;
+  std::string title;     // what was looked at: "clock governor"
+  std::string evidence;  // what was found, with units
+  std::string remedy;    // what to do, in a sentence; empty unless warn or fail
+  std::string origin;    // where the evidence is from: a file, a tool, or "measured: …"
+};
+
+// Everything found, and the answer to "is this machine ready, and what holds it back?".
+struct Diagnosis {
+  std::vector<Finding> findings;  // by area in the order of the areas; within an area the worst first
+  int fails = 0, warnings = 0, ok = 0, not_applicable = 0;
+  bool ready = true;    // nothing failed
+  std::string summary;  // the answer in a sentence or two
+};
+
+// Sorts and counts; `areas` gives the order of the areas.
+Diagnosis diagnose(std::vector<Finding> findings, const std::vector<std::string_view>& areas);
+
+Json to_json(const Diagnosis& diagnosis);
+
+}  // namespace ridge::doctor

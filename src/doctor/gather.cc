@@ -1,0 +1,106 @@
+#include "doctor/gather.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/temporary_folder.h"
+#include "doctor/areas.h"
+#include "doctor/capture.h"
+#include "doctor/probes.h"
+#include "limits/know.h"
+#include "limits/limits_store.h"
+#include "machine/cgroup.h"
+#include "machine/probe.h"
+
+namespace ridge::doctor {
+namespace {
+
+bool wanted(const GatherOptions& options, std::string_view area) {
+  return options.areas.empty() || std::find(options.areas.begin(), options.areas.end(), area) != options.areas.end();
+}
+
+std::vector<std::string> cgroup_files() {
+  std::vector<std::string> files;
+  auto add = [&](const char* controller, std::initializer_list<const char*> names) {
+    for (const std::string& folder : machine::cgroup_folders("", controller))
+      for (const char* name : names) files.push_back(folder.substr(1) + "/" + name);
+  };
+  add("cpu", {"cpu.max", "cpu.stat", "cpu.cfs_quota_us", "cpu.cfs_period_us"});
+  add("memory", {"memory.max", "memory.current", "memory.events", "memory.limit_in_bytes", "memory.usage_in_bytes"});
+  add("pids", {"pids.max", "pids.current"});
+  return files;
+}
+
+std::vector<std::string> files_of(const GatherOptions& options) {
+  std::vector<std::string> files = cgroup_files();
+  for (const Area& area : areas())
+    if (wanted(options, area.name)) files.insert(files.end(), area.files.begin(), area.files.end());
+  // An engine that finds no card is a fault only where there is one.
+  if (wanted(options, "engines") && !wanted(options, "gpu"))
+    for (const char* name : {"class", "vendor", "device"})
+      files.push_back(std::string("sys/bus/pci/devices/*/") + name);
+  return files;
+}
+
+// Limits from the store, or measured where that is wanted; else the bare facts.
+Result<machine::Machine> machine_with_limits(const GatherOptions& options) {
+  limits::LimitOptions limits;
+  limits.progress = options.progress;
+  bool needed = wanted(options, "memory") || wanted(options, "engines");
+  if (options.measure && needed) {
+    limits.fresh = options.fresh;
+    return limits::know(limits);
+  }
+  RIDGE_ASSIGN(machine::Machine machine, machine::probe());
+  Result<machine::Machine> stored = limits::recall_or_measure(machine, limits, [](const machine::Machine&) {
+    return Result<limits::Limits>(Error{Code::kNotFound, "not measured"});
+  });
+  return stored ? std::move(*stored) : std::move(machine);
+}
+
+void set_machine(Facts& facts, const Result<machine::Machine>& machine) {
+  if (machine)
+    facts.machine = *machine;
+  else
+    facts.machine_reason = machine.error().message;
+}
+
+}  // namespace
+
+Facts gather(const GatherOptions& options) {
+  Facts facts;
+  auto tell = [&](const std::string& step, double share) {
+    if (options.progress) options.progress(step, share);
+  };
+  tell("read the system's files", 0);
+  capture(facts.tree, "", files_of(options), options.limit);
+  std::vector<Probe> probes = probes_of(options);
+  std::erase_if(probes, [&](const Probe& probe) {
+    return std::none_of(probe.areas.begin(), probe.areas.end(),
+                        [&](std::string_view area) { return wanted(options, area); });
+  });
+  for (size_t i = 0; i < probes.size(); ++i) {
+    tell(probes[i].step, 0.1 + 0.5 * static_cast<double>(i) / static_cast<double>(probes.size()));
+    machine::save_answer(facts.tree, probes[i].entry, probes[i].ask(facts.tree));
+  }
+  // Last, because measuring starts threads.
+  set_machine(facts, machine_with_limits(options));
+  if (facts.machine) facts.tree.files[entry::kMachine] = dump_json(to_json(*facts.machine));
+  return facts;
+}
+
+Result<Facts> recall(const std::string& path) {
+  Facts facts;
+  RIDGE_ASSIGN(facts.tree, machine::read_tree(path));
+  if (facts.tree.files.contains(entry::kMachine)) {
+    Result<Json> json = machine::json_at(facts.tree, entry::kMachine);
+    set_machine(facts, json ? machine::machine_from_json(*json) : Result<machine::Machine>(json.error()));
+    return facts;
+  }
+  RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
+  RIDGE_TRY(machine::unpack_tree(facts.tree, folder.path()));
+  set_machine(facts, machine::probe(folder.path()));
+  return facts;
+}
+
+}  // namespace ridge::doctor

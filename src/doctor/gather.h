@@ -1,0 +1,33 @@
+// Reads and measures what the areas need, on the running system. Everything that may hang runs in a child with a time
+// limit; what cannot be had is a reason in the facts, never an error.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "doctor/facts.h"
+
+namespace ridge::doctor {
+
+struct GatherOptions {
+  std::vector<std::string> areas;               // empty: all
+  Nanoseconds limit = std::chrono::seconds(5);  // of each probe; tests of disk and network have their own on top
+  bool measure = true;                          // memory bandwidth and peaks, if they are not stored yet
+  bool fresh = false;                           // and if they are
+  std::string root;                             // what stands before /sys and /proc of GPUs, for tests; usually nothing
+  std::string path;                             // folder whose storage is measured; empty: none
+  int64_t file_bytes = int64_t{256} << 20;
+  std::string peer;                         // "host[:port]" of a ridge doctor --listen; empty: none
+  std::vector<std::string> python_folders;  // further site-packages to look into, absolute
+  std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+};
+
+// Call it while the process has one thread (base/child_process.h).
+Facts gather(const GatherOptions& options);
+
+// Facts from a recorded machine (tree.h). Without a recorded machine::Machine it is probed from the tree's own files.
+Result<Facts> recall(const std::string& path);
+
+}  // namespace ridge::doctor

@@ -1,0 +1,39 @@
+// What of NVIDIA's stack is installed, by the names of files and python packages. Pure; the names are gathered
+// elsewhere.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalogue/version.h"
+#include "machine/tree.h"
+
+namespace ridge::doctor {
+
+struct InstalledPart {
+  catalogue::Version version;
+  std::string path;  // the file or package that shows it
+};
+
+struct Installed {
+  std::optional<InstalledPart> module;  // kernel module: /proc/driver/nvidia/version; of the host, also in a container
+  std::optional<InstalledPart> driver;  // user library libcuda.so.<version>
+  std::optional<InstalledPart> compatibility;  // forward compatibility package: cuda/compat/libcuda.so.<version>
+  std::optional<InstalledPart> cuda;           // run-time library, newest
+  std::optional<InstalledPart> cudnn;
+  std::optional<InstalledPart> tensorrt;
+  std::optional<InstalledPart> nccl;
+  std::optional<int> nccl_cuda;  // major version of CUDA that it was made for; absent: its name does not say
+  std::optional<InstalledPart> onnxruntime;  // python package
+  bool onnxruntime_gpu = false;              // it is onnxruntime-gpu
+  std::optional<std::string> container;      // what shows that this is a container
+};
+
+Installed installed_of(const machine::Tree& tree);
+
+// The patterns, without leading slash, that the files and packages above have; `python` are site-packages folders.
+std::vector<std::string> installed_patterns(const std::vector<std::string>& library_folders,
+                                            const std::vector<std::string>& python_folders);
+
+}  // namespace ridge::doctor

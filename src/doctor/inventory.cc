@@ -1,0 +1,149 @@
+#include "doctor/inventory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "catalogue/capability.h"
+#include "catalogue/catalogue.h"
+#include "doctor/cards.h"
+#include "doctor/facts.h"
+
+namespace ridge::doctor {
+namespace {
+
+// What NVIDIA's driver library said of the card at this address.
+std::optional<int64_t> driver_figure(const Json& devices, const std::string& address, const char* member) {
+  if (!devices.is_array()) return std::nullopt;
+  for (const Json& device : devices) {
+    Result<std::string> its = json_member_or<std::string>(device, "pci_address", "");
+    Result<int64_t> figure = json_member_or<int64_t>(device, member, 0);
+    auto slice = device.find("mig_uuid");  // a slice has the address of its card
+    if (slice != device.end() && !slice->is_null()) continue;
+    if (its && *its == address && figure && *figure > 0) return *figure;
+  }
+  return std::nullopt;
+}
+
+void set_multiprocessors(InventoryCard& entry) {
+  entry.multiprocessors_origin = Origin::kDerived;
+  if (!entry.card.cores || !entry.card.compute_capability) return;
+  Result<std::vector<catalogue::Capability>> all = catalogue::capabilities();
+  if (!all) return;
+  Result<catalogue::Capability> capability = catalogue::find_capability(*all, *entry.card.compute_capability);
+  if (capability && capability->fp32_lanes.value_or(0) > 0)
+    entry.multiprocessors = *entry.card.cores / *capability->fp32_lanes;
+}
+
+void set_cache(InventoryCard& entry) {
+  entry.l2_origin = Origin::kDatasheet;
+  if (!entry.card.name) return;
+  Result<std::vector<catalogue::CatalogueDevice>> devices = catalogue::catalogue();
+  if (!devices) return;
+  Result<catalogue::CatalogueDevice> device = catalogue::find_device(*devices, *entry.card.name);
+  if (device && device->l2_bytes) entry.l2_bytes = static_cast<int64_t>(*device->l2_bytes);
+}
+
+InventoryCard entry_for(const machine::Tree& tree, const Json& driver, std::string_view maker, const gpu::Card& card) {
+  InventoryCard entry;
+  entry.maker = maker;
+  entry.card = card;
+  const std::string address = card.pci_address ? *card.pci_address : "";
+  const std::string folder = "sys/bus/pci/devices/" + address + "/";
+  if (!address.empty()) {
+    entry.numa_node = machine::number_at(tree, folder + "numa_node");
+    if (entry.numa_node && *entry.numa_node < 0) entry.numa_node.reset();
+    entry.processors = machine::text_at(tree, folder + "local_cpulist").value_or("");
+    entry.multiprocessors = driver_figure(driver, address, "multiprocessors");
+    entry.l2_bytes = driver_figure(driver, address, "l2_bytes");
+  }
+  if (!entry.multiprocessors) set_multiprocessors(entry);
+  if (!entry.l2_bytes) set_cache(entry);
+  return entry;
+}
+
+bool is_card(const std::string& address, const std::vector<InventoryCard>& all) {
+  return std::any_of(all.begin(), all.end(), [&](const InventoryCard& entry) {
+    return entry.card.pci_address && *entry.card.pci_address == address;
+  });
+}
+
+// Links that are up and lead to no card: to switches; by the switch's address.
+std::multiset<std::string> links_to_switches(const gpu::Card& card, const std::vector<InventoryCard>& all) {
+  std::multiset<std::string> switches;
+  for (const gpu::PeerLink& link : card.links)
+    if (link.up && link.remote && !is_card(*link.remote, all)) switches.insert(*link.remote);
+  return switches;
+}
+
+// By the bus: of cards of one library by its word; else that they hang on different memory nodes.
+std::string bus_level(const InventoryCard& one, const InventoryCard& other, const std::vector<gpu::CardPair>& pairs) {
+  for (const gpu::CardPair& pair : pairs) {
+    const bool meant = (pair.first == one.card.index && pair.second == other.card.index) ||
+                       (pair.first == other.card.index && pair.second == one.card.index);
+    if (one.maker == "NVIDIA" && other.maker == "NVIDIA" && meant) return pair.level ? *pair.level : "-";
+  }
+  return one.numa_node && other.numa_node && *one.numa_node != *other.numa_node ? "SYS" : "-";
+}
+
+void fill_matrix(Inventory& inventory, const std::vector<gpu::CardPair>& pairs) {
+  const size_t count = inventory.cards.size();
+  inventory.matrix.assign(count, std::vector<std::string>(count, "X"));
+  for (size_t i = 0; i < count; ++i)
+    for (size_t j = 0; j < count; ++j) {
+      if (i == j) continue;
+      const InventoryCard &one = inventory.cards[i], &other = inventory.cards[j];
+      const int64_t links = links_between(one.card, other.card, inventory.cards);
+      inventory.matrix[i][j] = links > 0 ? fmt::format("NV{}", links) : bus_level(one, other, pairs);
+    }
+}
+
+template <typename T>
+Json figure_json(const std::optional<T>& value, Origin origin) {
+  return value ? Json{{"value", *value}, {"origin", origin_name(origin)}} : Json();
+}
+
+}  // namespace
+
+int64_t links_between(const gpu::Card& card, const gpu::Card& other, const std::vector<InventoryCard>& all) {
+  int64_t direct = 0, switched = 0;
+  for (const gpu::PeerLink& link : card.links)
+    if (link.up && link.remote && other.pci_address && *link.remote == *other.pci_address) ++direct;
+  if (direct > 0) return direct;
+  std::multiset<std::string> own = links_to_switches(card, all), its = links_to_switches(other, all);
+  for (const std::string& address : std::set<std::string>(own.begin(), own.end()))
+    switched += static_cast<int64_t>(std::min(own.count(address), its.count(address)));
+  return switched;
+}
+
+Inventory inventory_of(const machine::Tree& tree) {
+  Inventory inventory;
+  Result<Json> driver = machine::json_at(tree, entry::kCuda);
+  std::vector<gpu::CardPair> pairs;
+  for (const MakersSystem& maker : cards_in(tree)) {
+    if (!maker.system) continue;
+    for (const gpu::Card& card : maker.system->cards)
+      inventory.cards.push_back(entry_for(tree, driver ? *driver : Json(), machine::vendor_name(maker.vendor), card));
+    if (maker.vendor == machine::GpuVendor::kNvidia) pairs = maker.system->pairs;
+  }
+  fill_matrix(inventory, pairs);
+  return inventory;
+}
+
+Json to_json(const Inventory& inventory) {
+  Json cards = Json::array();
+  for (const InventoryCard& entry : inventory.cards) {
+    Json card = {{"maker", entry.maker},
+                 {"numa_node", entry.numa_node ? Json(*entry.numa_node) : Json()},
+                 {"processors", entry.processors},
+                 {"multiprocessors", figure_json(entry.multiprocessors, entry.multiprocessors_origin)},
+                 {"l2_bytes", figure_json(entry.l2_bytes, entry.l2_origin)}};
+    card.update(gpu::to_json(entry.card));
+    cards.push_back(std::move(card));
+  }
+  return {{"cards", cards}, {"topology", inventory.matrix}};
+}
+
+}  // namespace ridge::doctor

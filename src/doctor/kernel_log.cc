@@ -1,0 +1,160 @@
+// The kernel's log: what it says of cards, buses, memory and disks since the start, counted by kind.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "base/csv.h"
+#include "base/proc_text.h"
+#include "catalogue/data.h"
+#include "doctor/areas.h"
+
+namespace ridge::doctor {
+namespace {
+
+constexpr const char* kLogArea = "log";
+
+// What one kind of line means. The first kind that matches a line takes it.
+struct LogKind {
+  const char* id;
+  const char* title;
+  const char* pattern;
+  Verdict verdict;
+  const char* remedy;
+};
+
+// Wording of the messages: Linux drivers/pci/pcie/aer.c, mm/oom_kill.c, arch/x86/kernel/cpu/mce, block/blk-core.c,
+// drivers/nvme/host/pci.c, kernel/hung_task.c, kernel/watchdog.c, kernel/time/clocksource.c, drivers/gpu/drm.
+const LogKind kKinds[] = {
+    // The first digit of a bank's status holds bit 61, "uncorrected" (Intel SDM volume 3B, 15.3.2.2).
+    {"mce_fatal", "machine check errors that were not corrected",
+     R"(\[Hardware Error\].*([Uu]ncorrected|[Ff]atal|Bank \d+: [abefABEF][0-9a-fA-F]{15})|Machine [Cc]heck [Ee]xception)",
+     Verdict::kFail,
+     "the processor or memory is faulty: read the errors with rasdaemon (ras-mc-ctl --errors), and replace the part"},
+    {"mce", "machine check errors", R"(\[Hardware Error\]|mce: .*Machine check events logged)", Verdict::kWarn,
+     "read them with rasdaemon (ras-mc-ctl --errors); have the part replaced if corrected errors keep coming"},
+    {"pcie_fatal", "PCIe errors that were not corrected",
+     R"(AER: .*(Uncorrected|Fatal)|PCIe Bus Error: severity=Uncorrected)", Verdict::kFail,
+     "look at the device that the line names: seating, riser, power; a card that vanished needs a restart"},
+    {"pcie_corrected", "PCIe errors that were corrected", R"(AER: .*Corrected|PCIe Bus Error: severity=Corrected)",
+     Verdict::kWarn, "seat the device and its riser again if they keep coming: every repeated packet costs time"},
+    {"oom", "processes killed for lack of memory",
+     R"(Out of memory: Kill|Memory cgroup out of memory|oom-kill:|oom_reaper: reaped)", Verdict::kWarn,
+     "give the container or machine more memory, or run fewer instances: ridge plan says what a model needs"},
+    {"disk", "disk errors",
+     R"(I/O error, dev|EXT4-fs error|XFS \(.*\): (metadata )?I/O error|nvme.*(timeout|controller is down))",
+     Verdict::kFail, "save the data, look at the disk with smartctl -a, and replace it"},
+    {"gpu_hang", "a GPU hung", R"(amdgpu.*(GPU reset|ring .* timeout)|GPU HANG|i915.*Resetting|xe .*GT.*reset)",
+     Verdict::kWarn, "update the driver and firmware; if it repeats on idle or simple work, have the card checked"},
+    {"heat", "a processor was slowed by heat", R"(temperature above threshold, cpu clock throttled)", Verdict::kWarn,
+     "look at fans, dust and the inlet air"},
+    {"hang", "tasks that hung", R"(blocked for more than \d+ seconds|soft lockup|hard LOCKUP|rcu.*detected stalls)",
+     Verdict::kWarn, "look at the task that the line names: a disk, network file system or driver does not answer"},
+    {"clock", "an unstable clock", R"(Marking clocksource .*unstable|clocksource: .* skewed)", Verdict::kWarn,
+     "update the firmware; reading the time has become slow, and short measurements are less exact"},
+    {"module", "the NVIDIA module was refused",
+     R"(NVRM: API mismatch|nvidia: .*(module verification failed|disagrees about version)|Lockdown: .*unsigned module)",
+     Verdict::kWarn, "reboot after a driver update, and sign the module if secure boot is on"},
+};
+
+struct Seen {
+  int count = 0;
+  std::string last;
+};
+
+// NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus.
+const std::regex& xid_pattern() {
+  static const std::regex pattern(R"(NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+))");
+  return pattern;
+}
+
+struct XidRow {
+  std::string name, cause, action, kind;
+};
+
+// The row of data/error_codes.csv; empty fields for a code that it lacks.
+XidRow xid_row(const std::string& code) {
+  Result<Csv> table = parse_csv(catalogue::data("error_codes"), "error_codes");
+  if (!table) return {};
+  for (const auto& row : table->rows)
+    if (row[static_cast<size_t>(table->column("domain"))] == "xid" &&
+        row[static_cast<size_t>(table->column("code"))] == code)
+      return {row[static_cast<size_t>(table->column("name"))], row[static_cast<size_t>(table->column("likely_cause"))],
+              row[static_cast<size_t>(table->column("first_action"))],
+              row[static_cast<size_t>(table->column("class"))]};
+  return {};
+}
+
+Finding judge_xid(const std::string& code, const std::string& address, const Seen& seen) {
+  Finding finding = about(kLogArea, "xid." + code, "XID " + code + " of the GPU at " + address, "kernel log");
+  XidRow row = xid_row(code);
+  std::string evidence = fmt::format("{} time{}: {}", seen.count, seen.count == 1 ? "" : "s",
+                                     row.cause.empty() ? "a code that the table lacks" : row.cause);
+  evidence += "; last: " + seen.last;
+  std::string remedy = row.action.empty() ? "look the code up in NVIDIA's XID documentation" : row.action;
+  // A program's own fault says nothing about the machine; a fault of board or link does.
+  if (row.kind == "hw") return fail(finding, evidence, remedy);
+  return warn(finding, evidence, remedy);
+}
+
+// What the log says, by kind; lines of XID by code and address.
+struct Counts {
+  std::map<std::pair<std::string, std::string>, Seen> xids;
+  std::map<size_t, Seen> kinds;  // index into kKinds
+  int lines = 0;
+};
+
+const std::vector<std::regex>& patterns() {
+  static const std::vector<std::regex> compiled = [] {
+    std::vector<std::regex> made;
+    for (const LogKind& kind : kKinds) made.emplace_back(kind.pattern, std::regex::optimize);
+    return made;
+  }();
+  return compiled;
+}
+
+void see(Seen& seen, const std::string& line) {
+  ++seen.count;
+  seen.last = std::string(trim(line));
+}
+
+void count_line(const std::string& line, Counts& counts) {
+  std::smatch match;
+  if (std::regex_search(line, match, xid_pattern())) return see(counts.xids[{match[2].str(), match[1].str()}], line);
+  for (size_t i = 0; i < patterns().size(); ++i)
+    if (std::regex_search(line, patterns()[i])) return see(counts.kinds[i], line);
+}
+
+Counts count_lines(const std::string& text) {
+  constexpr size_t kHead =
+      400;  // lines may be as long as a program makes them; what is looked for stands at the beginning
+  Counts counts;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line); ++counts.lines) count_line(line.substr(0, kHead), counts);
+  return counts;
+}
+
+Finding judge_kind(const LogKind& kind, const Seen& seen) {
+  Finding finding = about(kLogArea, kind.id, kind.title, "kernel log");
+  std::string evidence = fmt::format("{} line{}, the last: {}", seen.count, seen.count == 1 ? "" : "s", seen.last);
+  return kind.verdict == Verdict::kFail ? fail(finding, evidence, kind.remedy) : warn(finding, evidence, kind.remedy);
+}
+
+}  // namespace
+
+Findings judge_kernel_log(const Facts& facts) {
+  std::optional<std::string> text = machine::text_at(facts.tree, entry::kKernelLog);
+  Finding whole = about(kLogArea, "kernel", "kernel log", "kernel log");
+  if (!text) return {not_applicable(whole, machine::reason_at(facts.tree, entry::kKernelLog))};
+  Counts counts = count_lines(*text);
+  Findings findings;
+  for (const auto& [what, seen] : counts.xids) findings.push_back(judge_xid(what.first, what.second, seen));
+  for (const auto& [i, seen] : counts.kinds) findings.push_back(judge_kind(kKinds[i], seen));
+  if (findings.empty())
+    findings.push_back(ok(whole, fmt::format("{} lines, no errors of hardware, memory or disks", counts.lines)));
+  return findings;
+}
+
+}  // namespace ridge::doctor

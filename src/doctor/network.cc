@@ -1,0 +1,153 @@
+// Network: what the links are and whether they fail, RDMA ports, and what was measured to a peer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/proc_text.h"
+#include "base/units.h"
+#include "doctor/areas.h"
+#include "doctor/link_speed.h"
+
+namespace ridge::doctor {
+namespace {
+
+constexpr const char* kNetworkArea = "network";
+constexpr int64_t kEthernet = 1;  // ARPHRD_ETHER of linux/if_arp.h
+
+struct Link {
+  std::string name, state;
+  int64_t speed_mbit = -1;  // -1: not told (virtual, or down)
+  int64_t mtu = 0;
+  std::string duplex;
+  bool hardware = false;
+  int64_t packets = 0, errors = 0, dropped = 0;
+};
+
+Link link_of(const machine::Tree& tree, const std::string& name) {
+  const std::string folder = "sys/class/net/" + name + "/";
+  auto number = [&](const char* file) { return machine::number_at(tree, folder + file).value_or(0); };
+  Link link;
+  link.name = name;
+  link.state = machine::text_at(tree, folder + "operstate").value_or("unknown");
+  link.speed_mbit = machine::number_at(tree, folder + "speed").value_or(-1);
+  link.mtu = number("mtu");
+  link.duplex = machine::text_at(tree, folder + "duplex").value_or("");
+  link.hardware = tree.files.contains(folder + "device/uevent");
+  link.packets = number("statistics/rx_packets") + number("statistics/tx_packets");
+  link.errors = number("statistics/rx_errors") + number("statistics/tx_errors");
+  link.dropped = number("statistics/rx_dropped") + number("statistics/tx_dropped");
+  return link;
+}
+
+std::string speed_text(int64_t mbit) {
+  if (mbit <= 0) return "speed not told";
+  return mbit >= 1000 ? fmt::format("{:.3g} Gbit/s", static_cast<double>(mbit) / 1000) : fmt::format("{} Mbit/s", mbit);
+}
+
+Finding judge_link(const Link& link) {
+  Finding finding = about(kNetworkArea, link.name, "link " + link.name, "/sys/class/net/" + link.name);
+  std::string evidence = fmt::format("{}, {}, MTU {}, {} of {} packets with errors, {} dropped", link.state,
+                                     speed_text(link.speed_mbit), link.mtu, link.errors, link.packets, link.dropped);
+  if (link.state == "down" || link.state == "notpresent" || link.state == "lowerlayerdown")
+    return not_applicable(finding, evidence + ": not in use");
+  if (link.duplex == "half")
+    return warn(finding, evidence + ", half duplex",
+                "let both ends negotiate, or set both to full duplex; replace the cable");
+  // Above one in a million something is wrong with cable, optics or buffers.
+  if (link.errors > 10 && static_cast<double>(link.errors) > 1e-6 * static_cast<double>(link.packets))
+    return warn(finding, evidence, "check cable and optics: ethtool -S " + link.name + " names the kind of error");
+  if (link.speed_mbit > 0 && link.speed_mbit < 1000)
+    return warn(finding, evidence,
+                "a link this slow usually has a bad cable or port: it carries " +
+                    format_bandwidth(static_cast<double>(link.speed_mbit) * 1e6 / 8));
+  if (link.speed_mbit >= 25000 && link.mtu <= 1500)
+    return ok(finding, evidence + "; large packets (MTU 9000 on the whole path) would cost less processor time");
+  return ok(finding, evidence);
+}
+
+Finding judge_rdma_port(const machine::Tree& tree, const std::string& device, const std::string& port) {
+  const std::string folder = "sys/class/infiniband/" + device + "/ports/" + port + "/";
+  std::string name = device + "." + port;
+  Finding finding = about(kNetworkArea, "rdma." + name, "RDMA port " + name, "/" + folder);
+  std::string state = machine::text_at(tree, folder + "state").value_or("unknown");  // "4: ACTIVE"
+  int64_t symbol_errors = machine::number_at(tree, folder + "counters/symbol_error").value_or(0);
+  int64_t downed = machine::number_at(tree, folder + "counters/link_downed").value_or(0);
+  std::string evidence =
+      fmt::format("{}, {}, {}, {} symbol errors, {} times down", state,
+                  machine::text_at(tree, folder + "rate").value_or("rate not told"),
+                  machine::text_at(tree, folder + "link_layer").value_or("layer not told"), symbol_errors, downed);
+  if (state.find("ACTIVE") == std::string::npos) {
+    bool cable = machine::text_at(tree, folder + "phys_state").value_or("").find("LinkUp") != std::string::npos;
+    return warn(finding, evidence,
+                cable ? "start a subnet manager (opensm) for this fabric: the cable is up, the port is not active"
+                      : "connect the port, or leave it out of NCCL_IB_HCA");
+  }
+  if (symbol_errors > 100) return warn(finding, evidence, "check cable and optics (ibdiagnet)");
+  return ok(finding, evidence);
+}
+
+Findings judge_rdma(const machine::Tree& tree) {
+  Findings findings;
+  for (const std::string& device : machine::children(tree, "sys/class/infiniband"))
+    for (const std::string& port : machine::children(tree, "sys/class/infiniband/" + device + "/ports"))
+      findings.push_back(judge_rdma_port(tree, device, port));
+  if (findings.empty())
+    findings.push_back(not_applicable(about(kNetworkArea, "rdma", "RDMA", "/sys/class/infiniband"),
+                                      "there is no RDMA device, or it is not visible in this container"));
+  return findings;
+}
+
+Finding judge_peer(const machine::Tree& tree) {
+  Finding finding = about(kNetworkArea, "peer", "link to a peer", "measured: TCP, one connection, two ridge processes");
+  Result<Json> json = machine::json_at(tree, entry::kPeer);
+  if (!json && !tree.missing.contains(entry::kPeer))
+    return not_applicable(finding, "not measured: run ridge doctor --listen there and --peer HOST here");
+  if (!json)
+    return fail(finding, machine::reason_at(tree, entry::kPeer),
+                "start ridge doctor --listen on the peer, and let its port through the firewall");
+  Result<LinkSpeed> speed = link_speed_from_json(*json);
+  if (!speed) return not_applicable(finding, speed.error().message);
+  std::string evidence =
+      fmt::format("{}: {:.3g} Gbit/s out, {:.3g} Gbit/s in (spread {:.0f} %), round trip {} (p99 {}, {} messages)",
+                  speed->peer, 8e-9 * speed->send_bytes_per_s, 8e-9 * speed->receive_bytes_per_s, speed->spread_percent,
+                  format_ms(speed->round_trip_us / 1e3), format_ms(speed->round_trip_p99_us / 1e3), speed->round_trips);
+  int64_t mbit = speed->interface.empty()
+                     ? -1
+                     : machine::number_at(tree, "sys/class/net/" + speed->interface + "/speed").value_or(-1);
+  if (mbit <= 0) return ok(finding, evidence + "; the link's own speed is not told");
+  double share = 8 * std::min(speed->send_bytes_per_s, speed->receive_bytes_per_s) / (1e6 * static_cast<double>(mbit));
+  evidence += fmt::format(", {:.0f} % of {} by {}", 100 * share, speed_text(mbit), speed->interface);
+  if (share < 0.5)
+    return warn(
+        finding, evidence,
+        "look for a slower link on the way, other traffic, a small MTU or TCP windows (net.ipv4.tcp_rmem, tcp_wmem)");
+  return ok(finding, evidence);
+}
+
+}  // namespace
+
+Findings judge_network(const Facts& facts) {
+  const machine::Tree& tree = facts.tree;
+  Findings findings;
+  int down = 0;
+  for (const std::string& name : machine::children(tree, "sys/class/net")) {
+    Link link = link_of(tree, name);
+    // Links of hardware, or of a container's own (no device, but Ethernet and up); not lo, bridges that nobody uses,
+    // tunnels.
+    bool shown = link.hardware ||
+                 (machine::number_at(tree, "sys/class/net/" + name + "/type") == kEthernet && link.state == "up");
+    if (shown)
+      findings.push_back(judge_link(link));
+    else
+      ++down;
+  }
+  if (findings.empty())
+    findings.push_back(not_applicable(about(kNetworkArea, "link", "links", "/sys/class/net"),
+                                      fmt::format("no network device to be seen ({} virtual ones)", down)));
+  for (Finding& finding : judge_rdma(tree)) findings.push_back(std::move(finding));
+  findings.push_back(judge_peer(tree));
+  return findings;
+}
+
+}  // namespace ridge::doctor

@@ -1,0 +1,111 @@
+#include "doctor/nvidia_cards.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "doctor/card_checks.h"
+#include "doctor/peer_links.h"
+#include "gpu/card.h"
+
+namespace ridge::doctor {
+namespace {
+
+using gpu::Card;
+
+constexpr const char* kOrigin = "NVML";
+
+Finding judge_persistence(const KnownCard& known) {
+  const Card& card = known.card;
+  Finding finding = about_card(known, "persistence", "persistence mode");
+  if (!card.persistence) return not_applicable(finding, card.persistence.reason);
+  if (*card.persistence) return ok(finding, "on");
+  return warn(finding, "off: the driver lets go of the card whenever nobody uses it",
+              "start nvidia-persistenced, or nvidia-smi -pm 1 as root: else every first use waits for the card to "
+              "start, and clock settings are lost");
+}
+
+Finding judge_mode(const KnownCard& known) {
+  const Card& card = known.card;
+  Finding finding = about_card(known, "compute_mode", "compute mode");
+  if (!card.compute_mode) return not_applicable(finding, card.compute_mode.reason);
+  switch (*card.compute_mode) {
+    case 0: return ok(finding, "shared");
+    case 2: return fail(finding, "prohibited: nothing may compute on it", "nvidia-smi -c 0 as root");
+    default: return ok(finding, "exclusive: one process at a time");
+  }
+}
+
+Finding judge_mig(const KnownCard& known) {
+  const Card& card = known.card;
+  Finding finding = about_card(known, "mig", "MIG");
+  if (!card.mig) return not_applicable(finding, card.mig.reason);
+  if (!*card.mig) return ok(finding, "off: one process sees the whole card");
+  int64_t instances = card.mig_instances ? *card.mig_instances : 0;
+  if (instances == 0)
+    return fail(finding, "on, without an instance: CUDA sees no device",
+                "make instances (nvidia-smi mig -cgi ... -C), or switch MIG off (nvidia-smi -mig 0)");
+  return ok(finding,
+            fmt::format("on, {} instance{}: name one in CUDA_VISIBLE_DEVICES", instances, instances == 1 ? "" : "s"));
+}
+
+Findings judge_nvidia_card(const KnownCard& known, const std::vector<Card>& all) {
+  if (!known.card.failure.empty()) return {judge_answer(known)};
+  return {judge_answer(known), judge_slowdown(known),   judge_ecc(known),       judge_persistence(known),
+          judge_mode(known),   judge_mig(known),        judge_card_link(known), judge_peer_links(known, all),
+          judge_use(known),    judge_power_limit(known)};
+}
+
+Finding judge_missing_library(const machine::Tree& tree, bool on_bus) {
+  Finding finding = about("gpu", "nvml", "NVIDIA's management library", "libnvidia-ml.so.1");
+  std::string reason = machine::reason_at(tree, entry::kNvml);
+  if (reason.find("did not end") != std::string::npos)
+    return fail(finding, reason,
+                "the driver hangs: look at the kernel log for XID 119 or 79, then reset the card or reboot");
+  if (reason.find("nvmlInit") != std::string::npos || reason.find("signal") != std::string::npos)
+    return fail(finding, reason, "repair the driver before anything else: nothing can compute on this card");
+  if (!on_bus) return not_applicable(finding, reason);
+  return fail(finding, reason,
+              "install the driver's libraries; in a container start it with --gpus all (or the device plugin), which "
+              "mounts them");
+}
+
+Finding judge_visible_devices(const machine::Tree& tree, size_t cards) {
+  Finding finding = about("gpu", "visible", "cards visible to CUDA", "environment");
+  std::optional<std::string> environment = machine::text_at(tree, entry::kEnvironment);
+  std::string value;
+  bool set = false;
+  std::string text = environment.value_or("") + "\n";
+  if (size_t at = text.find("CUDA_VISIBLE_DEVICES="); at != std::string::npos) {
+    set = true;
+    value = text.substr(at + 21, text.find('\n', at) - at - 21);
+  }
+  if (!set) return ok(finding, fmt::format("all {}", cards));
+  if (value.empty() || value == "-1" || value == "NoDevFiles")
+    return fail(finding, "CUDA_VISIBLE_DEVICES='" + value + "' hides every card",
+                "unset CUDA_VISIBLE_DEVICES, or name the cards to use");
+  return ok(finding, "CUDA_VISIBLE_DEVICES=" + value);
+}
+
+}  // namespace
+
+NvidiaFindings judge_nvidia_cards(const machine::Tree& tree, bool on_bus) {
+  Result<Json> json = machine::json_at(tree, entry::kNvml);
+  if (!json) return {{judge_missing_library(tree, on_bus)}, {}};
+  Result<gpu::CardSystem> system = gpu::card_system_from_json(*json);
+  if (!system)
+    return {{not_applicable(about("gpu", "nvml", "NVIDIA's management library", kOrigin), system.error().message)}, {}};
+  NvidiaFindings findings;
+  if (system->cards.empty())
+    findings.of_system.push_back(fail(about("gpu", "nvml", "NVIDIA's management library", kOrigin),
+                                      "the driver runs and has no card",
+                                      "look at the kernel log; in a container give it the device files (--gpus all)"));
+  else
+    findings.of_system.push_back(judge_visible_devices(tree, system->cards.size()));
+  for (const Card& card : system->cards)
+    findings.of_cards.push_back({card.pci_address ? *card.pci_address : "",
+                                 judge_nvidia_card({card, machine::GpuVendor::kNvidia}, system->cards)});
+  return findings;
+}
+
+}  // namespace ridge::doctor

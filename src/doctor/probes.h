@@ -1,0 +1,28 @@
+// What has to be asked of the running system beside its files: tools, libraries, measurements.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "doctor/gather.h"
+
+namespace ridge::doctor {
+
+struct Probe {
+  std::vector<std::string_view> areas;  // that need it
+  const char* entry;                    // where in the tree its text goes
+  std::string step;                     // for the progress line
+  std::function<Result<std::string>(const machine::Tree& read)>
+      ask;  // `read`: the files so far; comes back within its limit
+};
+
+// Those that `options` allow (storage only with a path, a peer only with a name), in order.
+std::vector<Probe> probes_of(const GatherOptions& options);
+
+// The records of /dev/kmsg ("6,1234,5678901,-;message") as dmesg shows them: "[    5.678901] message".
+std::string kernel_log_from_records(std::string_view records);
+
+}  // namespace ridge::doctor

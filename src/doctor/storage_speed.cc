@@ -1,0 +1,182 @@
+#include "doctor/storage_speed.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <vector>
+
+#include "base/tensor.h"
+
+namespace ridge::doctor {
+namespace {
+
+constexpr int64_t kLargeBlock = 1 << 20;
+constexpr int64_t kSmallBlock = 4 << 10;
+constexpr size_t kAlignment = 4096;  // what O_DIRECT asks of addresses, sizes and offsets on any disk
+
+// Open descriptor, closed with its owner.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+Error system_error(const std::string& doing, const std::string& path) {
+  Code code = errno == EACCES || errno == EROFS || errno == ENOENT || errno == ENOTDIR ? Code::kInvalid : Code::kFailed;
+  return {code, doing + " " + path + ": " + std::strerror(errno)};
+}
+
+// A block that O_DIRECT takes; random bytes, so that a disk that compresses gains nothing.
+class Block {
+ public:
+  Block() : memory_(static_cast<size_t>(kLargeBlock) + kAlignment) {
+    auto address = reinterpret_cast<uintptr_t>(memory_.data());
+    data_ = memory_.data() + (kAlignment - address % kAlignment) % kAlignment;
+    std::mt19937_64 random(1);
+    for (int64_t i = 0; i < kLargeBlock; i += 8) {
+      uint64_t value = random();
+      std::memcpy(data_ + i, &value, sizeof value);
+    }
+  }
+  std::byte* data() { return data_; }
+
+ private:
+  Buffer memory_;
+  std::byte* data_;
+};
+
+Result<int64_t> size_that_fits(const StorageOptions& options) {
+  struct statvfs info {};
+  if (statvfs(options.folder.c_str(), &info) != 0) return system_error("measure storage of", options.folder);
+  int64_t free = static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
+  int64_t size = std::min(options.file_bytes, free / 2) / kLargeBlock * kLargeBlock;
+  if (size < 4 * kLargeBlock)
+    return Error{Code::kExhausted,
+                 fmt::format("measure storage of {}: {} MiB are free, 8 are needed", options.folder, free >> 20)};
+  return size;
+}
+
+Result<double> write_file(int file, int64_t size, Block& block, Nanoseconds limit, int64_t& written) {
+  TimePoint begin = SteadyClock::now();
+  for (written = 0; written < size && SteadyClock::now() - begin < 3 * limit; written += kLargeBlock)
+    if (pwrite(file, block.data(), static_cast<size_t>(kLargeBlock), written) != kLargeBlock)
+      return Error{Code::kFailed, std::string("write the temporary file: ") + std::strerror(errno)};
+  if (fsync(file) != 0)
+    return Error{Code::kFailed, std::string("write the temporary file: fsync: ") + std::strerror(errno)};
+  return static_cast<double>(written) / to_seconds(SteadyClock::now() - begin);
+}
+
+Result<double> read_sequentially(int file, int64_t size, Block& block, Nanoseconds limit) {
+  TimePoint begin = SteadyClock::now();
+  int64_t total = 0;
+  do {
+    for (int64_t at = 0; at < size && SteadyClock::now() - begin < limit; at += kLargeBlock, total += kLargeBlock)
+      if (pread(file, block.data(), static_cast<size_t>(kLargeBlock), at) != kLargeBlock)
+        return Error{Code::kFailed, std::string("read the temporary file: ") + std::strerror(errno)};
+  } while (SteadyClock::now() - begin < limit);
+  return static_cast<double>(total) / to_seconds(SteadyClock::now() - begin);
+}
+
+Result<std::vector<double>> read_at_random(int file, int64_t size, Block& block, Nanoseconds limit) {
+  std::mt19937_64 random(2);
+  std::vector<double> times_us;
+  TimePoint begin = SteadyClock::now(), before = begin;
+  while (before - begin < limit && times_us.size() < 200000) {
+    auto at = static_cast<int64_t>(random() % static_cast<uint64_t>(size / kSmallBlock)) * kSmallBlock;
+    if (pread(file, block.data(), static_cast<size_t>(kSmallBlock), at) != kSmallBlock)
+      return Error{Code::kFailed, std::string("read the temporary file: ") + std::strerror(errno)};
+    TimePoint after = SteadyClock::now();
+    times_us.push_back(1e3 * to_ms(after - before));
+    before = after;
+  }
+  return times_us;
+}
+
+void summarise(std::vector<double> times_us, StorageSpeed& speed) {
+  std::sort(times_us.begin(), times_us.end());
+  double total = 0;
+  for (double time : times_us) total += time;
+  speed.random_reads = static_cast<int64_t>(times_us.size());
+  speed.random_read_us = times_us[times_us.size() / 2];
+  speed.random_read_p99_us = times_us[times_us.size() * 99 / 100];
+  speed.random_reads_per_s = 1e6 * static_cast<double>(times_us.size()) / total;
+}
+
+// The second descriptor, that reads: direct if the file system can, else after asking the cache to forget the file.
+int open_for_reading(int file, StorageSpeed& speed) {
+  std::string self = fmt::format("/proc/self/fd/{}", file);
+  int direct = open(self.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
+  speed.direct = direct >= 0;
+  if (direct >= 0) return direct;
+  speed.indirect_reason = std::string("this file system takes no O_DIRECT: ") + std::strerror(errno);
+  posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  return open(self.c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+}  // namespace
+
+Result<StorageSpeed> measure_storage(const StorageOptions& options) {
+  StorageSpeed speed;
+  speed.folder = options.folder;
+  RIDGE_ASSIGN(int64_t size, size_that_fits(options));
+  std::string path = options.folder + "/.ridge-storage-XXXXXX";
+  File file(mkostemp(path.data(), O_CLOEXEC));
+  if (file.get() < 0) return system_error("make a temporary file in", options.folder);
+  Block block;
+  Result<double> written = write_file(file.get(), size, block, options.time_per_test, speed.file_bytes);
+  // The name is needed no longer than this: /proc/self/fd opens the file without it on every local file system.
+  File reader(open_for_reading(file.get(), speed));
+  unlink(path.c_str());
+  if (!written) return written.error();
+  speed.write_bytes_per_s = *written;
+  if (reader.get() < 0) return system_error("read the temporary file in", options.folder);
+  RIDGE_ASSIGN(speed.read_bytes_per_s, read_sequentially(reader.get(), speed.file_bytes, block, options.time_per_test));
+  RIDGE_ASSIGN(std::vector<double> times, read_at_random(reader.get(), speed.file_bytes, block, options.time_per_test));
+  summarise(std::move(times), speed);
+  return speed;
+}
+
+Json to_json(const StorageSpeed& speed) {
+  return {{"folder", speed.folder},
+          {"file_bytes", speed.file_bytes},
+          {"direct", speed.direct},
+          {"indirect_reason", speed.indirect_reason},
+          {"write_bytes_per_s", speed.write_bytes_per_s},
+          {"read_bytes_per_s", speed.read_bytes_per_s},
+          {"random_reads_per_s", speed.random_reads_per_s},
+          {"random_read_us", speed.random_read_us},
+          {"random_read_p99_us", speed.random_read_p99_us},
+          {"random_reads", speed.random_reads}};
+}
+
+Result<StorageSpeed> storage_speed_from_json(const Json& json) {
+  StorageSpeed speed;
+  RIDGE_ASSIGN(speed.folder, json_member<std::string>(json, "folder"));
+  RIDGE_ASSIGN(speed.file_bytes, json_member<int64_t>(json, "file_bytes"));
+  RIDGE_ASSIGN(speed.direct, json_member<bool>(json, "direct"));
+  RIDGE_ASSIGN(speed.indirect_reason, json_member_or<std::string>(json, "indirect_reason", ""));
+  RIDGE_ASSIGN(speed.write_bytes_per_s, json_member<double>(json, "write_bytes_per_s"));
+  RIDGE_ASSIGN(speed.read_bytes_per_s, json_member<double>(json, "read_bytes_per_s"));
+  RIDGE_ASSIGN(speed.random_reads_per_s, json_member<double>(json, "random_reads_per_s"));
+  RIDGE_ASSIGN(speed.random_read_us, json_member<double>(json, "random_read_us"));
+  RIDGE_ASSIGN(speed.random_read_p99_us, json_member<double>(json, "random_read_p99_us"));
+  RIDGE_ASSIGN(speed.random_reads, json_member<int64_t>(json, "random_reads"));
+  return speed;
+}
+
+}  // namespace ridge::doctor

@@ -1,0 +1,41 @@
+// How fast files of a folder can be read: sequentially in large blocks (loading a model) and at random in small ones
+// (loading weights on demand, data sets). Around the page cache where the file system lets us (O_DIRECT).
+//
+// Writes one temporary file of a stated size and removes its name at once, so that nothing stays behind however it
+// ends. Blocks while the disk does: call it in a child (base/child_process.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace ridge::doctor {
+
+struct StorageOptions {
+  std::string folder;
+  int64_t file_bytes = int64_t{256} << 20;  // less where less than twice of it is free
+  Nanoseconds time_per_test = std::chrono::seconds(2);
+};
+
+struct StorageSpeed {
+  std::string folder;
+  int64_t file_bytes = 0;
+  bool direct = false;
+  std::string indirect_reason;    // why not, where not direct: then the page cache may have answered
+  double write_bytes_per_s = 0;   // one thread, blocks of 1 MiB, until the disk says it has them
+  double read_bytes_per_s = 0;    // likewise: the whole file, again and again until the time is over
+  double random_reads_per_s = 0;  // blocks of 4 KiB, one after the other
+  double random_read_us = 0;      // median
+  double random_read_p99_us = 0;
+  int64_t random_reads = 0;  // that the figures are over
+};
+
+Result<StorageSpeed> measure_storage(const StorageOptions& options);
+
+Json to_json(const StorageSpeed& speed);
+Result<StorageSpeed> storage_speed_from_json(const Json& json);
+
+}  // namespace ridge::doctor

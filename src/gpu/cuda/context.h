@@ -1,0 +1,65 @@
+// A card's primary context: what memory, streams and kernels of one card live in. Held while something is in it, shared with
+// other libraries of the process (cuBLASLt, engines).
+//
+// Handle: copies share it. Any thread may use it; what is made in it (CudaMemory, CudaStream, …) is used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "base/result.h"
+
+namespace ridge::gpu::cuda {
+
+struct Library;
+
+class CudaContext {
+ public:
+  CudaContext() = default;  // of nothing: only to be assigned to
+  // Makes the context of the driver's device `device` if there is none yet; takes up to a second then.
+  static Result<CudaContext> retain(std::shared_ptr<const cuda::Library> library, int device);
+
+  // Makes it the calling thread's: before any call to the driver, which forgets it where another context was used since.
+  Status use() const;
+  const cuda::Library& library() const;
+  int device() const;
+  // Of the card's memory, now; other processes' included [bytes].
+  Result<size_t> free_bytes() const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+// One object of the driver, destroyed with its owner, in its context. Raw: a handle or an address. Move-only.
+template <typename Raw>
+class CudaOwned {
+ public:
+  using Destroy = int(Raw);
+  CudaOwned() = default;
+  CudaOwned(CudaContext context, Raw raw, Destroy* destroy)
+      : context_(std::move(context)), raw_(raw), destroy_(destroy) {}
+  CudaOwned(CudaOwned&& other) noexcept
+      : context_(std::move(other.context_)), raw_(std::exchange(other.raw_, Raw{})), destroy_(other.destroy_) {}
+  CudaOwned& operator=(CudaOwned&& other) noexcept {
+    std::swap(context_, other.context_);
+    std::swap(raw_, other.raw_);
+    std::swap(destroy_, other.destroy_);
+    return *this;
+  }
+  ~CudaOwned() {
+    // A card that is lost frees its memory by itself.
+    if (raw_ != Raw{} && context_.use()) destroy_(raw_);
+  }
+  Raw get() const { return raw_; }
+  Raw release() { return std::exchange(raw_, Raw{}); }  // the caller destroys it
+  const CudaContext& context() const { return context_; }
+
+ private:
+  CudaContext context_;
+  Raw raw_{};
+  Destroy* destroy_ = nullptr;
+};
+
+}  // namespace ridge::gpu::cuda

@@ -1,0 +1,96 @@
+// The binary interface of NVIDIA's library of matrix products (cuBLASLt), as far as ridge calls it: our own declarations, so that no
+// vendor header is needed to build.
+// Source: cuBLASLt API, https://docs.nvidia.com/cuda/cublas/#cublaslt-api-reference, and the public headers cublasLt.h,
+// cublas_api.h and library_types.h of cuBLAS 13.4 (names, order of arguments, values, sizes of attributes).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/library_function.h"
+
+namespace ridge::gpu::cuda::cublaslt {
+
+using Handle = void*;  // a library handle, description, layout or preference
+
+enum StatusCode : int {  // cublasStatus_t
+  kSuccess = 0,
+  kNotInitialized = 1,
+  kAllocationFailed = 3,
+  kInvalidValue = 7,
+  kArchitectureMismatch = 8,
+  kExecutionFailed = 13,
+  kInternalError = 14,
+  kNotSupported = 15,
+};
+
+enum DataType : int {  // cudaDataType_t
+  kFloat32 = 0,
+  kFloat64 = 1,
+  kFloat16 = 2,
+  kInt8 = 3,
+  kInt32 = 10,
+  kBFloat16 = 14,
+  kFloat8E4M3 = 28,
+};
+
+enum ComputeType : int {  // cublasComputeType_t
+  kCompute32F = 68,
+  kCompute64F = 70,
+  kCompute32I = 72,
+  kCompute32FFastTf32 = 77,
+};
+
+constexpr int32_t kTransposed = 1;  // cublasOperation_t
+
+enum DescriptionAttribute : int {  // cublasLtMatmulDescAttributes_t
+  kTransposeA = 3,                 // int32_t
+  kTransposeB = 4,                 // int32_t
+  kScalePointerA = 17,             // const void*, on the card
+  kScalePointerB = 18,             // const void*, on the card
+  kFastAccumulation = 25,          // int8_t
+};
+constexpr int kMostWorkspaceBytes = 1;  // cublasLtMatmulPreferenceAttributes_t; uint64_t
+
+struct Algorithm {  // cublasLtMatmulAlgo_t
+  uint64_t data[8];
+};
+struct HeuristicResult {  // cublasLtMatmulHeuristicResult_t
+  Algorithm algorithm;
+  size_t workspace_bytes;
+  int state;
+  float waves;
+  int reserved[4];
+};
+
+// All of these are there since CUDA 11.0.
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
+
+#define RIDGE_CUBLASLT(name, ...) \
+  Function<__VA_ARGS__> name { file, #name, complete }
+  RIDGE_CUBLASLT(cublasLtGetVersion, size_t());
+  RIDGE_CUBLASLT(cublasLtCreate, int(Handle*));
+  RIDGE_CUBLASLT(cublasLtDestroy, int(Handle));
+  RIDGE_CUBLASLT(cublasLtMatmulDescCreate, int(Handle*, int compute_type, int scale_type));
+  RIDGE_CUBLASLT(cublasLtMatmulDescDestroy, int(Handle));
+  RIDGE_CUBLASLT(cublasLtMatmulDescSetAttribute, int(Handle, int attribute, const void*, size_t));
+  RIDGE_CUBLASLT(cublasLtMatrixLayoutCreate,
+                 int(Handle*, int type, uint64_t rows, uint64_t columns, int64_t leading_dimension));
+  RIDGE_CUBLASLT(cublasLtMatrixLayoutDestroy, int(Handle));
+  RIDGE_CUBLASLT(cublasLtMatmulPreferenceCreate, int(Handle*));
+  RIDGE_CUBLASLT(cublasLtMatmulPreferenceDestroy, int(Handle));
+  RIDGE_CUBLASLT(cublasLtMatmulPreferenceSetAttribute, int(Handle, int attribute, const void*, size_t));
+  RIDGE_CUBLASLT(cublasLtMatmulAlgoGetHeuristic,
+                 int(Handle library, Handle description, Handle a, Handle b, Handle c, Handle d, Handle preference,
+                     int wanted, HeuristicResult*, int* found));
+  RIDGE_CUBLASLT(cublasLtMatmul,
+                 int(Handle library, Handle description, const void* alpha, const void* a, Handle a_layout,
+                     const void* b, Handle b_layout, const void* beta, const void* c, Handle c_layout, void* d,
+                     Handle d_layout, const Algorithm*, void* workspace, size_t, void* stream));
+#undef RIDGE_CUBLASLT
+  // Since CUDA 11.4.
+  Function<const char*(int)> cublasLtGetStatusString{file, "cublasLtGetStatusString"};
+};
+
+}  // namespace ridge::gpu::cuda::cublaslt

@@ -1,0 +1,70 @@
+// NVIDIA's cards by the driver's library (libcuda.so.1), opened at run time: what they are, and a place to run kernels on
+// them. Absent, without cards, too old and lost cards are values with a reason. Nothing of CUDA is needed to build ridge.
+// Not for how the cards fare (gpu/nvml/nvml.h).
+//
+// Thread-safe but for what is made of it, which is used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gpu/cuda/context.h"
+#include "gpu/cuda/workspace.h"
+
+namespace ridge::gpu::cuda {
+
+struct CudaDevice {
+  std::string problem;  // why this card cannot be used; empty: it can. Numbers that could not be asked are then 0
+  std::string name;
+  std::string pci_address;  // as in /sys/bus/pci/devices
+  std::string uuid;         // "GPU-…"
+  std::string mig_uuid;     // "MIG-…" where it is an instance of a divided card, else empty
+  int capability = 0;       // compute capability: 89 is 8.9
+  int64_t memory_bytes = 0;
+  int64_t l2_bytes = 0;
+  int64_t multiprocessors = 0;
+  int64_t warp = 0;               // threads
+  int64_t threads_per_block = 0;  // at most, as the following
+  int64_t threads_per_multiprocessor = 0;
+  int64_t registers_per_block = 0, registers_per_multiprocessor = 0;  // of 32 bits
+  int64_t shared_bytes_per_block = 0, shared_bytes_per_block_opt_in = 0, shared_bytes_per_multiprocessor = 0;
+  double clock_hz = 0;         // highest of the multiprocessors
+  double memory_clock_hz = 0;  // highest; two transfers per cycle
+  int64_t memory_bus_bits = 0;
+  int64_t copy_engines = 0;  // copies that run beside kernels, at the same time
+  bool integrated = false;   // shares the processor's memory
+  bool unified_addressing = false, managed_memory = false, concurrent_managed_access = false, memory_pools = false;
+  bool ecc = false;
+  bool exclusive = false;  // compute mode: one process at a time, or none
+};
+Json to_json(const CudaDevice& device);
+
+// Handle of the open library; copies share it.
+class Cuda {
+ public:
+  // `library`: a path; empty: the environment variable RIDGE_CUDA, else libcuda.so.1 by the loader's search. The error says
+  // whether there is no driver (kNotFound), no card or a driver that does not start (kUnavailable), or it is too old
+  // (kUnsupported).
+  static Result<Cuda> open(const std::string& library = "");
+
+  const std::vector<CudaDevice>& devices() const { return devices_; }  // at least one
+  int driver_version() const { return driver_version_; }               // of CUDA, as the driver says it: 13010 is 13.1
+  std::string driver_version_text() const;                             // "13.1"
+
+  Result<CudaContext> context(size_t index) const;
+  // A place to run kernels on device `index`.
+  Result<CudaWorkspace> workspace(size_t index) const;
+
+ private:
+  explicit Cuda(std::shared_ptr<const cuda::Library> library) : library_(std::move(library)) {}
+  std::shared_ptr<const cuda::Library> library_;
+  std::vector<CudaDevice> devices_;
+  int driver_version_ = 0;
+};
+
+}  // namespace ridge::gpu::cuda

@@ -1,0 +1,142 @@
+#include "gpu/cuda/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "gpu/cuda/abi.h"
+#include "gpu/cuda/error.h"
+#include "gpu/uuid.h"
+
+namespace ridge::gpu::cuda {
+namespace {
+
+// Asks for one thing after another; the first that fails is the device's problem.
+class Questioner {
+ public:
+  Questioner(const cuda::Library& library, CudaDevice& device) : library_(library), device_(device) {}
+
+  void ask(const char* function, int code) {
+    if (code != cuda::kSuccess && device_.problem.empty())
+      device_.problem = cuda_error(library_, function, code).message;
+  }
+  int64_t attribute(cuda::Device device, int which) {
+    int value = 0;
+    ask("cuDeviceGetAttribute", library_.cuDeviceGetAttribute(&value, which, device));
+    return value;
+  }
+  // One that a driver older than the attribute refuses.
+  int64_t attribute_or_none(cuda::Device device, int which) {
+    int value = 0;
+    return library_.cuDeviceGetAttribute(&value, which, device) == cuda::kSuccess ? value : 0;
+  }
+
+ private:
+  const cuda::Library& library_;
+  CudaDevice& device_;
+};
+
+void name_device(const cuda::Library& library, Questioner& questions, cuda::Device device, CudaDevice& result) {
+  char text[256] = "";
+  questions.ask("cuDeviceGetName", library.cuDeviceGetName(text, sizeof text - 1, device));
+  result.name = text;
+  char address[32] = "";
+  questions.ask("cuDeviceGetPCIBusId", library.cuDeviceGetPCIBusId(address, sizeof address - 1, device));
+  result.pci_address = address;
+  std::transform(result.pci_address.begin(), result.pci_address.end(), result.pci_address.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  cuda::Uuid card{}, instance{};
+  if (!library.cuDeviceGetUuid) return;
+  questions.ask("cuDeviceGetUuid", library.cuDeviceGetUuid(&card, device));
+  result.uuid = "GPU-" + uuid_text(card.bytes);
+  // The newer function tells the instance's where the card is divided, else the card's.
+  if (library.cuDeviceGetUuid_v2 && library.cuDeviceGetUuid_v2(&instance, device) == cuda::kSuccess &&
+      std::memcmp(&card, &instance, sizeof card) != 0)
+    result.mig_uuid = "MIG-" + uuid_text(instance.bytes);
+}
+
+void read_numbers(Questioner& questions, cuda::Device device, CudaDevice& result) {
+  const std::pair<int, int64_t*> numbers[] = {
+      {cuda::kL2Bytes, &result.l2_bytes},
+      {cuda::kMultiprocessors, &result.multiprocessors},
+      {cuda::kWarpSize, &result.warp},
+      {cuda::kThreadsPerBlock, &result.threads_per_block},
+      {cuda::kThreadsPerMultiprocessor, &result.threads_per_multiprocessor},
+      {cuda::kRegistersPerBlock, &result.registers_per_block},
+      {cuda::kRegistersPerMultiprocessor, &result.registers_per_multiprocessor},
+      {cuda::kSharedPerBlock, &result.shared_bytes_per_block},
+      {cuda::kSharedPerBlockOptIn, &result.shared_bytes_per_block_opt_in},
+      {cuda::kSharedPerMultiprocessor, &result.shared_bytes_per_multiprocessor},
+      {cuda::kMemoryBusBits, &result.memory_bus_bits},
+      {cuda::kAsyncEngines, &result.copy_engines},
+  };
+  for (auto [which, value] : numbers) *value = questions.attribute(device, which);
+  result.capability = static_cast<int>(10 * questions.attribute(device, cuda::kCapabilityMajor) +
+                                       questions.attribute(device, cuda::kCapabilityMinor));
+  result.clock_hz = 1e3 * static_cast<double>(questions.attribute(device, cuda::kClockKhz));
+  result.memory_clock_hz = 1e3 * static_cast<double>(questions.attribute(device, cuda::kMemoryClockKhz));
+}
+
+void read_abilities(Questioner& questions, cuda::Device device, CudaDevice& result) {
+  result.integrated = questions.attribute(device, cuda::kIntegrated) != 0;
+  result.unified_addressing = questions.attribute(device, cuda::kUnifiedAddressing) != 0;
+  result.managed_memory = questions.attribute(device, cuda::kManagedMemory) != 0;
+  result.concurrent_managed_access = questions.attribute(device, cuda::kConcurrentManagedAccess) != 0;
+  result.ecc = questions.attribute(device, cuda::kEcc) != 0;
+  result.exclusive = questions.attribute(device, cuda::kComputeMode) != 0;
+  result.memory_pools = questions.attribute_or_none(device, cuda::kMemoryPools) != 0;
+}
+
+}  // namespace
+
+CudaDevice describe_device(const cuda::Library& library, int index) {
+  CudaDevice result;
+  Questioner questions(library, result);
+  cuda::Device device = 0;
+  questions.ask("cuDeviceGet", library.cuDeviceGet(&device, index));
+  if (!result.problem.empty()) return result;
+  name_device(library, questions, device, result);
+  size_t bytes = 0;
+  questions.ask("cuDeviceTotalMem_v2", library.cuDeviceTotalMem_v2(&bytes, device));
+  result.memory_bytes = static_cast<int64_t>(bytes);
+  read_numbers(questions, device, result);
+  read_abilities(questions, device, result);
+  return result;
+}
+
+Json to_json(const CudaDevice& device) {
+  auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  return Json{{"problem", or_null(device.problem)},
+              {"name", device.name},
+              {"pci_address", device.pci_address},
+              {"uuid", device.uuid},
+              {"mig_uuid", or_null(device.mig_uuid)},
+              {"compute_capability", fmt::format("{}.{}", device.capability / 10, device.capability % 10)},
+              {"memory_bytes", device.memory_bytes},
+              {"l2_bytes", device.l2_bytes},
+              {"multiprocessors", device.multiprocessors},
+              {"warp", device.warp},
+              {"threads_per_block", device.threads_per_block},
+              {"threads_per_multiprocessor", device.threads_per_multiprocessor},
+              {"registers_per_block", device.registers_per_block},
+              {"registers_per_multiprocessor", device.registers_per_multiprocessor},
+              {"shared_bytes_per_block", device.shared_bytes_per_block},
+              {"shared_bytes_per_block_opt_in", device.shared_bytes_per_block_opt_in},
+              {"shared_bytes_per_multiprocessor", device.shared_bytes_per_multiprocessor},
+              {"clock_hz", device.clock_hz},
+              {"memory_clock_hz", device.memory_clock_hz},
+              {"memory_bus_bits", device.memory_bus_bits},
+              {"copy_engines", device.copy_engines},
+              {"integrated", device.integrated},
+              {"unified_addressing", device.unified_addressing},
+              {"managed_memory", device.managed_memory},
+              {"concurrent_managed_access", device.concurrent_managed_access},
+              {"memory_pools", device.memory_pools},
+              {"ecc", device.ecc},
+              {"exclusive", device.exclusive}};
+}
+
+}  // namespace ridge::gpu::cuda

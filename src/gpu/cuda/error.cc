@@ -1,0 +1,93 @@
+#include "gpu/cuda/error.h"
+
+#include <fmt/format.h>
+
+#include "gpu/cuda/abi.h"
+
+namespace ridge::gpu::cuda {
+namespace {
+
+struct CudaMeaning {
+  int number;
+  Code code;
+  const char* remedy;
+};
+
+constexpr const char* kContextIsGone =
+    "a kernel went wrong, and nothing more can be done on the card in this process; start it anew";
+constexpr const char* kCardIsLost =
+    "the card is lost to this process; look at dmesg for NVRM: Xid and at `ridge doctor`, and reset the card "
+    "(nvidia-smi --gpu-reset) or the machine";
+constexpr const char* kWrongCode =
+    "the compiler's library is of another CUDA than the driver or the card; name one that fits in RIDGE_NVRTC "
+    "(`ridge gpus` tells the driver's CUDA), or bring a newer driver";
+
+// Source of the meanings: CUDA Driver API, "Data types used by CUDA driver", CUresult.
+constexpr CudaMeaning kMeanings[] = {
+    {cuda::kOutOfMemory, Code::kExhausted,
+     "the card's memory does not hold it beside what is there already; nvidia-smi shows who uses it"},
+    {cuda::kStubLibrary, Code::kUnavailable,
+     "this libcuda.so.1 is the toolkit's stub; put the driver's before it, or name it in RIDGE_CUDA"},
+    {cuda::kNeedsNewerDriver, Code::kUnsupported, "a newer driver has it"},
+    {cuda::kDeviceUnavailable, Code::kUnavailable,
+     "another process holds the card in exclusive mode (nvidia-smi -c 0 ends that), or the card is lost"},
+    {cuda::kNoDevice, Code::kUnavailable,
+     "no card is visible: CUDA_VISIBLE_DEVICES may hide it, or the container was started without --gpus"},
+    {cuda::kInvalidDevice, Code::kInvalid, "there is no card of that number"},
+    {cuda::kNotLicensed, Code::kUnavailable, "the virtual card has no licence"},
+    {cuda::kInvalidImage, Code::kUnsupported, kWrongCode},
+    {cuda::kNoBinaryForGpu, Code::kUnsupported, kWrongCode},
+    {cuda::kInvalidPtx, Code::kInvalid, "the driver's compiler refuses this PTX"},
+    {cuda::kNoPtxCompiler, Code::kUnsupported, "the driver lacks libnvidia-ptxjitcompiler.so.1; install it"},
+    {cuda::kUnsupportedPtxVersion, Code::kUnsupported, kWrongCode},
+    {cuda::kPtxCompilationDisabled, Code::kUnsupported, "CUDA_DISABLE_PTX_JIT is set; unset it"},
+    {cuda::kEccUncorrectable, Code::kUnavailable, kCardIsLost},
+    {cuda::kNvlinkUncorrectable, Code::kUnavailable, kCardIsLost},
+    {cuda::kContained, Code::kUnavailable, kCardIsLost},
+    {cuda::kIllegalAddress, Code::kFailed, kContextIsGone},
+    {cuda::kAssertFailed, Code::kFailed, kContextIsGone},
+    {cuda::kHardwareStackError, Code::kFailed, kContextIsGone},
+    {cuda::kIllegalInstruction, Code::kFailed, kContextIsGone},
+    {cuda::kMisalignedAddress, Code::kFailed, kContextIsGone},
+    {cuda::kInvalidAddressSpace, Code::kFailed, kContextIsGone},
+    {cuda::kInvalidPc, Code::kFailed, kContextIsGone},
+    {cuda::kLaunchFailed, Code::kFailed, kContextIsGone},
+    {cuda::kLaunchTimeout, Code::kFailed, "the card also draws a screen, and its watchdog ended the kernel"},
+    {cuda::kLaunchOutOfResources, Code::kUnsupported,
+     "a block needs more registers, threads or shared memory than the card has; make it smaller"},
+    {cuda::kNotPermitted, Code::kUnavailable,
+     "this user may not: /dev/nvidia* must be readable and writable, and the card's owner may have restricted it"},
+    {cuda::kNotSupported, Code::kUnsupported, "this card, driver or virtual machine cannot do that"},
+    {cuda::kSystemNotReady, Code::kUnavailable, "the fabric manager (nvidia-fabricmanager) does not run; start it"},
+    {cuda::kDriverMismatch, Code::kUnavailable,
+     "the driver in the kernel and libcuda.so.1 are of different versions; reload the module or reboot"},
+    {cuda::kCompatibilityNotSupported, Code::kUnavailable,
+     "libcuda.so.1 is of the compatibility package, which does not serve this card; take the driver's own"},
+    {cuda::kUnknown, Code::kUnavailable,
+     "the driver gives no reason; dmesg may (NVRM: Xid says that the card is lost; else load nvidia-uvm, by "
+     "nvidia-modprobe -u)"},
+};
+
+const CudaMeaning* meaning_of(int number) {
+  for (const CudaMeaning& meaning : kMeanings)
+    if (meaning.number == number) return &meaning;
+  return nullptr;
+}
+
+}  // namespace
+
+Error cuda_error(const cuda::Library& library, const char* function, int code) {
+  const char *name = nullptr, *words = nullptr;
+  if (library.cuGetErrorName(code, &name) != cuda::kSuccess || name == nullptr) name = "unknown code";
+  if (library.cuGetErrorString(code, &words) != cuda::kSuccess || words == nullptr) words = "no text";
+  std::string message = fmt::format("{}: {} ({}, {})", function, words, name, code);
+  const CudaMeaning* meaning = meaning_of(code);
+  if (meaning == nullptr) return {Code::kFailed, message};
+  return {meaning->code, fmt::format("{}; {}", message, meaning->remedy)};
+}
+
+Status cuda_status(const cuda::Library& library, const char* function, int code) {
+  return code == cuda::kSuccess ? Status{} : cuda_error(library, function, code);
+}
+
+}  // namespace ridge::gpu::cuda

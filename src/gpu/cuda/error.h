@@ -1,0 +1,17 @@
+// What NVIDIA's driver answers, in words: the driver's own name and text, and what to do about the usual ones. Pure.
+#pragma once
+
+#include "base/result.h"
+
+namespace ridge::gpu::cuda {
+
+struct Library;
+
+// kExhausted: out of memory; kUnavailable: no card that could be used, or a lost one; kUnsupported: the driver or the card
+// cannot do that; kInvalid: the machine code or PTX is wrong; else kFailed.
+Error cuda_error(const cuda::Library& library, const char* function, int code);
+
+// The call's outcome as a status.
+Status cuda_status(const cuda::Library& library, const char* function, int code);
+
+}  // namespace ridge::gpu::cuda

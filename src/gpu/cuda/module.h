@@ -1,0 +1,60 @@
+// Machine code on a card: its kernels, what each of them takes of a multiprocessor, and how many blocks fit.
+//
+// Move-only. One thread at a time. Kernels are valid while their module lives.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/cuda/context.h"
+
+namespace ridge::gpu::cuda {
+
+// What the driver says that a loaded kernel takes.
+struct CudaFunctionUse {
+  int registers = 0;     // per thread
+  int shared_bytes = 0;  // per block, the static part
+  int local_bytes = 0;   // per thread
+  int most_threads = 0;  // per block
+};
+
+class CudaKernel {
+ public:
+  Result<CudaFunctionUse> use() const;
+  // Lets a launch ask for so much dynamic shared memory per block; needed above 48 KiB.
+  Status allow_dynamic_shared(size_t bytes);
+  // Blocks of that size that a multiprocessor holds at the same time.
+  Result<int> blocks_per_multiprocessor(int threads, size_t dynamic_shared_bytes = 0) const;
+
+ private:
+  friend class CudaModule;
+  friend class CudaStream;
+  CudaKernel(CudaContext context, void* function) : context_(std::move(context)), function_(function) {}
+  CudaContext context_;
+  void* function_;
+};
+
+class CudaModule {
+ public:
+  CudaModule() = default;  // without kernels
+  // `image`: machine code (CUBIN), or PTX, which the driver compiles. kInvalid with the driver's log where that fails.
+  static Result<CudaModule> load(const CudaContext& context, const std::string& image);
+  // kNotFound: the module has no kernel of that name.
+  Result<CudaKernel> kernel(const std::string& name) const;
+
+ private:
+  CudaOwned<void*> module_;
+};
+
+// For which architecture to compile where the card is of another one than the compiler knows.
+struct CudaTarget {
+  int architecture = 0;  // 89: sm_89
+  bool exact = true;     // else PTX, which the driver compiles for the card
+};
+// `known`: what the compiler compiles for; `capability`: the card's, 89 for 8.9. Machine code where it is among the known,
+// else PTX of the newest that is older. Errors: the card is older than all that the compiler knows (kUnsupported).
+Result<CudaTarget> choose_target(const std::vector<int>& known, int capability);
+
+}  // namespace ridge::gpu::cuda

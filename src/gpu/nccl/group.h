@@ -1,0 +1,60 @@
+// Cards of this machine that do collective operations together: a communicator, a stream and two buffers on each, driven by one thread.
+//
+// A library that hangs is waited for no longer than `patience`. Then the operation is aborted, the group is of no more use and every
+// further call says why; what does not return even then is left behind, with its memory, until the process ends.
+//
+// Move-only. One thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/bounded_thread.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "gpu/cuda/context.h"
+#include "gpu/nccl/nccl.h"
+
+namespace ridge::gpu::nccl {
+
+class NcclGroup {
+ public:
+  // Of different cards, at least one. The content of the buffers, `buffer_bytes` each, is anything.
+  static Result<NcclGroup> create(const Nccl& nccl, const std::vector<cuda::CudaContext>& cards, size_t buffer_bytes,
+                                  Nanoseconds patience);
+  NcclGroup(NcclGroup&& other) noexcept;
+  NcclGroup& operator=(NcclGroup&& other) noexcept;
+  ~NcclGroup();
+
+  size_t size() const;  // cards
+  size_t buffer_bytes() const;
+  bool broken() const { return broken_.has_value(); }
+
+  // Does the operation `repeats` times, one after the other, on FP32 values from the first buffers to the second, summing up where it
+  // reduces; the root of a broadcast is the first card. `bytes` as NCCL's tests count: of the largest buffer that takes part, a multiple
+  // of 4, of all-gather and reduce-scatter of 4 · size(). Returns the time of all [s], by the host's clock, until every card is done.
+  Result<double> run(Collective collective, size_t bytes, int64_t repeats);
+
+  // Content of a card's first buffer, from `at` on; the values again and again until `bytes` are written.
+  Status fill(size_t card, std::span<const float> values, size_t bytes);
+  // Makes every value of a card's second buffer one that no sum is.
+  Status spoil(size_t card);
+  Status read(size_t card, std::span<float> values, size_t at) const;  // of the second buffer, from byte `at` on
+
+ private:
+  struct State;
+  explicit NcclGroup(std::shared_ptr<State> state);
+  // In a thread of its own, for at most `patience`.
+  Status within_patience(const char* doing, std::function<Status()> call);
+  void abort(BoundedThread& call);
+
+  std::shared_ptr<State> state_;  // shared with calls that do not return
+  bool joined_ = false;           // there are communicators
+  std::optional<Error> broken_;
+};
+
+}  // namespace ridge::gpu::nccl

@@ -1,0 +1,38 @@
+// The table of NVML's functions behind gpu::nvml::Nvml, shared by the files that read (nvml.cc, nvml_system.cc) and change
+// (nvml_control.cc). Private to gpu/. Immutable once made.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "gpu/card_reader.h"
+#include "gpu/library_function.h"
+#include "gpu/nvml/abi.h"
+
+namespace ridge::gpu::nvml {
+
+struct Library : FunctionTable {
+  using FunctionTable::FunctionTable;
+#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name, complete};
+  RIDGE_NVML_REQUIRED(RIDGE_MEMBER)
+#undef RIDGE_MEMBER
+#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name};
+  RIDGE_NVML_OPTIONAL(RIDGE_MEMBER)
+#undef RIDGE_MEMBER
+
+  using CardHandle = Device;
+  using StatusCode = int;
+  static constexpr int kOk = kSuccess, kAbsent = kFunctionNotFound;
+  static bool broken(int code) { return code == kGpuIsLost || code == kResetRequired; }
+  Error error(const char* function, int code) const {
+    const char* words =
+        code == kFunctionNotFound ? "the driver's library is too old for this question" : nvmlErrorString(code);
+    Code kind = code == kNotSupported || code == kFunctionNotFound ? Code::kUnsupported : Code::kUnavailable;
+    return {kind, fmt::format("{}: {} (NVML code {})", function, words ? words : "unknown error", code)};
+  }
+};
+
+using Reader = CardReader<Library>;
+
+}  // namespace ridge::gpu::nvml

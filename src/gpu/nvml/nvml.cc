@@ -1,0 +1,319 @@
+#include "gpu/nvml/nvml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/lower_case.h"
+#include "gpu/nvml/library.h"
+#include "gpu/nvml/system.h"
+
+namespace ridge::gpu::nvml {
+namespace {
+
+constexpr unsigned kTextSize = 96;  // the library's longest text, a UUID or name, needs 96
+constexpr int kTemperatureSensor = 0;
+
+Reading<bool> flag(const Reading<int64_t>& number) {
+  if (!number) return Error{Code::kUnavailable, number.reason};
+  return *number != 0;
+}
+
+void read_identity(const Library& library, Reader& reader, Card& card) {
+  Error error;
+  card.name = reader.text(library.nvmlDeviceGetName);
+  card.uuid = reader.text(library.nvmlDeviceGetUUID);
+  PciInfo pci{};
+  if (reader.ask(error, library.nvmlDeviceGetPciInfo_v3, &pci))
+    card.pci_address = sysfs_pci_address(std::string_view(pci.bus_id, strnlen(pci.bus_id, sizeof pci.bus_id)));
+  else
+    card.pci_address = error;
+  int major = 0, minor = 0;
+  if (reader.ask(error, library.nvmlDeviceGetCudaComputeCapability, &major, &minor))
+    card.compute_capability = fmt::format("{}.{}", major, minor);
+  else
+    card.compute_capability = error;
+  card.architecture = architecture_name(reader.number<unsigned>(library.nvmlDeviceGetArchitecture));
+  card.cores = reader.number<unsigned>(library.nvmlDeviceGetNumGpuCores);
+}
+
+void read_memory(const Library& library, Reader& reader, Card& card) {
+  Error error;
+  MemoryInfo memory{};
+  if (reader.ask(error, library.nvmlDeviceGetMemoryInfo, &memory)) {
+    card.memory_total_bytes = static_cast<int64_t>(memory.total);
+    card.memory_used_bytes = static_cast<int64_t>(memory.used);
+  } else {
+    card.memory_total_bytes = card.memory_used_bytes = error;
+  }
+  card.memory_bus_bits = reader.number<unsigned>(library.nvmlDeviceGetMemoryBusWidth);
+  Utilization busy{};
+  if (reader.ask(error, library.nvmlDeviceGetUtilizationRates, &busy))
+    card.utilization_percent = int64_t{busy.gpu};
+  else
+    card.utilization_percent = error;
+}
+
+void read_errors(const Library& library, Reader& reader, Card& card) {
+  Error error;
+  int current = 0, pending = 0;
+  if (reader.ask(error, library.nvmlDeviceGetEccMode, &current, &pending))
+    card.ecc = current != 0;
+  else
+    card.ecc = error;
+  auto count = [&](ErrorType type, CounterType counter) {
+    return reader.number<unsigned long long>(library.nvmlDeviceGetTotalEccErrors, int{type}, int{counter});
+  };
+  card.ecc_corrected = count(kCorrected, kSinceStart);
+  card.ecc_uncorrected = count(kUncorrected, kSinceStart);
+  card.ecc_corrected_ever = count(kCorrected, kEver);
+  card.ecc_uncorrected_ever = count(kUncorrected, kEver);
+  unsigned corrected = 0, uncorrected = 0, remap_pending = 0, failed = 0;
+  if (reader.ask(error, library.nvmlDeviceGetRemappedRows, &corrected, &uncorrected, &remap_pending, &failed)) {
+    card.rows_remapped = int64_t{corrected} + uncorrected;
+    card.row_remap_pending = remap_pending != 0;
+    card.row_remap_failed = failed != 0;
+  } else {
+    card.rows_remapped = error;
+    card.row_remap_pending = card.row_remap_failed = error;
+  }
+}
+
+void read_mode(const Library& library, Reader& reader, Card& card) {
+  card.persistence = flag(reader.number<int>(library.nvmlDeviceGetPersistenceMode));
+  card.compute_mode = reader.number<int>(library.nvmlDeviceGetComputeMode);
+  card.performance_state = reader.number<int>(library.nvmlDeviceGetPerformanceState);
+  // The same bits under the name that drivers had until 535.
+  card.slowdown_bits = library.nvmlDeviceGetCurrentClocksEventReasons
+                           ? reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksEventReasons)
+                           : reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksThrottleReasons);
+}
+
+void read_mig(const Library& library, Reader& reader, Card& card) {
+  Error error;
+  unsigned current = 0, pending = 0;
+  if (reader.ask(error, library.nvmlDeviceGetMigMode, &current, &pending)) {
+    card.mig = current != 0;
+    if (current != 0) card.slices = slices_of(library, reader.card());
+    card.mig_instances = static_cast<int64_t>(card.slices.size());
+  } else {
+    card.mig = error;
+    card.mig_instances = error;
+  }
+}
+
+void read_link(const Library& library, Reader& reader, Card& card) {
+  card.pcie_generation = reader.number<unsigned>(library.nvmlDeviceGetCurrPcieLinkGeneration);
+  card.pcie_generation_max = reader.number<unsigned>(library.nvmlDeviceGetMaxPcieLinkGeneration);
+  card.pcie_width = reader.number<unsigned>(library.nvmlDeviceGetCurrPcieLinkWidth);
+  card.pcie_width_max = reader.number<unsigned>(library.nvmlDeviceGetMaxPcieLinkWidth);
+  card.pcie_replays = reader.number<unsigned>(library.nvmlDeviceGetPcieReplayCounter);
+}
+
+void read_heat_and_power(const Library& library, Reader& reader, Card& card) {
+  card.temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperature, kTemperatureSensor);
+  card.slowdown_temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperatureThreshold, int{kSlowdown});
+  card.power_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerUsage);
+  card.power_limit_mw = reader.number<unsigned>(library.nvmlDeviceGetEnforcedPowerLimit);
+  card.power_limit_set_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementLimit);
+  card.power_limit_default_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementDefaultLimit);
+  Error error;
+  unsigned least = 0, most = 0;
+  if (reader.ask(error, library.nvmlDeviceGetPowerManagementLimitConstraints, &least, &most)) {
+    card.power_limit_min_mw = int64_t{least};
+    card.power_limit_max_mw = int64_t{most};
+  } else {
+    card.power_limit_min_mw = card.power_limit_max_mw = error;
+  }
+  card.energy_mj = reader.number<unsigned long long>(library.nvmlDeviceGetTotalEnergyConsumption);
+}
+
+void read_clocks(const Library& library, Reader& reader, Card& card) {
+  card.sm_clock_mhz = reader.number<unsigned>(library.nvmlDeviceGetClockInfo, int{kSmClock});
+  card.sm_clock_max_mhz = reader.number<unsigned>(library.nvmlDeviceGetMaxClockInfo, int{kSmClock});
+  card.memory_clock_mhz = reader.number<unsigned>(library.nvmlDeviceGetClockInfo, int{kMemoryClock});
+  card.memory_clock_max_mhz = reader.number<unsigned>(library.nvmlDeviceGetMaxClockInfo, int{kMemoryClock});
+}
+
+// NVLink 5 counts recoveries as a field and no longer as an error counter of the link.
+Reading<int64_t> link_recoveries(const Library& library, Reader& reader, unsigned link) {
+  Reading<int64_t> counted =
+      reader.number<unsigned long long>(library.nvmlDeviceGetNvLinkErrorCounter, link, int{kLinkRecovery});
+  if (counted) return counted;
+  FieldValue field{};
+  field.field = kFieldLinkRecoveries;
+  field.scope = link;
+  const auto& values = library.nvmlDeviceGetFieldValues;
+  int code = values ? values(reader.card(), 1, &field) : int{kFunctionNotFound};
+  if (code != kSuccess || field.result != kSuccess) return counted;
+  return static_cast<int64_t>(field.type == kUnsigned ? field.value.u : field.value.ull);
+}
+
+PeerLink read_link_to_peer(const Library& library, Reader& reader, unsigned index, bool up) {
+  PeerLink link;
+  link.index = static_cast<int>(index);
+  link.up = up;
+  PciInfo pci{};
+  Error error{Code::kUnavailable, "the link is down"};
+  const auto& remote = library.nvmlDeviceGetNvLinkRemotePciInfo_v2;
+  int code = !up ? int{kNotFound} : remote ? remote(reader.card(), index, &pci) : int{kFunctionNotFound};
+  if (code == kSuccess)
+    link.remote = sysfs_pci_address(std::string_view(pci.bus_id, strnlen(pci.bus_id, sizeof pci.bus_id)));
+  else
+    link.remote = up ? library.error(remote.name(), code) : error;
+  link.replays = reader.number<unsigned long long>(library.nvmlDeviceGetNvLinkErrorCounter, index, int{kLinkReplay});
+  link.recoveries = link_recoveries(library, reader, index);
+  link.crc_errors =
+      reader.number<unsigned long long>(library.nvmlDeviceGetNvLinkErrorCounter, index, int{kLinkCrcFlit});
+  return link;
+}
+
+// The library does not tell how many links there are: those are left out for which it knows no state.
+void read_peer_links(const Library& library, Reader& reader, Card& card) {
+  const auto& state = library.nvmlDeviceGetNvLinkState;
+  int code = kFunctionNotFound, first_code = kFunctionNotFound;
+  for (unsigned i = 0; state != nullptr && i < kMaxLinks && code != kGpuIsLost; ++i) {
+    int up = 0;
+    code = state(reader.card(), i, &up);
+    if (i == 0) first_code = code;
+    if (code == kSuccess) card.links.push_back(read_link_to_peer(library, reader, i, up != 0));
+  }
+  if (card.links.empty())
+    card.peer_links = library.error(state.name(), first_code);
+  else
+    card.peer_links = static_cast<int64_t>(card.links.size());
+}
+
+// _v2 and _v3 fill the same structure; a library too old for both tells no processes.
+void read_processes(const Library& library, Reader& reader, Card& card) {
+  const auto& list = library.nvmlDeviceGetComputeRunningProcesses_v3 ? library.nvmlDeviceGetComputeRunningProcesses_v3
+                                                                     : library.nvmlDeviceGetComputeRunningProcesses_v2;
+  if (list == nullptr) return;
+  unsigned count = 64;
+  std::vector<ProcessInfo> processes(count);
+  int code = list(reader.card(), &count, processes.data());
+  if (code == kInsufficientSize) {
+    count += 16;  // room for those that start meanwhile
+    processes.resize(count);
+    code = list(reader.card(), &count, processes.data());
+  }
+  if (code != kSuccess) return;
+  processes.resize(std::min<size_t>(count, processes.size()));
+  for (const ProcessInfo& process : processes)
+    card.processes.push_back(
+        {process.pid, process.memory_bytes == kNoMemoryFigure ? -1 : static_cast<int64_t>(process.memory_bytes)});
+}
+
+enum class Detail { kAll, kVitals };
+
+Card read_card(const Library& library, int index, Detail detail) {
+  Card card;
+  card.index = index;
+  const Error foreign{Code::kUnsupported, "NVIDIA's library has no such notion"};
+  card.performance_level = card.partition = foreign;
+  Device device = nullptr;
+  if (int code = library.nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(index), &device); code != kSuccess) {
+    Error error = library.error("nvmlDeviceGetHandleByIndex_v2", code);
+    card.failure = error.message;
+    visit_readings(card, [&](const char*, auto& reading) { reading = error; });
+    return card;
+  }
+  Reader reader(library, device);
+  read_identity(library, reader, card);
+  read_memory(library, reader, card);
+  read_mode(library, reader, card);
+  read_heat_and_power(library, reader, card);
+  read_clocks(library, reader, card);
+  if (detail == Detail::kAll) {
+    read_errors(library, reader, card);
+    read_mig(library, reader, card);
+    read_link(library, reader, card);
+    read_peer_links(library, reader, card);
+    read_processes(library, reader, card);
+  }
+  card.failure = reader.failure();
+  return card;
+}
+
+void read_versions(const Library& library, CardSystem& system) {
+  char driver[kTextSize] = "";
+  int code = library.nvmlSystemGetDriverVersion(driver, kTextSize);
+  if (code == kSuccess)
+    system.driver_version = std::string(driver);
+  else
+    system.driver_version = library.error("nvmlSystemGetDriverVersion", code);
+  int cuda = 0;
+  const auto& ask_cuda = library.nvmlSystemGetCudaDriverVersion_v2;
+  code = ask_cuda ? ask_cuda(&cuda) : int{kFunctionNotFound};
+  if (code == kSuccess)
+    system.cuda_version = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10);
+  else
+    system.cuda_version = library.error(ask_cuda.name(), code);
+}
+
+Status start(const Library& library) {
+  int code = library.nvmlInit_v2();
+  if (code == kSuccess) return {};
+  Error error = library.error("nvmlInit_v2", code);
+  if (code == kVersionMismatch)
+    error.message += "; the library and the kernel module are of different versions: reboot, or load the module again";
+  if (code == kDriverNotLoaded) error.message += "; load the nvidia kernel module and look at the kernel log";
+  return Error{Code::kUnavailable, error.message};
+}
+
+}  // namespace
+std::string sysfs_pci_address(std::string_view library_address) {
+  std::string address = lower_case(library_address);
+  size_t colon = address.find(':');
+  // Eight digits of domain here, four in /sys unless the domain needs more.
+  if (colon == 8 && address.starts_with("0000")) address.erase(0, 4);
+  return address;
+}
+
+Nvml::Nvml(std::unique_ptr<nvml::Library> library) : library_(std::move(library)) {}
+Nvml::Nvml(Nvml&& other) noexcept = default;
+Nvml& Nvml::operator=(Nvml&& other) noexcept {
+  std::swap(library_, other.library_);
+  return *this;
+}
+Nvml::~Nvml() {
+  if (library_) library_->nvmlShutdown();
+}
+
+Result<Nvml> Nvml::open(const std::string& library) {
+  RIDGE_ASSIGN(auto table,
+               open_table<nvml::Library>(library, "RIDGE_NVML", {"libnvidia-ml.so.1"}, "the NVIDIA driver"));
+  RIDGE_TRY(nvml::start(*table));
+  return Nvml(std::move(table));
+}
+
+Result<int> Nvml::count() const {
+  unsigned count = 0;
+  int code = library_->nvmlDeviceGetCount_v2(&count);
+  if (code != nvml::kSuccess) return library_->error("nvmlDeviceGetCount_v2", code);
+  return static_cast<int>(count);
+}
+
+Card Nvml::card(int index) const { return nvml::read_card(*library_, index, nvml::Detail::kAll); }
+
+Card Nvml::vitals(int index) const { return nvml::read_card(*library_, index, nvml::Detail::kVitals); }
+
+Reading<int64_t> Nvml::energy_mj(int index) const {
+  nvml::Device device = nullptr;
+  if (int code = library_->nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(index), &device); code != nvml::kSuccess)
+    return library_->error("nvmlDeviceGetHandleByIndex_v2", code);
+  nvml::Reader reader(*library_, device);
+  return reader.number<unsigned long long>(library_->nvmlDeviceGetTotalEnergyConsumption);
+}
+
+CardSystem Nvml::system() const {
+  CardSystem system;
+  system.library = library_->file.path();
+  nvml::read_versions(*library_, system);
+  Result<int> cards = count();
+  for (int i = 0; cards && i < *cards; ++i) system.cards.push_back(card(i));
+  system.pairs = nvml::pairs_of(*library_, static_cast<int>(system.cards.size()));
+  return system;
+}
+
+}  // namespace ridge::gpu::nvml

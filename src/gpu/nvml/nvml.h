@@ -1,0 +1,60 @@
+// NVIDIA's management library (NVML), opened at run time: what cards there are, how they fare, and their power limit and
+// locked clocks, which it can change. Absent, too old, without permission and lost cards are values with a reason.
+// Thread-safe, as the library itself is; a call into a broken driver may hang, so
+// ask from a child process (base/child_process.h) where that must not matter.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "gpu/card.h"
+
+namespace ridge::gpu::nvml {
+
+struct Library;  // the typed table of functions, nvml.cc
+
+// Move-only owner of the open and initialised library.
+class Nvml {
+ public:
+  // `library`: a path; empty: the environment variable RIDGE_NVML, else libnvidia-ml.so.1 by the loader's search. The
+  // error says whether there is no library (kNotFound: no NVIDIA driver here, or not visible in this container), it is
+  // too old (kUnsupported), or it refuses to start (kUnavailable: module not loaded, versions differ).
+  static Result<Nvml> open(const std::string& library = "");
+
+  Nvml(Nvml&& other) noexcept;
+  Nvml& operator=(Nvml&& other) noexcept;
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  ~Nvml();
+
+  Result<int> count() const;  // of cards that the driver knows, those it lost included
+  // Everything about one card, 0 ≤ index < count(); takes some milliseconds.
+  Card card(int index) const;
+  // What changes from second to second (use, memory, power, heat, clocks, slowdown) and who it is; the rest is not asked. For
+  // looking often: everything about a card takes a hundred questions and more with its links.
+  Card vitals(int index) const;
+  // All that the card has taken since the driver was loaded: Card::energy_mj, asked alone.
+  Reading<int64_t> energy_mj(int index) const;
+  // The whole system: versions and all cards.
+  CardSystem system() const;
+
+  // Changes, which last until the driver lets go of the card; the driver allows them to administrators only. Errors say
+  // what was tried, NVML's answer and the remedy: kInvalid for a value that the card refuses, kUnsupported for a card or
+  // library that cannot, kUnavailable for the rest (no permission, lost card). NVML does not tell which clocks are locked.
+  Status set_power_limit(int index, int64_t limit_mw) const;
+  Status lock_clocks(int index, int64_t min_mhz, int64_t max_mhz) const;
+  Status unlock_clocks(int index) const;
+  Status lock_memory_clocks(int index, int64_t min_mhz, int64_t max_mhz) const;
+  Status unlock_memory_clocks(int index) const;
+
+ private:
+  explicit Nvml(std::unique_ptr<nvml::Library> library);
+  std::unique_ptr<nvml::Library> library_;
+};
+
+// Address as the library writes it ("00000000:3B:00.0") in the form of /sys/bus/pci/devices ("0000:3b:00.0").
+std::string sysfs_pci_address(std::string_view library_address);
+
+}  // namespace ridge::gpu::nvml

@@ -1,0 +1,234 @@
+#include "limits/accelerator/collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <set>
+
+#include "base/units.h"
+#include "base/utc.h"
+#include "gpu/cuda/cuda.h"
+#include "gpu/device_name.h"
+#include "gpu/nccl/group.h"
+#include "gpu/nvml/nvml.h"
+#include "limits/accelerator/cuda_accelerator.h"
+#include "limits/accelerator/question.h"
+#include "limits/accelerator/rounds.h"
+#include "limits/accelerator/shares.h"
+#include "limits/accelerator/watch.h"
+#include "limits/accelerator/wire_check.h"
+
+namespace ridge::limits::accelerator {
+namespace {
+
+constexpr int64_t kStep = 8;               // from size to size
+constexpr int64_t kMostOperations = 1000;  // in one burst: queues of drivers are not endless
+constexpr double kLongEnough = 0.1;        // [s] of one operation: no larger size is asked then
+constexpr double kShareOfMemory = 0.4;     // of what is free, for each of two buffers; the rest is NCCL's
+
+struct CollectiveQuestion {
+  CollectiveRow row;
+  Question question;
+};
+
+// Of all, or of those wanted, as CUDA counts.
+Result<std::vector<size_t>> usable_cards(const gpu::cuda::Cuda& cuda, std::vector<size_t> wanted) {
+  if (wanted.empty())
+    for (size_t i = 0; i < cuda.devices().size(); ++i) wanted.push_back(i);
+  for (size_t index : wanted) RIDGE_TRY(check_usable(cuda, index));
+  return wanted;
+}
+
+std::string alone_text(const Facts& facts) {
+  return fmt::format(
+      "there is one card only, {0} ({1}): nothing goes between cards; `ridge bench device -d {0}` "
+      "measures what it can do itself",
+      facts.device, facts.name);
+}
+
+// By the management library, which knows the cards by their addresses.
+Result<GroupLinks> find_links(const gpu::cuda::Cuda& cuda, const std::vector<size_t>& cards) {
+  RIDGE_ASSIGN(const gpu::nvml::Nvml nvml, gpu::nvml::Nvml::open());
+  const gpu::CardSystem system = nvml.system();
+  std::set<std::string> all;
+  for (const gpu::Card& card : system.cards)
+    if (card.pci_address) all.insert(*card.pci_address);
+  std::vector<JoinedCard> joined;
+  for (size_t index : cards) {
+    const gpu::cuda::CudaDevice& device = cuda.devices()[index];
+    RIDGE_ASSIGN(const int its, matching_card(system.cards, facts_of(device, index)));
+    const gpu::Card& card = system.cards[static_cast<size_t>(its)];
+    JoinedCard& one = joined.emplace_back();
+    one.capability = device.capability;
+    one.pci_address = card.pci_address ? *card.pci_address : device.pci_address;
+    one.links = card.links;
+    // An idle link saves power; under load it goes up to what card and slot can do.
+    if (card.pcie_generation_max) one.pcie_generation = *card.pcie_generation_max;
+    if (card.pcie_width_max) one.pcie_lanes = *card.pcie_width_max;
+  }
+  return links_of(joined, all);
+}
+
+Result<int64_t> largest_that_fits(const std::vector<gpu::cuda::CudaContext>& contexts, int64_t wanted) {
+  for (const gpu::cuda::CudaContext& context : contexts) {
+    RIDGE_ASSIGN(const size_t free, context.free_bytes());
+    wanted = std::min(wanted, static_cast<int64_t>(kShareOfMemory * static_cast<double>(free)));
+  }
+  if (wanted < 8) return Error{Code::kExhausted, "the cards have no memory free; nvidia-smi shows who uses it"};
+  return collective_sizes(wanted).back();
+}
+
+// What is gathered or scattered has equal parts of whole values.
+int64_t whole_parts(gpu::nccl::Collective collective, int64_t bytes, size_t cards) {
+  const auto unit = static_cast<int64_t>(sizeof(float) * cards);
+  const bool parts =
+      collective == gpu::nccl::Collective::kAllGather || collective == gpu::nccl::Collective::kReduceScatter;
+  return parts ? (bytes + unit - 1) / unit * unit : bytes;
+}
+
+using Group = std::shared_ptr<gpu::nccl::NcclGroup>;
+
+Result<Group> open_group(const gpu::nccl::Nccl& nccl, const std::vector<gpu::cuda::CudaContext>& contexts,
+                         int64_t largest, Nanoseconds patience) {
+  const int64_t room = largest + static_cast<int64_t>(sizeof(float) * contexts.size());
+  RIDGE_ASSIGN(gpu::nccl::NcclGroup group,
+               gpu::nccl::NcclGroup::create(nccl, contexts, static_cast<size_t>(room), patience));
+  auto shared = std::make_shared<gpu::nccl::NcclGroup>(std::move(group));
+  RIDGE_TRY(send_pattern(*shared));
+  return shared;
+}
+
+Candidate operation(const Group& group, gpu::nccl::Collective collective, int64_t bytes,
+                    std::shared_ptr<double> seconds) {
+  Candidate candidate;
+  candidate.conditions = "FP32, out of place";
+  candidate.most_repeats = kMostOperations;
+  candidate.work = [=](int64_t repeats) -> Result<Burst> {
+    RIDGE_ASSIGN(const double took, group->run(collective, static_cast<size_t>(bytes), repeats));
+    *seconds = took / static_cast<double>(repeats);
+    return Burst{static_cast<double>(bytes * repeats), took};
+  };
+  candidate.check = [=] { return check_arrived(*group, collective, static_cast<size_t>(bytes)); };
+  return candidate;
+}
+
+// Ascending, until one takes long; each has been tried once. `options` can be interrupted.
+void ask_sizes(const Group& group, gpu::nccl::Collective collective, int64_t largest, const Options& options,
+               std::vector<CollectiveQuestion>& questions) {
+  auto seconds = std::make_shared<double>(0);
+  for (int64_t size : collective_sizes(largest)) {
+    if (*seconds > kLongEnough || options.interrupted()) return;
+    CollectiveQuestion& asked = questions.emplace_back();
+    asked.row.collective = collective;
+    asked.row.bytes = whole_parts(collective, size, group->size());
+    Candidate candidate = operation(group, collective, asked.row.bytes, seconds);
+    Status started = start(candidate);
+    if (started && *seconds > kLongEnough) {
+      const Result<Burst> again = candidate.work(1);  // a host that stalls for a moment looks the same
+      if (!again) started = again.error();
+    }
+    if (started)
+      asked.question.candidates.push_back(std::move(candidate));
+    else
+      asked.question.reason = started.error().message;
+  }
+}
+
+std::vector<NamedQuestion> named(std::vector<CollectiveQuestion>& questions) {
+  std::vector<NamedQuestion> all;
+  for (CollectiveQuestion& asked : questions)
+    all.emplace_back(fmt::format("{} {}", gpu::nccl::collective_name(asked.row.collective),
+                                 format_bytes(static_cast<double>(asked.row.bytes))),
+                     &asked.question);
+  return all;
+}
+
+// contexts → group → every size of every operation, tried → in turns
+Result<std::vector<CollectiveQuestion>> ask_everything(const gpu::cuda::Cuda& cuda, const std::vector<size_t>& cards,
+                                                       const gpu::nccl::Nccl& nccl, const CollectiveOptions& options) {
+  std::vector<gpu::cuda::CudaContext> contexts;
+  for (size_t index : cards) {
+    RIDGE_ASSIGN(contexts.emplace_back(), cuda.context(index));
+  }
+  RIDGE_ASSIGN(const int64_t largest, largest_that_fits(contexts, options.largest_bytes));
+  RIDGE_ASSIGN(const Group group, open_group(nccl, contexts, largest, options.patience));
+  Options measuring = options.measuring;
+  measuring.interrupted = [group, asked = options.measuring.interrupted] {
+    return group->broken() || (asked && asked());
+  };
+  std::vector<CollectiveQuestion> questions;
+  for (gpu::nccl::Collective collective : gpu::nccl::kCollectives)
+    ask_sizes(group, collective, largest, measuring, questions);
+  ask_in_rounds(named(questions), measuring);
+  return questions;
+}
+
+void take_answers(const std::vector<CollectiveQuestion>& questions, CollectivesMeasured& measured) {
+  const size_t cards = measured.cards.size();
+  for (const CollectiveQuestion& asked : questions) {
+    CollectiveRow row = asked.row;
+    row.figure = answer(asked.question);
+    if (measured.failure.empty()) measured.failure = asked.question.reason;
+    const Result<double> limit = measured.links ? bus_limit(*measured.links, row.collective) : Result<double>(Error{});
+    if (limit && row.figure.best)
+      row.figure.shares.push_back(share_of(measured.links->text, *row.figure.best,
+                                           *limit / bus_factor(row.collective, cards), Origin::kDerived));
+    measured.rows.push_back(std::move(row));
+  }
+  measured.answers = answers_of(measured.rows, measured.links, cards);
+}
+
+}  // namespace
+
+std::optional<Result<std::vector<size_t>>> group_from_name(std::string_view name) {
+  if (name == "cuda:all") return std::vector<size_t>{};
+  if (name.find(',') == std::string_view::npos) return std::nullopt;
+  std::vector<size_t> cards;
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    size_t index = 0;
+    const std::string_view digits = one.starts_with("cuda:") ? one.substr(5) : std::string_view();
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size())
+      return invalid(fmt::format("'{}' of '{}' is no card; several are named cuda:0,cuda:1 or cuda:all", one, name));
+    if (std::ranges::find(cards, index) != cards.end()) return invalid(fmt::format("'{}' names {} twice", name, one));
+    cards.push_back(index);
+  }
+  return cards;
+}
+
+std::vector<int64_t> collective_sizes(int64_t largest_bytes) {
+  std::vector<int64_t> sizes;
+  for (int64_t size = 8; size <= largest_bytes; size *= kStep) sizes.push_back(size);
+  return sizes;
+}
+
+Result<CollectivesMeasured> measure_collectives(const CollectiveOptions& options) {
+  const TimePoint begin = SteadyClock::now();
+  CollectivesMeasured measured;
+  if (options.measuring.progress) options.measuring.progress("make ready", 0);
+  RIDGE_ASSIGN(const gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
+  RIDGE_ASSIGN(const std::vector<size_t> cards, usable_cards(cuda, options.cards));
+  for (size_t index : cards) measured.cards.push_back(facts_of(cuda.devices()[index], index));
+  if (cards.size() == 1) {
+    measured.alone = alone_text(measured.cards.front());
+    return measured;
+  }
+  RIDGE_ASSIGN(const gpu::nccl::Nccl nccl, gpu::nccl::Nccl::open());
+  measured.library = fmt::format("NCCL {} ({})", nccl.version(), nccl.path());
+  Result<GroupLinks> links = find_links(cuda, cards);
+  if (links)
+    measured.links = std::move(*links);
+  else
+    measured.links_reason = links.error().message;
+  RIDGE_ASSIGN(std::vector<CollectiveQuestion> questions, ask_everything(cuda, cards, nccl, options));
+  take_answers(questions, measured);
+  measured.measured_at = now_in_utc();
+  measured.seconds = to_seconds(SteadyClock::now() - begin);
+  return measured;
+}
+
+}  // namespace ridge::limits::accelerator

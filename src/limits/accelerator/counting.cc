@@ -1,0 +1,78 @@
+#include "limits/accelerator/counting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace ridge::limits::accelerator {
+namespace {
+
+// A kernel in its room, with what it leaves.
+struct CountingRun {
+  std::shared_ptr<Room> room;
+  Counting counting;
+  gpu::BufferNumber out, cycles;
+  int64_t steps = 0;  // of the last launch
+
+  Result<Burst> run(int64_t rounds) {
+    steps = rounds * counting.steps_per_round;
+    gpu::Launch launch = {counting.kernel,
+                          {counting.layout.blocks},
+                          {counting.layout.threads},
+                          {out, cycles, static_cast<int32_t>(rounds)}};
+    launch.arguments.insert(launch.arguments.end(), counting.further.begin(), counting.further.end());
+    RIDGE_ASSIGN(gpu::LaunchTime time, room->run({&launch, 1}, 1));
+    Burst burst{counting.flops_per_step * static_cast<double>(steps), time.device_seconds};
+    if (!counting.counts_cycles) return burst;
+    float raw[2] = {};
+    RIDGE_TRY(room->read(cycles, raw));
+    burst.clock_hz = static_cast<double>(std::bit_cast<int64_t>(raw)) / time.device_seconds;
+    return burst;
+  }
+
+  Status check() const {
+    const auto lanes = static_cast<size_t>(counting.lanes);
+    std::vector<float> got(counting.layout.blocks * counting.layout.threads * lanes);
+    RIDGE_TRY(room->read(out, got));
+    for (size_t i = 0; i < got.size(); ++i) {
+      const auto thread = static_cast<int64_t>(i / lanes % counting.layout.threads);
+      const double expected = counting.expected(thread, steps);
+      if (!(std::abs(static_cast<double>(got[i]) - expected) <= counting.tolerance * std::abs(expected)))
+        return Error{Code::kFailed,
+                     fmt::format("{}: the kernel counted to {} instead of {} in {} steps (value {} of {})",
+                                 counting.what, got[i], expected, steps, i, got.size())};
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+std::vector<Layout> layouts(const Facts& facts) {
+  const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
+  if (runs_on_processor(facts)) return {{1, units}, {1, 4 * units}, {8, units}};
+  std::vector<Layout> result = {{256, 4 * units}, {256, 2 * units}, {128, 8 * units}};
+  const auto most = static_cast<size_t>(std::max<int64_t>(1, facts.threads_per_block));
+  for (Layout& layout : result) layout.threads = std::min(layout.threads, most);
+  return result;
+}
+
+Result<Candidate> counting_candidate(const std::shared_ptr<Room>& room, const Counting& counting) {
+  auto state = std::make_shared<CountingRun>();
+  state->room = room;
+  state->counting = counting;
+  const size_t floats = counting.layout.blocks * counting.layout.threads * static_cast<size_t>(counting.lanes);
+  RIDGE_ASSIGN(state->out, room->add_bytes(floats * sizeof(float)));
+  RIDGE_ASSIGN(state->cycles, room->add_bytes(sizeof(int64_t)));
+  Candidate candidate;
+  candidate.conditions =
+      fmt::format("{}, {} x {} threads", counting.what, counting.layout.blocks, counting.layout.threads);
+  candidate.work = [state](int64_t rounds) { return state->run(rounds); };
+  candidate.check = [state] { return state->check(); };
+  candidate.most_repeats = counting.most_steps / counting.steps_per_round;
+  return candidate;
+}
+
+}  // namespace ridge::limits::accelerator

@@ -1,0 +1,163 @@
+// The kernels that measure a device: they compile for cards that are not there, and compute what they must on pocl, an
+// implementation of OpenCL for processors, which ./dev setup brings.
+#include "limits/accelerator/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "gpu/cuda/nvrtc.h"
+#include "gpu/test_cards.h"
+#include "limits/accelerator/links.h"
+#include "limits/accelerator/memory.h"
+#include "limits/accelerator/mma.h"
+#include "limits/accelerator/multiply_adds.h"
+#include "limits/accelerator/test_device.h"
+
+namespace ridge::limits::accelerator {
+namespace {
+
+// Facts of a card of that compute capability that has everything.
+Facts card_of(int capability) {
+  Facts facts;
+  facts.dialect = Dialect::kCuda;
+  facts.capability = std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+  facts.fp64_lanes = facts.fp32_lanes = 1;
+  facts.fp16_lanes = 2;
+  facts.bf16 = capability >= 80;
+  facts.integer_dot = true;
+  return facts;
+}
+
+constexpr int kOfThousandThreads = 64;  // registers of each, so that 1024 are resident on a multiprocessor of 65536
+
+// Turing, Ampere (server and desktop), Ada, Hopper, Blackwell (server and desktop).
+class EveryGeneration : public testing::TestWithParam<int> {
+ protected:
+  void compile(const std::string& definitions, std::initializer_list<std::string_view> texts, int most_registers) {
+    auto nvrtc = gpu::cuda::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/libnvrtc.so");
+    ASSERT_TRUE(nvrtc) << nvrtc.error().message;
+    auto program = nvrtc->compile(kernel_source(definitions, texts), "device.cu", GetParam());
+    ASSERT_TRUE(program) << definitions << program.error().message;
+    for (const gpu::cuda::CudaKernelUse& kernel : program->kernels) {
+      EXPECT_EQ(kernel.spill_bytes, 0) << definitions << kernel.name;
+      EXPECT_EQ(kernel.stack_bytes, 0) << definitions << kernel.name << ": accumulators that are not in registers";
+      EXPECT_LE(kernel.registers, most_registers) << definitions << kernel.name;
+    }
+    EXPECT_FALSE(program->kernels.empty());
+  }
+};
+
+TEST_P(EveryGeneration, OfCudaCardsHasItsMultiplyAdds) {
+  for (const LaneType& type : lane_types(card_of(GetParam())))
+    if (type.reason.empty()) compile(type.definitions, {"arithmetic", "multiply_adds"}, kOfThousandThreads);
+}
+
+TEST_P(EveryGeneration, OfCudaCardsHasItsTiles) {
+  for (const MmaShape& shape : mma_shapes())
+    if (has_shape(shape, GetParam())) compile("#define " + std::string(shape.name) + "\n", {"mma"}, kOfThousandThreads);
+}
+
+TEST_P(EveryGeneration, OfCudaCardsReadsAndWrites) {
+  compile("", {"memory"}, 128);
+  compile("", {"launch"}, 128);
+  compile("", {"random_bits"}, 128);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, EveryGeneration, testing::Values(75, 80, 86, 89, 90, 100, 120));
+
+void run_and_check(Question& question) {
+  EXPECT_FALSE(question.candidates.empty()) << question.reason;
+  for (Candidate& candidate : question.candidates) {
+    for (int64_t repeats : {1, 3}) {
+      auto burst = candidate.work(std::min(repeats, candidate.most_repeats));
+      ASSERT_TRUE(burst) << candidate.conditions << ": " << burst.error().message;
+      EXPECT_GT(burst->units, 0) << candidate.conditions;
+      EXPECT_GT(burst->seconds, 0) << candidate.conditions;
+    }
+    Status right = candidate.check ? candidate.check() : Status{};
+    EXPECT_TRUE(right) << candidate.conditions << ": " << right.error().message;
+  }
+}
+
+TEST(DeviceKernels, CountTheirStepsOnOpenCl) {
+  auto device = small_opencl_device();
+  ASSERT_TRUE(device) << device.error().message;
+  for (PeakQuestion& asked : multiply_add_questions(**device))
+    if (asked.precision == Precision::kFp32 || asked.question.reason.empty()) run_and_check(asked.question);
+}
+
+TEST(DeviceKernels, ReadWriteAndCopyAllOnOpenCl) {
+  auto device = small_opencl_device();
+  ASSERT_TRUE(device) << device.error().message;
+  for (BandwidthQuestion& asked : memory_questions(**device)) run_and_check(asked.question);
+}
+
+TEST(DeviceKernels, LinksAndStartsWorkOnOpenCl) {
+  auto device = small_opencl_device();
+  ASSERT_TRUE(device) << device.error().message;
+  for (LinkQuestion& asked : link_questions(**device)) run_and_check(asked.question);
+  for (StartQuestion& asked : start_questions(**device)) run_and_check(asked.question);
+}
+
+// The way through NVIDIA's driver, on its stand-in, which runs kernels by pocl: all but what only a card can (assembly).
+TEST(DeviceKernels, RunThroughNvidiasDriver) {
+  gpu::play_cards("bench");
+  auto device = open_accelerator("cuda:0");
+  ASSERT_TRUE(device) << device.error().message;
+  EXPECT_EQ((*device)->facts().capability, "9.0");
+  for (PeakQuestion& asked : multiply_add_questions(**device))
+    if (asked.precision == Precision::kFp32 || asked.precision == Precision::kFp64) run_and_check(asked.question);
+  for (BandwidthQuestion& asked : memory_questions(**device)) run_and_check(asked.question);
+  for (LinkQuestion& asked : link_questions(**device)) run_and_check(asked.question);
+  std::vector<StartQuestion> starts = start_questions(**device);
+  EXPECT_EQ(starts.size(), 5u);
+  for (StartQuestion& asked : starts) run_and_check(asked.question);
+}
+
+TEST(DeviceKernels, ProductsOfTheLibraryAreRightInEveryType) {
+  gpu::play_cards("bench");
+  auto device = open_accelerator("cuda:0");
+  ASSERT_TRUE(device) << device.error().message;
+  auto products = (*device)->products();
+  ASSERT_TRUE(products) << products.error().message;
+  for (Precision precision : {Precision::kFp64, Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16,
+                              Precision::kFp8, Precision::kInt8}) {
+    auto product = (*products)->prepare(precision, 48, 32, 64);
+    ASSERT_TRUE(product) << precision_name(precision) << ": " << product.error().message;
+    EXPECT_EQ(product->flops, 2.0 * 48 * 32 * 64);
+    auto seconds = product->seconds(2);
+    ASSERT_TRUE(seconds) << precision_name(precision) << ": " << seconds.error().message;
+    Status right = product->check();
+    EXPECT_TRUE(right) << right.error().message;
+  }
+}
+
+// Whoever computes less than it should is found out.
+TEST(DeviceKernels, ThatSkipStepsAreFoundOut) {
+  auto device = small_opencl_device();
+  ASSERT_TRUE(device) << device.error().message;
+  std::string source = kernel_source("#define FP32\n#define LANES 1\n", {"arithmetic", "multiply_adds"});
+  const std::string whole = "round < rounds";
+  ASSERT_NE(source.find(whole), std::string::npos);
+  source.replace(source.find(whole), whole.size(), "round < rounds - 1");
+  auto room = (*device)->prepare(source);
+  ASSERT_TRUE(room) << room.error().message;
+  Counting counting;
+  counting.what = "fp32";
+  counting.kernel = "multiply_adds";
+  counting.further = {1.0F, 1.0F};
+  counting.layout = {8, 2};
+  counting.most_steps = 1000;
+  counting.expected = [](int64_t thread, int64_t steps) { return expected_count(Precision::kFp32, thread, steps); };
+  auto candidate = counting_candidate(std::move(*room), counting);
+  ASSERT_TRUE(candidate) << candidate.error().message;
+  ASSERT_TRUE(candidate->work(2));
+  Status found = candidate->check();
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().message.find("counted to 74 instead of 82 in 16 steps"), std::string::npos)
+      << found.error().message;
+}
+
+}  // namespace
+}  // namespace ridge::limits::accelerator

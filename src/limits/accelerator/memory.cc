@@ -1,0 +1,279 @@
+#include "limits/accelerator/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "limits/accelerator/counting.h"
+#include "limits/accelerator/kernels.h"
+
+namespace ridge::limits::accelerator {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kLeastBytes = 64 * 1024;            // of a working set: four elements for every thread of a block
+constexpr double kMeanOfPattern = 1.5;                // of 0, 1, 2, 3
+constexpr int64_t kMostSum = (int64_t{1} << 24) / 3;  // so many times a float adds 3 and stays exact
+constexpr int64_t kReadsPerRound = 8;                 // of read_shared
+
+// A working set, cut for the threads of a layout.
+struct Cut {
+  Layout layout;
+  int32_t steps = 0;  // of each thread, a multiple of four
+  int32_t by_thread = 0, by_step = 0;
+  int64_t threads() const { return static_cast<int64_t>(layout.threads * layout.blocks); }
+  int64_t elements() const { return threads() * steps; }
+};
+
+// A small working set is for fewer blocks: every thread takes at least four elements.
+Cut cut_for(const Facts& facts, Layout layout, int64_t elements) {
+  const int64_t of_block = 4 * static_cast<int64_t>(layout.threads);
+  layout.blocks = std::clamp<size_t>(static_cast<size_t>(elements / of_block), 1, layout.blocks);
+  Cut cut{layout};
+  cut.steps = static_cast<int32_t>(elements / cut.threads() / 4 * 4);
+  const bool stretches = runs_on_processor(facts);
+  cut.by_thread = stretches ? cut.steps : 1;
+  cut.by_step = stretches ? 1 : static_cast<int32_t>(cut.threads());
+  return cut;
+}
+
+// Threads with several reads under way each; some of a wave, some of many.
+std::vector<Layout> memory_layouts(const Facts& facts) {
+  std::vector<Layout> result = layouts(facts);
+  const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
+  if (runs_on_processor(facts))
+    result.pop_back();  // stretches are for one thread per block
+  else
+    result.back() = {result.back().threads, 64 * units};
+  return result;
+}
+
+std::vector<Layout> shared_layouts(const Facts& facts) {
+  if (!runs_on_processor(facts)) return layouts(facts);
+  const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
+  return {{16, units}, {64, units}};
+}
+
+// The buffers that all questions about memory share.
+struct Memory {
+  Facts facts;
+  std::unique_ptr<Room> room;
+  gpu::BufferNumber from, to, sums;
+  int64_t buffer_bytes = 0;
+  int64_t lanes = 4;  // floats of an element
+  int64_t element_bytes() const { return lanes * static_cast<int64_t>(sizeof(float)); }
+
+  Result<double> run(const gpu::Launch& launch, int64_t repeats) {
+    RIDGE_ASSIGN(gpu::LaunchTime time, room->run({&launch, 1}, static_cast<int>(repeats)));
+    return time.device_seconds;
+  }
+  gpu::Launch write(const Cut& cut, gpu::BufferNumber buffer) const {
+    return {"write_all", {cut.layout.blocks}, {cut.layout.threads}, {buffer, cut.steps, cut.by_thread, cut.by_step}};
+  }
+  Status check_sum(int64_t threads, double floats) const {
+    std::vector<float> got(static_cast<size_t>(threads * lanes));
+    RIDGE_TRY(room->read(sums, got));
+    double sum = 0;
+    for (float value : got) sum += static_cast<double>(value);
+    if (std::abs(sum - kMeanOfPattern * floats) <= 1e-5 * kMeanOfPattern * floats) return {};
+    return Error{Code::kFailed, fmt::format("what was read adds up to {} instead of {}: the kernel did not read all",
+                                            sum, kMeanOfPattern * floats)};
+  }
+  // The beginning of `buffer` is 0, 1, 2, 3, 0, …
+  Status check_content(gpu::BufferNumber buffer) const {
+    std::vector<float> got(static_cast<size_t>(std::min<int64_t>(buffer_bytes / 4, 64 * 1024)));
+    RIDGE_TRY(room->read(buffer, got));
+    for (size_t i = 0; i < got.size(); ++i)
+      if (got[i] != static_cast<float>(i % 4))
+        return Error{Code::kFailed,
+                     fmt::format("float {} is {} instead of {} after the write or copy", i, got[i], i % 4)};
+    return {};
+  }
+};
+using MemoryHandle = std::shared_ptr<Memory>;
+
+Result<MemoryHandle> make_memory(Accelerator& accelerator) {
+  auto memory = std::make_shared<Memory>();
+  memory->facts = accelerator.facts();
+  memory->lanes = runs_on_processor(memory->facts) ? 16 : 4;
+  RIDGE_ASSIGN(memory->room,
+               accelerator.prepare(kernel_source(fmt::format("#define WIDE_LANES {}\n", memory->lanes), {"memory"})));
+  memory->buffer_bytes = dram_bytes(memory->facts);
+  if (memory->buffer_bytes < kLeastBytes)
+    return Error{Code::kExhausted,
+                 fmt::format("the device has too little free memory: {} bytes per buffer", memory->buffer_bytes)};
+  RIDGE_ASSIGN(memory->from, memory->room->add_bytes(static_cast<size_t>(memory->buffer_bytes)));
+  RIDGE_ASSIGN(memory->to, memory->room->add_bytes(static_cast<size_t>(memory->buffer_bytes)));
+  size_t most_threads = 0;
+  for (auto part : {memory_layouts, shared_layouts})
+    for (const Layout& layout : part(memory->facts))
+      most_threads = std::max(most_threads, layout.threads * layout.blocks);
+  RIDGE_ASSIGN(memory->sums, memory->room->add_bytes(most_threads * static_cast<size_t>(memory->element_bytes())));
+  return memory;
+}
+
+std::string layout_text(const Layout& layout, int64_t lanes) {
+  return fmt::format("{} x {} threads, {} floats each", layout.blocks, layout.threads, lanes);
+}
+
+Candidate reading(const MemoryHandle& memory, const Cut& cut) {
+  Candidate candidate;
+  candidate.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
+  auto passes_done = std::make_shared<int64_t>(0);
+  candidate.work = [memory, cut, passes_done](int64_t passes) -> Result<Burst> {
+    if (*passes_done == 0) RIDGE_TRY(memory->run(memory->write(cut, memory->from), 1));
+    *passes_done = passes;
+    const gpu::Launch launch = {
+        "read_all",
+        {cut.layout.blocks},
+        {cut.layout.threads},
+        {memory->from, memory->sums, cut.steps, cut.by_thread, cut.by_step, static_cast<int32_t>(passes)}};
+    RIDGE_ASSIGN(double seconds, memory->run(launch, 1));
+    return Burst{static_cast<double>(cut.elements() * memory->element_bytes() * passes), seconds};
+  };
+  candidate.check = [memory, cut, passes_done] {
+    return memory->check_sum(cut.threads(), static_cast<double>(cut.elements() * memory->lanes * *passes_done));
+  };
+  candidate.most_repeats = std::max<int64_t>(1, kMostSum / cut.steps);
+  return candidate;
+}
+
+Candidate writing(const MemoryHandle& memory, const Cut& cut) {
+  Candidate candidate;
+  candidate.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
+  candidate.work = [memory, cut](int64_t repeats) -> Result<Burst> {
+    RIDGE_ASSIGN(double seconds, memory->run(memory->write(cut, memory->to), repeats));
+    return Burst{static_cast<double>(cut.elements() * memory->element_bytes() * repeats), seconds};
+  };
+  candidate.check = [memory] { return memory->check_content(memory->to); };
+  return candidate;
+}
+
+Candidate copying(const MemoryHandle& memory, const Cut& cut) {
+  Candidate candidate;
+  candidate.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
+  candidate.work = [memory, cut](int64_t repeats) -> Result<Burst> {
+    const gpu::Launch launch = {"copy_all",
+                                {cut.layout.blocks},
+                                {cut.layout.threads},
+                                {memory->from, memory->to, cut.steps, cut.by_thread, cut.by_step}};
+    RIDGE_ASSIGN(double seconds, memory->run(launch, repeats));
+    return Burst{2 * static_cast<double>(cut.elements() * memory->element_bytes() * repeats), seconds};
+  };
+  candidate.check = [memory] { return memory->check_content(memory->to); };
+  return candidate;
+}
+
+Candidate copying_by_driver(const MemoryHandle& memory) {
+  Candidate candidate;
+  candidate.conditions = "the driver's copy";
+  candidate.work = [memory](int64_t repeats) -> Result<Burst> {
+    Burst burst{2 * static_cast<double>(memory->buffer_bytes * repeats)};
+    for (int64_t i = 0; i < repeats; ++i) {
+      RIDGE_ASSIGN(double seconds,
+                   memory->room->copy(memory->from, memory->to, static_cast<size_t>(memory->buffer_bytes)));
+      burst.seconds += seconds;
+    }
+    return burst;
+  };
+  candidate.check = [memory] { return memory->check_content(memory->to); };
+  return candidate;
+}
+
+Candidate reading_shared(const MemoryHandle& memory, const Layout& layout) {
+  Candidate candidate;
+  candidate.conditions = "kernel, " + layout_text(layout, memory->lanes);
+  const auto threads = static_cast<int64_t>(layout.threads * layout.blocks);
+  auto reads = std::make_shared<int64_t>(0);  // of the last launch, by all threads
+  candidate.work = [memory, layout, threads, reads](int64_t rounds) -> Result<Burst> {
+    *reads = threads * rounds * kReadsPerRound;
+    const gpu::Launch launch = {
+        "read_shared", {layout.blocks}, {layout.threads}, {memory->sums, static_cast<int32_t>(rounds)}};
+    RIDGE_ASSIGN(double seconds, memory->run(launch, 1));
+    return Burst{static_cast<double>(*reads * memory->element_bytes()), seconds};
+  };
+  candidate.check = [memory, threads, reads] {
+    return memory->check_sum(threads, static_cast<double>(*reads * memory->lanes));
+  };
+  candidate.most_repeats = kMostSum / kReadsPerRound;
+  return candidate;
+}
+
+BandwidthQuestion asked_of(std::string level, std::string access, int64_t bytes) {
+  BandwidthQuestion asked;
+  asked.level = std::move(level);
+  asked.access = std::move(access);
+  asked.working_set_bytes = bytes;
+  return asked;
+}
+
+struct Access {
+  const char* name;
+  Candidate (*way)(const MemoryHandle& memory, const Cut& cut);
+  int buffers;
+};
+constexpr Access kAccesses[] = {{"read", reading, 1}, {"write", writing, 1}, {"copy", copying, 2}};
+
+std::vector<BandwidthQuestion> dram_questions(const MemoryHandle& memory) {
+  std::vector<BandwidthQuestion> questions;
+  const int64_t bytes = memory->buffer_bytes;
+  for (const Access& access : kAccesses) {
+    BandwidthQuestion asked = asked_of("DRAM", access.name, access.buffers * bytes);
+    asked.question.sustained = true;
+    for (const Layout& layout : memory_layouts(memory->facts))
+      asked.question.candidates.push_back(
+          access.way(memory, cut_for(memory->facts, layout, bytes / memory->element_bytes())));
+    questions.push_back(std::move(asked));
+  }
+  questions.back().question.candidates.push_back(copying_by_driver(memory));
+  return questions;
+}
+
+BandwidthQuestion cache_question(const MemoryHandle& memory) {
+  const int64_t bytes = cache_bytes(memory->facts);
+  BandwidthQuestion asked = asked_of("last cache", "read", bytes);
+  if (bytes < kLeastBytes) {
+    asked.question.reason = bytes == 0 ? "the device does not tell how large its cache is"
+                                       : "the device's last cache is too small to be told apart";
+    return asked;
+  }
+  for (const Layout& layout : memory_layouts(memory->facts))
+    asked.question.candidates.push_back(
+        reading(memory, cut_for(memory->facts, layout, bytes / memory->element_bytes())));
+  return asked;
+}
+
+BandwidthQuestion shared_question(const MemoryHandle& memory) {
+  BandwidthQuestion asked = asked_of("shared", "read", 16 * 1024);
+  for (const Layout& layout : shared_layouts(memory->facts))
+    asked.question.candidates.push_back(reading_shared(memory, layout));
+  return asked;
+}
+
+}  // namespace
+
+int64_t dram_bytes(const Facts& facts) {
+  const int64_t wanted = runs_on_processor(facts) ? std::max(64 * kMiB, 6 * facts.last_cache_bytes)
+                                                  : std::max(512 * kMiB, 8 * facts.last_cache_bytes);
+  int64_t most = std::min(facts.memory_bytes / 8, 4096 * kMiB);
+  if (facts.largest_buffer_bytes > 0) most = std::min(most, facts.largest_buffer_bytes);
+  return std::min(wanted, most) / kMiB * kMiB;
+}
+
+int64_t cache_bytes(const Facts& facts) { return facts.last_cache_bytes / 2; }
+
+std::vector<BandwidthQuestion> memory_questions(Accelerator& accelerator) {
+  Result<MemoryHandle> memory = make_memory(accelerator);
+  if (!memory) {
+    BandwidthQuestion asked = asked_of("DRAM", "read", 0);
+    asked.question.reason = memory.error().message;
+    return {asked};
+  }
+  std::vector<BandwidthQuestion> questions = dram_questions(*memory);
+  questions.push_back(cache_question(*memory));
+  questions.push_back(shared_question(*memory));
+  return questions;
+}
+
+}  // namespace ridge::limits::accelerator

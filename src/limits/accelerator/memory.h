@@ -1,0 +1,26 @@
+// Bandwidths of a device's memories, by kernels of ours (kernels/memory.cu) and the driver's own copy. Private to limits/accelerator.
+//
+// Convention of bytes: those that the program reads and writes, each once; a copy counts both.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "limits/accelerator/accelerator.h"
+#include "limits/accelerator/question.h"
+
+namespace ridge::limits::accelerator {
+
+// How many bytes are gone through to measure a level; 0: the level cannot be told apart.
+int64_t dram_bytes(const Facts& facts);   // of one buffer; far more than the last cache
+int64_t cache_bytes(const Facts& facts);  // half of the last cache
+
+struct BandwidthQuestion {
+  std::string level, access;
+  int64_t working_set_bytes = 0;
+  Question question;
+};
+std::vector<BandwidthQuestion> memory_questions(Accelerator& accelerator);
+
+}  // namespace ridge::limits::accelerator

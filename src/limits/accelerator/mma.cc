@@ -1,0 +1,95 @@
+#include "limits/accelerator/mma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "limits/accelerator/kernels.h"
+
+namespace ridge::limits::accelerator {
+namespace {
+
+constexpr int64_t kTiles = 8, kTileStepsPerRound = 4;
+constexpr size_t kWarp = 32;
+constexpr int kLatest = 1000;
+
+// PTX ISA 8.5, 9.7.14.5: shapes, and the first target that has them.
+constexpr MmaShape kShapes[] = {{Precision::kFp64, "FP64_8x8x4", 8, 8, 4, 80, kLatest},
+                                {Precision::kTf32, "TF32_16x8x8", 16, 8, 8, 80, kLatest},
+                                {Precision::kFp16, "FP16_16x8x8", 16, 8, 8, 75, 79},
+                                {Precision::kFp16, "FP16_16x8x16", 16, 8, 16, 80, kLatest},
+                                {Precision::kBf16, "BF16_16x8x16", 16, 8, 16, 80, kLatest},
+                                {Precision::kFp8, "FP8_16x8x32", 16, 8, 32, 89, kLatest},
+                                {Precision::kInt8, "INT8_8x8x16", 8, 8, 16, 75, 79},
+                                {Precision::kInt8, "INT8_16x8x32", 16, 8, 32, 80, kLatest}};
+
+// "8.9" → 89
+int capability_number(const std::string& text) {
+  int number = 0;
+  for (char c : text)
+    if (c != '.') number = number * 10 + (c - '0');
+  return number;
+}
+
+Counting tile_counting(const MmaShape& shape, const Layout& layout) {
+  Counting counting;
+  counting.what = fmt::format("mma.sync m{}n{}k{}", shape.m, shape.n, shape.k);
+  counting.kernel = "multiply_tiles";
+  counting.layout = layout;
+  counting.steps_per_round = kTileStepsPerRound;
+  counting.most_steps = ((int64_t{1} << 24) - 256) / shape.k;  // floats count exactly so far
+  counting.flops_per_step = flops_of_step(layout, shape);
+  counting.expected = [shape](int64_t thread, int64_t steps) { return expected_tile_count(shape, thread, steps); };
+  counting.counts_cycles = true;
+  return counting;
+}
+
+Status add_tile_candidates(Accelerator& accelerator, const MmaShape& shape, Question& question) {
+  RIDGE_ASSIGN(std::shared_ptr<Room> room,
+               accelerator.prepare(kernel_source(fmt::format("#define {}\n", shape.name), {"mma"})));
+  for (const Layout& layout : layouts(accelerator.facts())) {
+    RIDGE_ASSIGN(Candidate candidate, counting_candidate(room, tile_counting(shape, layout)));
+    question.candidates.push_back(std::move(candidate));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const MmaShape> mma_shapes() { return kShapes; }
+
+bool has_shape(const MmaShape& shape, int capability) {
+  return shape.first_capability <= capability && capability <= shape.last_capability;
+}
+
+double flops_of_step(const Layout& layout, const MmaShape& shape) {
+  const auto warps = static_cast<double>(layout.threads / kWarp * layout.blocks);
+  return warps * static_cast<double>(kTiles) * 2 * shape.m * shape.n * shape.k;
+}
+
+double expected_tile_count(const MmaShape& shape, int64_t thread, int64_t steps) {
+  // Tile 0 begins at thread mod 8; tile i differs from it by i.
+  return static_cast<double>((thread & 7) + steps * shape.k + kTiles * (kTiles - 1) / 2);
+}
+
+std::vector<PeakQuestion> mma_questions(Accelerator& accelerator) {
+  std::vector<PeakQuestion> questions;
+  if (accelerator.facts().dialect != Dialect::kCuda) return questions;
+  const int capability = capability_number(accelerator.facts().capability);
+  for (Precision precision :
+       {Precision::kFp64, Precision::kTf32, Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kInt8}) {
+    PeakQuestion asked{precision, "mma", {}};
+    auto shape = std::ranges::find_if(
+        kShapes, [&](const MmaShape& one) { return one.precision == precision && has_shape(one, capability); });
+    if (shape == std::end(kShapes))
+      asked.question.reason = fmt::format("the tensor cores of compute capability {} do not multiply {}",
+                                          accelerator.facts().capability, precision_name(precision));
+    else if (Status added = add_tile_candidates(accelerator, *shape, asked.question); !added)
+      asked.question.reason = added.error().message;
+    questions.push_back(std::move(asked));
+  }
+  return questions;
+}
+
+}  // namespace ridge::limits::accelerator

@@ -1,0 +1,133 @@
+#include "limits/accelerator/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "limits/limits_file.h"
+
+namespace ridge::limits::accelerator {
+namespace {
+
+constexpr size_t kMostSettings = 8;  // that are kept of one device
+constexpr const char* kCards = "cards";
+
+std::string key_of(const Facts& facts, const Setting& setting) {
+  const char* api = facts.dialect == Dialect::kCuda ? "cuda" : "opencl";
+  return fmt::format("{} {}{}{}", api, setting.card, setting.card.empty() ? "" : " ", setting.name);
+}
+
+struct Entry {
+  double most_seconds = 0;
+  Measured measured;
+};
+
+// Whether there is anything to hold against: without a compiler for its kernels a device tells its links alone.
+bool bounds_something(const Measured& measured) {
+  auto reached = [](const auto& row) { return row.figure.best.has_value(); };
+  return std::any_of(measured.peaks.begin(), measured.peaks.end(), reached) &&
+         std::any_of(measured.bandwidths.begin(), measured.bandwidths.end(), reached);
+}
+
+Result<Entry> entry_from_json(const Json& json) {
+  Entry entry;
+  RIDGE_ASSIGN(entry.most_seconds, json_member<double>(json, "most_seconds"));
+  RIDGE_ASSIGN(entry.measured, measured_from_json(json.contains("measured") ? json["measured"] : Json::object()));
+  if (!bounds_something(entry.measured)) return Error{Code::kInvalid, "it holds no figures"};
+  return entry;
+}
+
+Recalled nothing(std::string reason, bool damaged = false) { return {std::nullopt, 0, std::move(reason), damaged}; }
+
+// The entry of this setting; else why none of the others will do.
+Recalled look_up(const Json& entries, const std::string& key, const Setting& now) {
+  Recalled result = nothing("nothing was measured on it yet");
+  for (const Json& json : entries) {
+    Result<Entry> entry = entry_from_json(json);
+    if (!entry) {
+      result = nothing(fmt::format("what is kept of {} is damaged: {}", key, entry.error().message), true);
+      continue;
+    }
+    const std::string different = differences(entry->measured.setting, now);
+    if (different.empty()) return {std::move(entry->measured), entry->most_seconds, "", false};
+    result = nothing(
+        fmt::format("what was measured {} holds for another setting: {}", entry->measured.measured_at, different));
+  }
+  return result;
+}
+
+std::string file_or_default(const std::string& file) { return file.empty() ? default_cache_file() : file; }
+
+// Newest last; what was kept of the same setting is replaced, and so is what cannot be read.
+void put(Json& store, const std::string& key, const Measured& measured, double most_seconds) {
+  Json kept = Json::array();
+  if (store.contains(kCards) && store[kCards].contains(key))
+    for (const Json& json : store[kCards][key])
+      if (Result<Entry> entry = entry_from_json(json);
+          entry && !differences(entry->measured.setting, measured.setting).empty())
+        kept.push_back(json);
+  while (kept.size() >= kMostSettings) kept.erase(kept.begin());
+  kept.push_back({{"most_seconds", most_seconds}, {"measured", to_json(measured)}});
+  store[kCards][key] = std::move(kept);
+}
+
+// Says where it is kept, or why not.
+std::string keep(const Measured& measured, const std::string& key, const std::string& file, const Options& options) {
+  if (options.interrupted && options.interrupted()) return "not kept: interrupted";
+  if (!bounds_something(measured)) return "not kept: no peak, or no bandwidth, could be measured";
+  if (file.empty()) return "not kept: neither XDG_CACHE_HOME nor HOME is set; name a file by --cache";
+  FileLock lock(lock_of(file));
+  const Status written =
+      change_limits_file(file, [&](Json& store) { put(store, key, measured, options.most_seconds); });
+  if (written) return "kept in " + file;
+  log::warning("the measured limits are not kept: {}", written.error().message);
+  return "not kept: " + written.error().message;
+}
+
+// Recalled, if it will do.
+std::optional<Measured> known(const Facts& facts, const Setting& now, const Options& options, const std::string& file) {
+  Recalled kept = recall(facts, now, file);
+  if (kept.damaged) log::warning("{}; measuring again", kept.reason);
+  if (!kept.measured || kept.most_seconds < options.most_seconds) return std::nullopt;
+  kept.measured->kept = "kept in " + file;
+  return std::move(kept.measured);
+}
+
+}  // namespace
+
+Recalled recall(const Facts& facts, const Setting& now, const std::string& file) {
+  const std::string from = file_or_default(file);
+  if (from.empty()) return nothing("nothing is kept, as neither XDG_CACHE_HOME nor HOME is set");
+  const Result<Json> store = read_limits_file(from);
+  if (!store) return nothing(store.error().message, true);
+  const std::string key = key_of(facts, now);
+  if (!store->contains(kCards) || !(*store)[kCards].contains(key)) return nothing("nothing was measured on it yet");
+  Recalled found = look_up((*store)[kCards][key], key, now);
+  if (found.measured) {
+    found.measured->facts = facts;
+    found.measured->recalled = true;
+  }
+  return found;
+}
+
+Result<Measured> recall_or_measure(const Facts& facts, const Setting& now, const Options& options, bool fresh,
+                                   const MeasureDevice& measure) {
+  const std::string file = file_or_default(options.machine_cache);
+  std::optional<FileLock> lock;
+  std::optional<Measured> kept;
+  auto recall_kept = [&] { return !fresh && (kept = known(facts, now, options, file)).has_value(); };
+  if (recalled_or_locked(file, file + ".cards.lock", lock, recall_kept)) return std::move(*kept);
+  RIDGE_ASSIGN(Measured measured, measure());
+  measured.setting = now;
+  measured.kept = keep(measured, key_of(facts, now), file, options);
+  return measured;
+}
+
+Result<Measured> know(Accelerator& accelerator, const Options& options, bool fresh) {
+  const Setting now = setting_now(accelerator.facts());
+  return recall_or_measure(accelerator.facts(), now, options, fresh, [&] { return measure(accelerator, options); });
+}
+
+}  // namespace ridge::limits::accelerator

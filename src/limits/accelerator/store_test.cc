@@ -1,0 +1,247 @@
+#include "limits/accelerator/store.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "limits/limits_store.h"
+
+namespace ridge::limits::accelerator {
+namespace {
+
+Facts some_card(const std::string& uuid = "GPU-a") {
+  Facts facts;
+  facts.device = "cuda:0";
+  facts.name = "NVIDIA H100 PCIe";
+  facts.software = "CUDA driver 13.0";
+  facts.dialect = Dialect::kCuda;
+  facts.uuid = uuid;
+  facts.compute_units = 114;
+  return facts;
+}
+
+Setting some_setting(const std::string& uuid = "GPU-a") {
+  Setting setting = setting_of(some_card(uuid), nullptr);
+  setting.driver = "580.95.05";
+  setting.power_limit_mw = 350000;
+  setting.ecc = true;
+  return setting;
+}
+
+Figure reached(double value) {
+  Figure figure;
+  figure.best = value;
+  figure.typical = 0.98 * value;
+  figure.spread_percent = 0.5;
+  figure.bursts = 40;
+  figure.burst_seconds = 5e-3;
+  figure.clock_hz = 1.7e9;
+  figure.conditions = "256 threads";
+  return figure;
+}
+
+Measured some_figures(double peak) {
+  Measured measured;
+  measured.facts = some_card();
+  measured.measured_at = "2026-11-22T05:00:00Z";
+  measured.peaks = {{Precision::kFp16, "cuBLASLt", reached(peak)}};
+  measured.bandwidths = {{"DRAM", "read", 1 << 30, reached(1.9e12)}};
+  return measured;
+}
+
+class CardStore : public testing::Test {
+ protected:
+  CardStore() : folder_(*TemporaryFolder::make()) { options_.machine_cache = folder_.path() + "/deep/machine.json"; }
+
+  // The FP16 peak that is known after asking, and whether it was measured for that.
+  double ask(double peak, const Setting& now, bool fresh = false) {
+    Result<Measured> known = recall_or_measure(some_card(now.card), now, options_, fresh, [&]() -> Result<Measured> {
+      ++measurements_;
+      return some_figures(peak);
+    });
+    EXPECT_TRUE(known.ok());
+    EXPECT_EQ(known->setting, now);
+    return *known->peaks.at(0).figure.best;
+  }
+  std::string reason_for(const Setting& now) { return recall(some_card(now.card), now, options_.machine_cache).reason; }
+
+  TemporaryFolder folder_;
+  Options options_;
+  std::atomic<int> measurements_ = 0;
+};
+
+TEST_F(CardStore, MeasuresOnceAndRecallsAfterwards) {
+  EXPECT_EQ(reason_for(some_setting()), "nothing was measured on it yet");
+  EXPECT_EQ(ask(600e12, some_setting()), 600e12);
+  EXPECT_EQ(ask(700e12, some_setting()), 600e12);
+  EXPECT_EQ(measurements_, 1);
+  const Recalled kept = recall(some_card(), some_setting(), options_.machine_cache);
+  ASSERT_TRUE(kept.measured) << kept.reason;
+  EXPECT_TRUE(kept.measured->recalled);
+  EXPECT_EQ(kept.measured->facts.device, "cuda:0");
+}
+
+TEST_F(CardStore, FreshMeasuresAgainAndReplaces) {
+  ask(600e12, some_setting());
+  EXPECT_EQ(ask(700e12, some_setting(), true), 700e12);
+  EXPECT_EQ(ask(800e12, some_setting()), 700e12);
+}
+
+TEST_F(CardStore, AnotherDriverOrPowerLimitIsMeasuredApartAndSaysWhy) {
+  ask(600e12, some_setting());
+  Setting capped = some_setting();
+  capped.driver = "590.10";
+  capped.power_limit_mw = 200000;
+  EXPECT_EQ(reason_for(capped),
+            "what was measured 2026-11-22T05:00:00Z holds for another setting: driver 580.95.05 then, 590.10 now; "
+            "power limit 350 W then, 200 W now");
+  EXPECT_EQ(ask(400e12, capped), 400e12);
+  EXPECT_EQ(ask(1, some_setting()), 600e12) << "what was measured under the first setting is still there";
+}
+
+TEST_F(CardStore, ASliceOfADividedCardIsAnotherCard) {
+  ask(600e12, some_setting());
+  Setting slice = some_setting();
+  slice.name = "NVIDIA H100 PCIe MIG 1g.10gb";
+  slice.compute_units = 16;
+  EXPECT_EQ(reason_for(slice), "nothing was measured on it yet");
+}
+
+TEST_F(CardStore, AMeasurementThatHadLessTimeIsNotEnough) {
+  options_.most_seconds = 1;
+  ask(500e12, some_setting());
+  options_.most_seconds = 20;
+  EXPECT_EQ(ask(600e12, some_setting()), 600e12);
+  options_.most_seconds = 1;
+  EXPECT_EQ(ask(1, some_setting()), 600e12);
+}
+
+TEST_F(CardStore, WhatWasInterruptedIsNotKept) {
+  options_.interrupted = [] { return true; };
+  ask(100e12, some_setting());
+  options_.interrupted = nullptr;
+  EXPECT_EQ(ask(600e12, some_setting()), 600e12);
+}
+
+TEST_F(CardStore, WithoutFiguresThereIsNothingToKeep) {
+  auto without_compiler = []() -> Result<Measured> {
+    Measured measured = some_figures(0);
+    measured.peaks[0].figure = Figure{};
+    return measured;
+  };
+  const Result<Measured> measured = recall_or_measure(some_card(), some_setting(), options_, false, without_compiler);
+  ASSERT_TRUE(measured.ok());
+  EXPECT_EQ(measured->kept, "not kept: no peak, or no bandwidth, could be measured");
+  EXPECT_EQ(ask(600e12, some_setting()), 600e12);
+}
+
+TEST_F(CardStore, DamagedFileIsSaidMeasuredAgainAndRepaired) {
+  for (const char* damage : {"", "not json", R"({"version": 1, "machines": {}, "cards": []})",
+                             R"({"version": 1, "machines": {}, "cards": {"cuda GPU-a NVIDIA H100 PCIe": [{}]}})",
+                             R"({"version": 1, "machines": {}, "cards": {"cuda GPU-a NVIDIA H100 PCIe": "x"}})"}) {
+    ASSERT_TRUE(write_file_atomically(options_.machine_cache, damage).ok());
+    EXPECT_TRUE(recall(some_card(), some_setting(), options_.machine_cache).damaged) << damage;
+    measurements_ = 0;
+    EXPECT_EQ(ask(600e12, some_setting()), 600e12) << damage;
+    EXPECT_EQ(ask(700e12, some_setting()), 600e12) << damage;
+    EXPECT_EQ(measurements_, 1) << damage;
+  }
+}
+
+TEST_F(CardStore, FileThatCannotBeWrittenCostsOnlyTheStore) {
+  options_.machine_cache = "/proc/nowhere/machine.json";
+  EXPECT_EQ(ask(600e12, some_setting()), 600e12);
+  EXPECT_EQ(ask(700e12, some_setting()), 700e12);
+}
+
+TEST_F(CardStore, TwoWhoAskAtOnceMeasureOnce) {
+  {
+    std::jthread one([&] { ask(600e12, some_setting()); });
+    std::jthread other([&] { ask(600e12, some_setting()); });
+  }
+  EXPECT_EQ(measurements_, 1);
+}
+
+TEST_F(CardStore, CardsAndTheProcessorAreKeptBesideEachOther) {
+  ask(600e12, some_setting("GPU-a"));
+  ask(700e12, some_setting("GPU-b"));
+  machine::Machine machine;
+  machine.id = "m";
+  auto limits = [](const machine::Machine&) -> Result<Limits> {
+    Limits found;
+    found.peaks.push_back({Precision::kFp32, 1, 1e9, "kernel", Origin::kMeasured, 1, 3e9});
+    found.bandwidths.push_back({"DRAM", 1, 2e10, 2e10, 1e10, "kernel", Origin::kMeasured, 1, 1 << 20});
+    return found;
+  };
+  ASSERT_TRUE(limits::recall_or_measure(machine, {false, options_.machine_cache, {}}, limits).ok());
+  EXPECT_EQ(ask(1, some_setting("GPU-a")), 600e12);
+  EXPECT_EQ(ask(1, some_setting("GPU-b")), 700e12);
+  EXPECT_EQ(measurements_, 2);
+}
+
+TEST_F(CardStore, KeepsTheNewestSettingsOfACard) {
+  for (int watts = 100; watts < 110; ++watts) {
+    Setting setting = some_setting();
+    setting.power_limit_mw = watts * 1000;
+    ask(watts, setting);
+  }
+  const Json store = *parse_json(*read_file(options_.machine_cache), "store");
+  const Json& kept = store["cards"].front();
+  EXPECT_EQ(kept.size(), 8u);
+  EXPECT_EQ(kept.back()["measured"]["setting"]["power_limit_mw"], 109000);
+}
+
+TEST(MeasuredFigures, AreReadBackAsTheyWereWritten) {
+  Measured measured = some_figures(600e12);
+  measured.setting = some_setting();
+  Figure& peak = measured.peaks[0].figure;
+  peak.shares = {{"datasheet of NVIDIA H100 PCIe", 756e12, Origin::kDatasheet, 79.4}};
+  peak.observed.clock_hz = 1.6e9;
+  peak.observed.slowdowns = {"power limit"};
+  peak.observed.clocks_set = true;
+  peak.observed.samples = 7;
+  Figure missing;
+  missing.reason = "open library libcublasLt.so: no such file";
+  measured.peaks.push_back({Precision::kInt8, "cuBLASLt", missing});
+  measured.links = {{gpu::Way::kBoth, gpu::HostMemory::kPinned, 1 << 20, reached(40e9)}};
+  measured.starts = {{"kernel, queued", "time per kernel", reached(4e5)}};
+  Json json = to_json(measured);
+  Result<Measured> back = measured_from_json(json);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  back->facts = measured.facts;
+  EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
+}
+
+// The driver names the card by another index than the management library, and both by its address.
+TEST(Setting, IsThatOfTheSameCardOfTheLibrary) {
+  gpu::CardSystem system;
+  system.driver_version = std::string("580.95.05");
+  system.cards.resize(2);
+  system.cards[0].uuid = std::string("GPU-b");
+  system.cards[0].power_limit_mw = int64_t{100000};
+  system.cards[1].index = 1;
+  system.cards[1].uuid = std::string("GPU-a");
+  system.cards[1].power_limit_mw = int64_t{350000};
+  system.cards[1].ecc = true;
+  const Setting setting = setting_of(some_card(), &system);
+  EXPECT_EQ(setting.driver, "580.95.05, CUDA driver 13.0");
+  EXPECT_EQ(setting.power_limit_mw, 350000);
+  EXPECT_EQ(setting.ecc, true);
+  EXPECT_EQ(describe(setting), "driver 580.95.05, CUDA driver 13.0, power limit 350 W, error correction on");
+  EXPECT_EQ(differences(setting, setting), "");
+  const Setting untold = setting_of(some_card(), nullptr);
+  EXPECT_EQ(
+      differences(setting, untold),
+      "driver 580.95.05, CUDA driver 13.0 then, CUDA driver 13.0 now; power limit 350 W then, not told now; error "
+      "correction on then, not told now");
+  Result<Setting> back = setting_from_json(to_json(setting));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(*back, setting);
+}
+
+}  // namespace
+}  // namespace ridge::limits::accelerator

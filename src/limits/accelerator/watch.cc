@@ -1,0 +1,124 @@
+#include "limits/accelerator/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+
+#include "gpu/nvml/nvml.h"
+#include "gpu/slowdown.h"
+
+namespace ridge::limits::accelerator {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenSamples(20);
+
+class Mean {
+ public:
+  void add(const gpu::Reading<int64_t>& reading, double unit) {
+    if (!reading) return;
+    sum_ += unit * static_cast<double>(*reading);
+    ++count_;
+  }
+  std::optional<double> value() const { return count_ == 0 ? std::nullopt : std::optional(sum_ / count_); }
+
+ private:
+  double sum_ = 0;
+  int count_ = 0;
+};
+
+bool within(TimePoint at, std::span<const Window> windows) {
+  return std::any_of(windows.begin(), windows.end(),
+                     [&](const Window& window) { return window.begin <= at && at <= window.end; });
+}
+
+void add_slowdowns(const gpu::Card& card, Observed& observed) {
+  if (!card.slowdown_bits) return;
+  const auto bits = static_cast<uint64_t>(*card.slowdown_bits);
+  observed.clocks_set |= gpu::clocks_are_set(bits);
+  std::vector<std::string>& names = observed.slowdowns;
+  for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(bits))
+    if (slowdown.kind != gpu::SlowdownKind::kHarmless &&
+        std::find(names.begin(), names.end(), slowdown.name) == names.end())
+      names.emplace_back(slowdown.name);
+}
+
+}  // namespace
+
+Observed observed_in(std::span<const CardSample> samples, std::span<const Window> windows) {
+  Observed observed;
+  Mean clock, memory_clock, power;
+  for (const CardSample& sample : samples) {
+    if (!within(sample.at, windows)) continue;
+    ++observed.samples;
+    clock.add(sample.card.sm_clock_mhz, 1e6);
+    memory_clock.add(sample.card.memory_clock_mhz, 1e6);
+    power.add(sample.card.power_mw, 1e-3);
+    if (sample.card.temperature_c)
+      observed.temperature_c =
+          std::max(observed.temperature_c.value_or(-273), static_cast<double>(*sample.card.temperature_c));
+    add_slowdowns(sample.card, observed);
+  }
+  observed.clock_hz = clock.value();
+  observed.memory_clock_hz = memory_clock.value();
+  observed.power_w = power.value();
+  return observed;
+}
+
+Result<int> matching_card(std::span<const gpu::Card> cards, const Facts& facts) {
+  if (!facts.uuid.empty())
+    for (const gpu::Card& card : cards)
+      if (card.uuid && *card.uuid == facts.uuid) return card.index;
+  if (!facts.pci_address.empty())
+    for (const gpu::Card& card : cards)
+      if (card.pci_address && *card.pci_address == facts.pci_address) return card.index;
+  return Error{Code::kNotFound,
+               fmt::format("none of the {} card(s) that it knows is {} ({}{}{})", cards.size(), facts.device,
+                           facts.pci_address, facts.uuid.empty() ? "" : ", ", facts.uuid)};
+}
+
+Watch::Watch(Look look)
+    : thread_([this, look = std::move(look)](std::stop_token stop) {
+        std::mutex sleeping;
+        std::condition_variable_any wake;
+        std::unique_lock lock(sleeping);
+        while (!stop.stop_requested()) {
+          CardSample sample{SteadyClock::now(), look()};
+          {
+            std::lock_guard guard(mutex_);
+            samples_.push_back(std::move(sample));
+          }
+          wake.wait_for(lock, stop, kBetweenSamples, [] { return false; });
+        }
+      }) {}
+
+std::vector<CardSample> Watch::samples() const {
+  std::lock_guard guard(mutex_);
+  return samples_;
+}
+
+Watched watch_card(const Facts& facts) {
+  Watched watched;
+  if (facts.pci_address.empty() && facts.uuid.empty()) {
+    watched.by = "nobody: the device has no address by which a management library knows it";
+    return watched;
+  }
+  Result<gpu::nvml::Nvml> opened = gpu::nvml::Nvml::open();
+  if (!opened) {
+    watched.by = "nobody: " + opened.error().message;
+    return watched;
+  }
+  auto nvml = std::make_shared<gpu::nvml::Nvml>(std::move(*opened));
+  const gpu::CardSystem system = nvml->system();
+  Result<int> index = matching_card(system.cards, facts);
+  if (!index) {
+    watched.by = "nobody: " + system.library + ": " + index.error().message;
+    return watched;
+  }
+  watched.card = system.cards[static_cast<size_t>(*index)];
+  watched.by = fmt::format("{}, card {}", system.library, *index);
+  watched.watch = std::make_unique<Watch>([nvml, index = *index] { return nvml->vitals(index); });
+  return watched;
+}
+
+}  // namespace ridge::limits::accelerator

@@ -1,0 +1,55 @@
+// Looks at a card while it is being measured: clocks, power, temperature, and why it is slower than it can be. In a thread of its
+// own, which ends with the watch.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "gpu/card.h"
+#include "limits/accelerator/accelerator.h"
+#include "limits/accelerator/figure.h"
+#include "limits/accelerator/question.h"
+
+namespace ridge::limits::accelerator {
+
+struct CardSample {
+  TimePoint at;
+  gpu::Card card;
+};
+
+// What fell into the windows. Idle and what somebody set on purpose are no slowdowns; power limits are.
+Observed observed_in(std::span<const CardSample> samples, std::span<const Window> windows);
+
+// Of the management library's cards the one that `facts` speaks of: by UUID, else by PCI address. The error says why there is none.
+Result<int> matching_card(std::span<const gpu::Card> cards, const Facts& facts);
+
+// Thread-safe.
+class Watch {
+ public:
+  using Look = std::function<gpu::Card()>;
+  explicit Watch(Look look);
+  std::vector<CardSample> samples() const;  // until now
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<CardSample> samples_;  // guarded by mutex_
+  std::jthread thread_;              // last: joined before anything above is destroyed
+};
+
+struct Watched {
+  std::unique_ptr<Watch> watch;   // null: nobody looks
+  std::string by;                 // the library and the card, or why there is none
+  std::optional<gpu::Card> card;  // as it was before
+};
+// By NVML, where the device is a card of NVIDIA's.
+Watched watch_card(const Facts& facts);
+
+}  // namespace ridge::limits::accelerator

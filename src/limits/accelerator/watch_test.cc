@@ -1,0 +1,73 @@
+#include "limits/accelerator/watch.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace ridge::limits::accelerator {
+namespace {
+
+TimePoint at_ms(int ms) { return TimePoint(std::chrono::milliseconds(ms)); }
+
+CardSample sample(int ms, int64_t clock_mhz, int64_t power_mw, int64_t slowdown_bits) {
+  CardSample result;
+  result.at = at_ms(ms);
+  result.card.sm_clock_mhz = clock_mhz;
+  result.card.power_mw = power_mw;
+  result.card.temperature_c = ms / 10;
+  result.card.slowdown_bits = slowdown_bits;
+  return result;
+}
+
+// NVML's bits: 1 idle, 4 software power cap, 0x40 hardware thermal slowdown.
+TEST(Observed, CountsOnlyWhatFellIntoTheBursts) {
+  const std::vector<CardSample> samples = {sample(100, 300, 60000, 1), sample(210, 1700, 600000, 4),
+                                           sample(290, 1500, 700000, 4), sample(500, 1980, 300000, 0x40)};
+  const std::vector<Window> windows = {{at_ms(200), at_ms(300)}};
+  Observed observed = observed_in(samples, windows);
+  EXPECT_EQ(observed.samples, 2);
+  EXPECT_DOUBLE_EQ(*observed.clock_hz, 1600e6);
+  EXPECT_DOUBLE_EQ(*observed.power_w, 650);
+  EXPECT_DOUBLE_EQ(*observed.temperature_c, 29);
+  EXPECT_FALSE(observed.memory_clock_hz) << "not told is not zero";
+  ASSERT_EQ(observed.slowdowns.size(), 1u);
+  const std::vector<Window> hot = {{at_ms(450), at_ms(600)}};
+  EXPECT_EQ(observed_in(samples, hot).slowdowns.size(), 1u);
+  const std::vector<Window> idle = {{at_ms(50), at_ms(150)}};
+  EXPECT_TRUE(observed_in(samples, idle).slowdowns.empty()) << "idle is no slowdown";
+}
+
+TEST(MatchingCard, IsTheSameByUuidOrAddress) {
+  std::vector<gpu::Card> cards(2);
+  cards[0].index = 0;
+  cards[0].uuid = std::string("GPU-a");
+  cards[0].pci_address = std::string("0000:3b:00.0");
+  cards[1].index = 1;
+  cards[1].pci_address = std::string("0000:af:00.0");
+  Facts facts;
+  facts.uuid = "GPU-a";
+  EXPECT_EQ(*matching_card(cards, facts), 0);
+  facts.uuid = "GPU-b";
+  facts.pci_address = "0000:af:00.0";
+  EXPECT_EQ(*matching_card(cards, facts), 1);
+  facts.pci_address = "0000:11:00.0";
+  ASSERT_FALSE(matching_card(cards, facts));
+}
+
+TEST(Watch, LooksUntilItEnds) {
+  std::atomic<int> looks = 0;
+  {
+    Watch watch([&] {
+      ++looks;
+      return gpu::Card{};
+    });
+    while (watch.samples().size() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const int after = looks;
+  EXPECT_GE(after, 3);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(looks, after);
+}
+
+}  // namespace
+}  // namespace ridge::limits::accelerator

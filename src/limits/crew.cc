@@ -1,0 +1,128 @@
+#include "limits/crew.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace ridge::limits {
+namespace {
+
+// Pins the calling thread. The set is as long as the processor's number needs: machines beyond 1024 exist.
+int pin_to(int processor) {
+  size_t count = static_cast<size_t>(processor) + 1;
+  std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
+                                                       [](cpu_set_t* allocated) { CPU_FREE(allocated); });
+  if (!set) return ENOMEM;
+  size_t bytes = CPU_ALLOC_SIZE(count);
+  CPU_ZERO_S(bytes, set.get());
+  CPU_SET_S(static_cast<size_t>(processor), bytes, set.get());
+  return pthread_setaffinity_np(pthread_self(), bytes, set.get());
+}
+
+// Ahead of other work for the milliseconds of a burst. Needs a privilege; without it measuring only takes more attempts.
+void ask_for_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), -20); }
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// `advice`: MADV_HUGEPAGE or MADV_NOHUGEPAGE; only advice, a kernel without huge pages refuses it.
+std::span<std::byte> map(size_t bytes, int advice) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return {};
+  madvise(memory, bytes, advice);
+  return {static_cast<std::byte*>(memory), bytes};
+}
+
+void unmap(std::span<std::byte> memory) {
+  if (!memory.empty()) munmap(memory.data(), memory.size());
+}
+
+// Touches every page. With small positive floats: a page of zeros may be shared or dropped by a hypervisor.
+void fill(std::span<std::byte> memory) {
+  if (!memory.empty()) std::memset(memory.data(), 0x3c, memory.size());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Crew>> Crew::gather(const std::vector<int>& processors,
+                                           const std::vector<size_t>& memory_bytes) {
+  std::unique_ptr<Crew> crew(new Crew);
+  crew->members_.resize(processors.size());
+  for (size_t i = 0; i < processors.size(); ++i) {
+    Member& member = crew->members_[i];
+    member.crew_ = crew.get();
+    member.index_ = static_cast<int>(i);
+    member.processor_ = processors[i];
+    if (memory_bytes[i] == 0) continue;
+    member.memory_ = map(memory_bytes[i], MADV_HUGEPAGE);
+    member.ordinary_memory_ = map(memory_bytes[i], MADV_NOHUGEPAGE);
+    if (member.memory_.empty() || member.ordinary_memory_.empty())
+      return Error{Code::kExhausted, fmt::format("measure bandwidth: twice {} bytes of memory were refused: {}",
+                                                 memory_bytes[i], std::strerror(errno))};
+  }
+  for (Member& member : crew->members_)
+    crew->threads_.emplace_back([&member, owner = crew.get()](std::stop_token stop) { owner->live(member, stop); });
+  std::atomic<int> refused = -1;
+  crew->run(crew->size(), [&](Member& member) {
+    if (pin_to(member.processor_) != 0) refused = member.processor_;
+    ask_for_priority();
+    fill(member.memory_);
+    fill(member.ordinary_memory_);
+  });
+  if (refused >= 0)
+    return Error{Code::kFailed, fmt::format("pin a measuring thread to processor {}: refused", refused.load())};
+  return crew;
+}
+
+Crew::~Crew() {
+  threads_.clear();  // asks each to stop and joins it
+  for (Member& member : members_) {
+    unmap(member.memory_);
+    unmap(member.ordinary_memory_);
+  }
+}
+
+void Crew::live(Member& member, std::stop_token stop) {
+  uint64_t last_job = 0;
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return job_number_ != last_job; })) {
+    last_job = job_number_;
+    if (member.index_ >= job_members_) continue;
+    const Job& job = *job_;
+    lock.unlock();
+    job(member);
+    lock.lock();
+    if (--unfinished_ == 0) changed_.notify_all();
+  }
+}
+
+void Crew::run(int count, const Job& job) {
+  std::unique_lock lock(mutex_);
+  job_ = &job;
+  job_members_ = unfinished_ = count;
+  arrivals_ = 0;
+  ++job_number_;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return unfinished_ == 0; });
+}
+
+void Crew::Member::start_together() {
+  auto count = static_cast<uint64_t>(crew_->job_members_);  // constant while the job runs
+  uint64_t complete = (crew_->arrivals_.fetch_add(1) / count + 1) * count;
+  for (int spins = 0; crew_->arrivals_.load() < complete; ++spins) {
+    relax();
+    if (spins > 10'000) sched_yield();  // somebody else has the processor that we wait for; it may be this one
+  }
+}
+
+}  // namespace ridge::limits

@@ -1,0 +1,73 @@
+#include "limits/limits_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+
+namespace ridge::limits {
+namespace {
+
+constexpr int64_t kFileVersion = 1;
+
+Json empty_limits_file() { return {{"version", kFileVersion}, {"machines", Json::object()}}; }
+
+}  // namespace
+
+std::string default_cache_file() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache && *cache) return std::string(cache) + "/ridge/machine.json";
+  const char* home = std::getenv("HOME");
+  return home && *home ? std::string(home) + "/.cache/ridge/machine.json" : std::string();
+}
+
+FileLock::FileLock(const std::string& lock_file) {
+  std::error_code failure;
+  std::filesystem::create_directories(std::filesystem::path(lock_file).parent_path(), failure);
+  descriptor_ = open(lock_file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  if (descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  waited_ = true;
+  while (flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) continue;
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool recalled_or_locked(const std::string& file, const std::string& lock_file, std::optional<FileLock>& lock,
+                        const std::function<bool()>& recall) {
+  if (file.empty()) return false;
+  if (recall()) return true;
+  lock.emplace(lock_file);
+  return lock->waited() && recall();
+}
+
+std::string lock_of(const std::string& file) { return file + ".lock"; }
+
+Result<Json> read_limits_file(const std::string& file) {
+  Result<std::string> text = read_file(file);
+  if (!text && text.error().code == Code::kNotFound) return empty_limits_file();
+  if (!text) return std::move(text).error();
+  RIDGE_ASSIGN(Json store, parse_json(*text, "machine cache " + file));
+  Result<int64_t> version = json_member<int64_t>(store, "version");
+  if (!version || *version != kFileVersion || !store.contains("machines") || !store["machines"].is_object())
+    return Error{Code::kInvalid, "machine cache " + file + " is not of version " + std::to_string(kFileVersion)};
+  if (store.contains("cards") && !store["cards"].is_object())
+    return Error{Code::kInvalid, "machine cache " + file + ": its member cards is no object"};
+  return store;
+}
+
+Status change_limits_file(const std::string& file, const std::function<void(Json&)>& change) {
+  Result<Json> read = read_limits_file(file);
+  Json store = read ? std::move(*read) : empty_limits_file();
+  change(store);
+  return write_file_atomically(file, dump_json(store, true) + "\n");
+}
+
+}  // namespace ridge::limits

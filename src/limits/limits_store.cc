@@ -1,0 +1,61 @@
+#include "limits/limits_store.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/log.h"
+#include "base/utc.h"
+#include "limits/limits_file.h"
+
+namespace ridge::limits {
+namespace {
+
+std::optional<machine::Machine> find(const Json& store, const std::string& file, const std::string& id) {
+  auto entry = store["machines"].find(id);
+  if (entry == store["machines"].end()) return std::nullopt;
+  Result<machine::Machine> machine = machine::machine_from_json(*entry);
+  if (machine && !machine->peaks.empty() && !machine->bandwidths.empty()) return std::move(*machine);
+  log::warning("machine cache {}: the entry {} is damaged ({}), measuring again", file, id,
+               machine ? "it holds no limits" : machine.error().message);
+  return std::nullopt;
+}
+
+// Limits from the store, put beside what was probed now.
+bool recall(machine::Machine& machine, const std::string& file) {
+  Result<Json> store = read_limits_file(file);
+  if (!store) {
+    log::warning("{}; measuring again", store.error().message);
+    return false;
+  }
+  std::optional<machine::Machine> known = find(*store, file, machine.id);
+  if (!known) return false;
+  machine.measured_at = std::move(known->measured_at);
+  machine.peaks = std::move(known->peaks);
+  machine.bandwidths = std::move(known->bandwidths);
+  return true;
+}
+
+void remember(const machine::Machine& machine, const std::string& file) {
+  // The file is read again: another process may have added its machine meanwhile.
+  const Status written =
+      change_limits_file(file, [&](Json& store) { store["machines"][machine.id] = to_json(machine); });
+  if (!written) log::warning("the measured limits are not kept: {}", written.error().message);
+}
+
+}  // namespace
+
+Result<machine::Machine> recall_or_measure(machine::Machine machine, const LimitOptions& options,
+                                           const Measure& measure) {
+  std::string file = options.cache_file.empty() ? default_cache_file() : options.cache_file;
+  std::optional<FileLock> lock;
+  if (recalled_or_locked(file, lock_of(file), lock, [&] { return !options.fresh && recall(machine, file); }))
+    return machine;
+  RIDGE_ASSIGN(Limits limits, measure(machine));
+  machine.measured_at = now_in_utc();
+  machine.peaks = std::move(limits.peaks);
+  machine.bandwidths = std::move(limits.bandwidths);
+  if (!file.empty()) remember(machine, file);
+  return machine;
+}
+
+}  // namespace ridge::limits

@@ -1,0 +1,24 @@
+// The limits of processors that are kept between runs (limits_file.h): an entry per machine id, as machine.h has it, so that one
+// machine under several quotas works.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "limits/know.h"
+#include "limits/limits.h"
+#include "limits/limits_file.h"
+#include "machine/machine.h"
+
+namespace ridge::limits {
+
+using Measure = std::function<Result<Limits>(const machine::Machine&)>;
+
+// The limits of `machine` (as probed) from options.cache_file if it holds its id and options.fresh is not set, else by
+// `measure`, then stored. A file that is damaged, or cannot be written, costs one warning and nothing else. Processes
+// that find no limits at the same time measure one after the other, not against each other.
+Result<machine::Machine> recall_or_measure(machine::Machine machine, const LimitOptions& options,
+                                           const Measure& measure);
+
+}  // namespace ridge::limits

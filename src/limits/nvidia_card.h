@@ -1,0 +1,30 @@
+// A card of NVIDIA's in this machine: what its datasheet says of it, and what was measured on it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "catalogue/catalogue.h"
+#include "limits/accelerator/figure.h"
+
+namespace ridge::limits {
+
+struct NvidiaCard {
+  int index = 0;  // as CUDA counts
+  accelerator::Facts facts;
+  std::optional<catalogue::CatalogueDevice> datasheet;
+  std::string datasheet_reason;  // why the catalogue has none
+  std::optional<limits::accelerator::Measured> measured;
+  std::string measured_reason;  // why nothing that was measured holds now
+};
+
+// Card `index` as CUDA counts them (CUDA_VISIBLE_DEVICES counts); where there is no CUDA, as NVML does. Nothing is measured: what
+// `ridge bench device` has kept in `cache_file` is recalled (accelerator/store.h); empty: the default file. Errors: no driver, or
+// no such card (the message lists those that are there).
+Result<NvidiaCard> nvidia_card(int index, const std::string& cache_file = "");
+
+// What that card is, without a look at the catalogue and at what was kept.
+Result<accelerator::Facts> nvidia_card_facts(int index);
+
+}  // namespace ridge::limits

@@ -1,0 +1,37 @@
+// The loops that measure peak arithmetic rates: multiply-adds on registers only, with enough independent accumulators to
+// keep every unit busy in every cycle. Each loop is one block of assembly, so that no compiler flag or build type changes
+// what is measured, and needs no compiler support for the instruction set: which one may run is decided at run time.
+//
+// Counting: 1 multiply-add = 2 FLOPs, also for integers; a dot-product instruction counts every product it adds up.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace ridge::limits {
+
+struct PeakKernel {
+  Precision precision;
+  const char* name;                         // "avx512f vfmadd231ps, 12 zmm accumulators"
+  std::vector<const char*> needs;           // all of these ISA names must be present
+  std::vector<const char*> pointless_with;  // any of these makes the kernel a certain loser
+  double flops_per_iteration;
+  void (*run)(int64_t iterations);  // iterations ≥ 1
+};
+
+// All that this program knows for the architecture it was built for; empty where it knows none.
+std::span<const PeakKernel> peak_kernels();
+
+// Those worth running with `isa`: what the processor lacks is absent, not emulated.
+std::vector<const PeakKernel*> peak_kernels_for(const std::vector<std::string>& isa);
+
+// Runs `additions` additions that each wait for the one before: one per cycle on every x86-64 core of the last fifteen
+// years (latency of ADD r64, r64: Agner Fog, instruction tables), so additions per second is the clock in Hz.
+// A whole multiple of 1024. Absent (returns false) on other architectures.
+bool run_addition_chain(int64_t additions);
+
+}  // namespace ridge::limits

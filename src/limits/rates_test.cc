@@ -1,0 +1,52 @@
+#include "limits/rates.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace ridge::limits {
+namespace {
+
+TEST(Rates, OfNothingAreZero) {
+  EXPECT_EQ(best_rate({}), 0);
+  EXPECT_EQ(sustained_rate({}), 0);
+  EXPECT_EQ(typical_rate({}), 0);
+  EXPECT_EQ(spread_percent({}), 0);
+  EXPECT_EQ(clock_at(1, {}, {}), 0);
+}
+
+TEST(Rates, AVisitThatIsNotCompleteSustainsNothing) {
+  EXPECT_EQ(sustained_rate(std::vector<double>(kBurstsPerVisit - 1, 5.0)), 0);
+}
+
+TEST(RoundRule, GoesOnWhileAFigureGrowsAndAtLeastSoOften) {
+  RoundRule rule(4, 100);
+  int rounds = 0;
+  for (; rule.another(0); ++rounds) rule.round_done(rounds == 2);
+  EXPECT_EQ(rounds, 3 + 3) << "three quiet rounds after the last that grew";
+  RoundRule quiet(4, 100);
+  for (rounds = 0; quiet.another(0); ++rounds) quiet.round_done(false);
+  EXPECT_EQ(rounds, 4);
+}
+
+TEST(RoundRule, EndsWhenTimeIsUpButNotBeforeTheFirstRound) {
+  RoundRule rule(8, 1);
+  EXPECT_TRUE(rule.another(5));
+  rule.round_done(true);
+  EXPECT_FALSE(rule.trial_over());
+  EXPECT_TRUE(rule.another(0.9));
+  EXPECT_FALSE(rule.another(1.0));
+  rule.round_done(true);
+  EXPECT_TRUE(rule.trial_over());
+}
+
+TEST(RoundRule, TellsHowFarItIsByTimeOrByRounds) {
+  RoundRule rule(7, 10);
+  EXPECT_DOUBLE_EQ(rule.share_done(5, 0), 0.5);
+  rule.round_done(false);
+  EXPECT_DOUBLE_EQ(rule.share_done(0, 0.5), 0.15) << "1.5 of 7 + 3 rounds";
+  EXPECT_DOUBLE_EQ(rule.share_done(20, 0), 0.99);
+}
+
+}  // namespace
+}  // namespace ridge::limits

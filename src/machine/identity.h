@@ -1,0 +1,18 @@
+// The name under which a machine's measured limits and tuning results are kept: the same on every run of one
+// configuration, another as soon as something that could change the limits has changed.
+#pragma once
+
+#include <string>
+
+#include "machine/machine.h"
+
+namespace ridge::machine {
+
+// Raise when kernels or method change so that figures of before cannot be compared.
+constexpr int kLimitsVersion = 3;
+
+// "amd-epyc-9b45-2c-0123456789abcdef": a readable head and a hash over CPU, instruction sets, caches, cores, allowed
+// processors, quota, system and kLimitsVersion. Not over memory in use, processor numbers (containers move) and results.
+std::string machine_id(const Machine& machine);
+
+}  // namespace ridge::machine

@@ -1,0 +1,110 @@
+// Machine: what this computer is and how fast it can physically go. A plain value: facts read from the system, limits
+// measured on it. Everything else compares itself with these numbers.
+//
+// Not for deciding anything: plan/ and tune/ do that. Immutable once built.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/units.h"
+
+namespace ridge::machine {
+
+struct Cache {
+  int level = 0;           // 1, 2, 3 (data or unified)
+  int64_t size_bytes = 0;  // of one instance
+  int instances = 0;       // on the processors this process may use
+};
+
+struct NumaNode {
+  int id = 0;
+  int64_t memory_bytes = 0;
+  int processors = 0;  // of the allowed ones
+};
+
+struct Cpu {
+  std::string model;  // "AMD EPYC 9B45", as the system names it
+  std::string vendor;
+  int physical_cores = 0;  // of the whole machine
+  int logical_processors = 0;
+  int allowed_processors = 0;   // by affinity and cpuset
+  int allowed_cores = 0;        // distinct physical cores among the allowed processors
+  std::vector<int> processors;  // numbers of the allowed processors, ascending
+  std::vector<int>
+      core_processors;          // the first allowed processor of each allowed core: where to pin one thread per core
+  std::optional<double> quota;  // [processors] by cgroup v1/v2; absent = no limit
+  // of: sse4.2 avx avx2 fma f16c avx512f … avx512_vnni avx512_bf16 avx512_fp16 avx_vnni amx_bf16 amx_int8 …
+  std::vector<std::string> isa;
+  std::vector<Cache> caches;
+  std::vector<NumaNode> numa;
+};
+
+struct Memory {
+  int64_t total_bytes = 0;
+  int64_t available_bytes = 0;         // when probed
+  std::optional<int64_t> limit_bytes;  // by cgroup
+};
+
+// Highest arithmetic rate seen, by register-blocked kernels.
+struct Peak {
+  Precision precision = Precision::kFp32;
+  int threads = 1;
+  double flops_per_s = 0;  // 1 multiply-add = 2 FLOPs, also for integers
+  std::string kernel;      // "avx512f fma", "avx512_bf16 dpbf16ps", "amx_bf16 tdpbf16ps", …
+  Origin origin = Origin::kMeasured;
+  double spread_percent = 0;  // half of the middle half of all bursts, over their median: how quiet the machine was
+  double clock_hz = 0;        // observed during the run; 0 = could not be observed
+};
+
+// Highest read rate seen over a working set that fits the level. Bytes = those that the program loads (and, for the triad,
+// stores), each once. Reads and writes have paths of their own, so traffic of both kinds together may be faster than
+// reading, but in no mix are more bytes read per second than by only reading.
+struct Bandwidth {
+  std::string level;  // "L1", "L2", "L3", "DRAM"
+  int threads = 1;
+  double bytes_per_s = 0;        // by the best kernel, in huge pages where there are any: the limit
+  double plain_bytes_per_s = 0;  // by a loop of four loads over ordinary pages, median: what simple code gets
+  double triad_bytes_per_s = 0;  // of a = b · s + c over ordinary pages, median: two loads and a store
+  std::string kernel;            // of bytes_per_s: "avx512 load"
+  Origin origin = Origin::kMeasured;
+  double spread_percent = 0;  // of bytes_per_s, as of Peak
+  int64_t working_set_bytes = 0;
+};
+
+struct Machine {
+  std::string id;  // stable name of this configuration: CPU, cores, quota, kernel and program version; key of caches
+  Cpu cpu;
+  Memory memory;
+  std::string system;                 // "Linux 6.1.0 (Debian GNU/Linux 12)"
+  std::string measured_at;            // UTC, "2026-11-21T13:05:00Z"; empty until measured
+  std::vector<Peak> peaks;            // empty until measured
+  std::vector<Bandwidth> bandwidths;  // likewise; "DRAM" is always there once measured
+};
+
+// Threads that a computation may keep busy: allowed cores, capped by the quota (rounded down, at least 1).
+int usable_threads(const Machine& machine);
+// How much longer than usable_threads() can `busy` threads compute on average: 1 without a quota or with a whole one. Limits are
+// measured on whole processors; a quota of 1.5 lets two threads do 1.5 times what one does, a quota of 0.5 half of it.
+double duty(const Machine& machine, int busy);
+
+// The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin
+// kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. Not a straight line
+// between the two: rates saturate, a line runs below them, and a limit must not lie below what is attainable. Absent if
+// the machine has no such units or nothing was measured.
+std::optional<Peak> peak(const Machine& machine, Precision precision, int threads);
+std::optional<Bandwidth> bandwidth(const Machine& machine, const std::string& level, int threads);
+
+// The ridge point [FLOP/byte]: the arithmetic intensity at which `threads` threads turn from DRAM-bound to compute-bound.
+std::optional<double> ridge_point(const Machine& machine, Precision precision, int threads);
+
+// Total capacity [bytes] of the caches of `level` that `threads` threads can use (each thread on a core of its own).
+int64_t cache_capacity(const Machine& machine, int level, int threads);
+
+Json to_json(const Machine& machine);
+Result<Machine> machine_from_json(const Json& json);
+
+}  // namespace ridge::machine

@@ -1,0 +1,140 @@
+#include "machine/probe.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/proc_text.h"
+#include "machine/cgroup.h"
+#include "machine/identity.h"
+#include "machine/isa.h"
+#include "machine/topology.h"
+
+namespace ridge::machine {
+namespace {
+
+std::string text_or_empty(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  return text ? std::move(*text) : std::string();
+}
+
+// "MemTotal: 24684092 kB" → bytes.
+int64_t meminfo_bytes(const std::string& meminfo, std::string_view name) {
+  std::string value = line_value(meminfo, name).value_or("");
+  return to_number(value.substr(0, value.find("kB"))).value_or(0) * 1024;
+}
+
+Result<Topology> read_topology(const std::string& root) {
+  if (!root.empty()) return topology_from_files(root);
+  Result<Topology> topology = topology_by_hwloc();
+  if (topology) return topology;
+  log::warning("{}; reading /sys instead", topology.error().message);
+  return topology_from_files(root);
+}
+
+// Online processors that affinity and cpuset leave to this process. Where the system does not say: all.
+std::vector<int> allowed_processors(const std::string& root, const Topology& topology) {
+  std::string status = text_or_empty(root + "/proc/self/status");
+  std::set<int> allowed;
+  if (auto list = line_value(status, "Cpus_allowed_list")) {
+    Result<std::vector<int>> parsed = parse_processor_list(*list);
+    if (parsed) allowed.insert(parsed->begin(), parsed->end());
+  }
+  std::vector<int> usable, online;
+  for (const Topology::Processor& processor : topology.processors) {
+    online.push_back(processor.id);
+    if (allowed.contains(processor.id)) usable.push_back(processor.id);
+  }
+  return usable.empty() ? online : usable;
+}
+
+bool shares(const std::vector<int>& processors, const std::set<int>& allowed) {
+  return std::any_of(processors.begin(), processors.end(), [&](int id) { return allowed.contains(id); });
+}
+
+std::vector<Cache> summarise_caches(const Topology& topology, const std::set<int>& allowed) {
+  std::map<std::pair<int, int64_t>, int> instances;
+  for (const auto& cache : topology.caches)
+    if (shares(cache.processors, allowed)) ++instances[{cache.level, cache.size_bytes}];
+  std::vector<Cache> caches;
+  for (const auto& [kind, count] : instances) caches.push_back({kind.first, kind.second, count});
+  return caches;
+}
+
+std::vector<NumaNode> summarise_nodes(const Topology& topology, const std::set<int>& allowed) {
+  std::vector<NumaNode> nodes;
+  for (const auto& node : topology.nodes) {
+    auto usable =
+        std::count_if(node.processors.begin(), node.processors.end(), [&](int id) { return allowed.contains(id); });
+    nodes.push_back({node.id, node.memory_bytes, static_cast<int>(usable)});
+  }
+  return nodes;
+}
+
+void fill_topology(const std::string& root, const Topology& topology, Cpu& cpu) {
+  cpu.processors = allowed_processors(root, topology);
+  std::set<int> allowed(cpu.processors.begin(), cpu.processors.end());
+  std::set<int> all_cores, allowed_cores;
+  for (const Topology::Processor& processor : topology.processors) {
+    all_cores.insert(processor.core);
+    if (allowed.contains(processor.id) && allowed_cores.insert(processor.core).second)
+      cpu.core_processors.push_back(processor.id);
+  }
+  cpu.physical_cores = static_cast<int>(all_cores.size());
+  cpu.logical_processors = static_cast<int>(topology.processors.size());
+  cpu.allowed_processors = static_cast<int>(cpu.processors.size());
+  cpu.allowed_cores = static_cast<int>(cpu.core_processors.size());
+  cpu.caches = summarise_caches(topology, allowed);
+  cpu.numa = summarise_nodes(topology, allowed);
+}
+
+// Arm has no name, only numbers that the manufacturer assigned.
+std::string cpu_model(const std::string& cpuinfo) {
+  if (auto model = line_value(cpuinfo, "model name"); model && !model->empty()) return *model;
+  auto implementer = line_value(cpuinfo, "CPU implementer");
+  auto part = line_value(cpuinfo, "CPU part");
+  if (implementer && part) return "Arm implementer " + *implementer + " part " + *part;
+  return "unknown processor";
+}
+
+std::string system_name(const std::string& root) {
+  std::string release = text_or_empty(root + "/proc/sys/kernel/osrelease");
+  release.erase(std::min(release.find('\n'), release.size()));
+  std::string name = "Linux" + (release.empty() ? "" : " " + release);
+  std::optional<std::string> distribution = line_value(text_or_empty(root + "/etc/os-release"), "PRETTY_NAME", '=');
+  if (!distribution) return name;
+  std::erase(*distribution, '"');
+  return name + " (" + *distribution + ")";
+}
+
+}  // namespace
+
+Result<Machine> probe(const std::string& root) {
+  RIDGE_ASSIGN(Topology topology, read_topology(root));
+  std::string cpuinfo = text_or_empty(root + "/proc/cpuinfo");
+  std::string meminfo = text_or_empty(root + "/proc/meminfo");
+  CgroupLimits limits = cgroup_limits(root);
+  Machine machine;
+  fill_topology(root, topology, machine.cpu);
+  machine.cpu.model = cpu_model(cpuinfo);
+  machine.cpu.vendor = line_value(cpuinfo, "vendor_id").value_or("");
+  machine.cpu.quota = limits.processors;
+  machine.cpu.isa = root.empty() ? this_isa() : std::vector<std::string>{};
+  if (machine.cpu.isa.empty()) machine.cpu.isa = isa_from_cpuinfo(cpuinfo);
+  if (const char* cap = std::getenv("RIDGE_MAX_CPU_ISA"); cap != nullptr && *cap != '\0' && root.empty()) {
+    RIDGE_ASSIGN(machine.cpu.isa, isa_up_to(cap, machine.cpu.isa));
+  }
+  machine.memory.total_bytes = meminfo_bytes(meminfo, "MemTotal");
+  machine.memory.available_bytes = meminfo_bytes(meminfo, "MemAvailable");
+  machine.memory.limit_bytes = limits.memory_bytes;
+  machine.system = system_name(root);
+  machine.id = machine_id(machine);
+  return machine;
+}
+
+}  // namespace ridge::machine

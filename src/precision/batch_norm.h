@@ -1,0 +1,15 @@
+// Folds BatchNormalization into the convolution before it, so that one integer operator does both.
+// Source: Jacob et al., Quantization and training of neural networks, 2018, equation 14, with the statistics of inference:
+// W' = W · γ/√(σ² + ε), b' = (b − μ) · γ/√(σ² + ε) + β, per output channel.
+#pragma once
+
+#include "base/result.h"
+#include "precision/pass_model.h"
+
+namespace ridge::precision {
+
+// Where the convolution's output goes nowhere else and weights and statistics are constants. The convolution takes over the
+// normalisation's output name. Returns how many were folded.
+Result<int> fold_batch_norms(PassModel& model);
+
+}  // namespace ridge::precision

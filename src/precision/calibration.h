@@ -1,0 +1,17 @@
+// What calibration knows of a tensor: the range of values that a quantised form of it must be able to express. Collected by
+// whoever can run the model; model/ only reads it.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace ridge::precision {
+
+struct TensorRange {
+  double minimum = 0;  // in the tensor's own unit; minimum ≤ maximum, both finite
+  double maximum = 0;
+};
+
+using TensorRanges = std::map<std::string, TensorRange>;  // by the tensor's name in the model
+
+}  // namespace ridge::precision

@@ -1,0 +1,165 @@
+#include "precision/element.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace ridge::precision {
+namespace {
+
+template <typename T>
+T read_at(std::span<const std::byte> data, size_t index) {
+  T value;
+  std::memcpy(&value, data.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+// IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits.
+double from_fp16(uint16_t bits) {
+  int exponent = (bits >> 10) & 31;
+  int fraction = bits & 1023;
+  double sign = bits & 0x8000 ? -1.0 : 1.0;
+  if (exponent == 31) return fraction ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
+  if (exponent == 0) return sign * std::ldexp(fraction, -24);
+  return sign * std::ldexp(1024 + fraction, exponent - 25);
+}
+
+double from_bf16(uint16_t bits) {  // the upper half of an FP32
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+// Rounded to the nearest, ties to even (nearbyint in the default rounding mode).
+uint16_t to_fp16(double value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const double size = std::abs(value);
+  if (std::isnan(value)) return 0x7e00;
+  if (size >= 65520) return sign | 0x7c00;  // halfway between the largest value and the next step, and above
+  if (size == 0) return sign;
+  int exponent = std::max(std::ilogb(size), -14);
+  double fraction = std::nearbyint(std::ldexp(size, 10 - exponent));  // 1024 … 2048; less when subnormal
+  if (fraction == 2048) {
+    fraction = 1024;
+    ++exponent;
+  }
+  const int field = fraction < 1024 ? 0 : exponent + 15;
+  return static_cast<uint16_t>(sign | field << 10 | (static_cast<int>(fraction) & 1023));
+}
+
+uint16_t to_bf16(double value) {
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (std::isnan(value)) return 0x7fc0;
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+template <typename T>
+void write_at(std::byte* data, size_t index, T value) {
+  std::memcpy(data + index * sizeof(T), &value, sizeof(T));
+}
+
+void write_floating(DataType type, std::byte* data, size_t index, double value) {
+  switch (type) {
+    case DataType::kFp64: return write_at(data, index, value);
+    case DataType::kFp16: return write_at(data, index, to_fp16(value));
+    case DataType::kBf16: return write_at(data, index, to_bf16(value));
+    default: return write_at(data, index, static_cast<float>(value));
+  }
+}
+
+// Wide enough for every integer type.
+__extension__ typedef __int128 Wide;  // NOLINT: `using` cannot carry the extension mark
+
+Wide integer_at(DataType type, std::span<const std::byte> data, size_t index) {
+  if (type == DataType::kInt64) return read_at<int64_t>(data, index);
+  if (type == DataType::kUint64) return read_at<uint64_t>(data, index);
+  return static_cast<Wide>(element(type, data, index));
+}
+
+template <typename T>
+bool write_integer_as(std::byte* data, size_t index, Wide value) {
+  if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) return false;
+  write_at(data, index, static_cast<T>(value));
+  return true;
+}
+
+// False: the value does not fit.
+bool write_integer(DataType type, std::byte* data, size_t index, Wide value) {
+  switch (type) {
+    case DataType::kUint8: return write_integer_as<uint8_t>(data, index, value);
+    case DataType::kUint16: return write_integer_as<uint16_t>(data, index, value);
+    case DataType::kUint32: return write_integer_as<uint32_t>(data, index, value);
+    case DataType::kUint64: return write_integer_as<uint64_t>(data, index, value);
+    case DataType::kInt8: return write_integer_as<int8_t>(data, index, value);
+    case DataType::kInt16: return write_integer_as<int16_t>(data, index, value);
+    case DataType::kInt32: return write_integer_as<int32_t>(data, index, value);
+    default: return write_integer_as<int64_t>(data, index, value);
+  }
+}
+
+}  // namespace
+
+bool is_floating(DataType type) {
+  return type == DataType::kFp16 || type == DataType::kFp32 || type == DataType::kFp64 || type == DataType::kBf16;
+}
+
+bool is_integer(DataType type) {
+  return type != DataType::kInvalid && type != DataType::kBool && type != DataType::kBytes && !is_floating(type);
+}
+
+double element(DataType type, std::span<const std::byte> data, size_t index) {
+  switch (type) {
+    case DataType::kFp32: return read_at<float>(data, index);
+    case DataType::kFp64: return read_at<double>(data, index);
+    case DataType::kFp16: return from_fp16(read_at<uint16_t>(data, index));
+    case DataType::kBf16: return from_bf16(read_at<uint16_t>(data, index));
+    case DataType::kInt8: return read_at<int8_t>(data, index);
+    case DataType::kInt16: return read_at<int16_t>(data, index);
+    case DataType::kInt32: return read_at<int32_t>(data, index);
+    case DataType::kInt64: return static_cast<double>(read_at<int64_t>(data, index));
+    case DataType::kUint16: return read_at<uint16_t>(data, index);
+    case DataType::kUint32: return read_at<uint32_t>(data, index);
+    case DataType::kUint64: return static_cast<double>(read_at<uint64_t>(data, index));
+    case DataType::kBool:
+    case DataType::kUint8:
+    case DataType::kBytes:
+    case DataType::kInvalid: break;
+  }
+  return read_at<uint8_t>(data, index);
+}
+
+std::vector<double> elements(const TensorView& tensor) {
+  size_t size = std::max<size_t>(1, data_type_size(tensor.type));
+  std::vector<double> values(tensor.data.size() / size);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = element(tensor.type, tensor.data, i);
+  return values;
+}
+
+Tensor copy_of(const TensorView& tensor) {
+  Tensor copy{tensor.type, tensor.shape, Buffer(tensor.data.size())};
+  std::copy(tensor.data.begin(), tensor.data.end(), copy.data.data());
+  return copy;
+}
+
+Result<Tensor> converted(const TensorView& tensor, DataType type, const std::string& what) {
+  const bool floating = is_floating(tensor.type) && is_floating(type);
+  if (!floating && tensor.type != type && !(is_integer(tensor.type) && is_integer(type)))
+    return Error{Code::kInvalid, fmt::format("{} holds {} values, the model takes {}: save it as that type", what,
+                                             data_type_name(tensor.type), data_type_name(type))};
+  if (tensor.type == type) return copy_of(tensor);
+  const size_t count = tensor.data.size() / data_type_size(tensor.type);
+  Tensor result{type, tensor.shape, Buffer(count * data_type_size(type))};
+  for (size_t i = 0; i < count; ++i) {
+    if (floating)
+      write_floating(type, result.data.data(), i, element(tensor.type, tensor.data, i));
+    else if (!write_integer(type, result.data.data(), i, integer_at(tensor.type, tensor.data, i)))
+      return Error{Code::kInvalid, fmt::format("{} holds an integer that {} cannot hold, which the model takes", what,
+                                               data_type_name(type))};
+  }
+  return result;
+}
+
+}  // namespace ridge::precision

@@ -1,0 +1,235 @@
+#include "precision/guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/clock.h"
+#include "precision/element.h"
+#include "precision/samples.h"
+
+namespace ridge::precision {
+namespace {
+
+constexpr size_t kLeastSamples = 2;
+
+Error cancelled() { return {Code::kCancelled, "interrupted while the outputs were compared"}; }
+
+Result<std::vector<engine::Output>> run(engine::Session& session, const Sample& sample) {
+  const std::vector<TensorView> inputs = views_of(sample);
+  std::vector<int> wanted(session.signature().outputs.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  std::vector<engine::Output> outputs(wanted.size());
+  RIDGE_TRY(session.run(inputs, wanted, outputs));
+  return outputs;
+}
+
+// The place of each of the reference's outputs among the candidate's.
+Result<std::vector<size_t>> match(const Answers& reference, const engine::Signature& candidate) {
+  std::vector<size_t> places;
+  for (const TensorSpec& output : reference.outputs) {
+    const auto found = std::find_if(candidate.outputs.begin(), candidate.outputs.end(),
+                                    [&](const TensorSpec& spec) { return spec.name == output.name; });
+    if (found == candidate.outputs.end())
+      return Error{Code::kFailed,
+                   fmt::format("the candidate has no output '{}', which the FP32 model has", output.name)};
+    places.push_back(static_cast<size_t>(found - candidate.outputs.begin()));
+  }
+  return places;
+}
+
+// The sample in the types that the candidate takes (a model converted with its inputs takes FP16).
+Result<Sample> in_types_of(const engine::Signature& signature, const Sample& sample) {
+  Sample result;
+  for (size_t i = 0; i < sample.size(); ++i) {
+    RIDGE_ASSIGN(Tensor tensor, converted(sample[i].view(), signature.inputs[i].type, signature.inputs[i].name));
+    result.push_back(std::move(tensor));
+  }
+  return result;
+}
+
+bool takes(const engine::Signature& signature, const Sample& sample) {
+  for (size_t i = 0; i < sample.size(); ++i)
+    if (signature.inputs[i].type != sample[i].type) return false;
+  return true;
+}
+
+Result<std::vector<engine::Output>> run_as_taken(engine::Session& session, const Sample& sample) {
+  if (sample.size() != session.signature().inputs.size())
+    return Error{Code::kFailed, fmt::format("the candidate has {} inputs, the FP32 model {}",
+                                            session.signature().inputs.size(), sample.size())};
+  if (takes(session.signature(), sample)) return run(session, sample);
+  RIDGE_ASSIGN(const Sample fitting, in_types_of(session.signature(), sample));
+  return run(session, fitting);
+}
+
+// The limit that an output breaks, with figures; empty: none.
+std::string failure_of(const OutputDrift& output, const GuardLimits& limits) {
+  const Drift& drift = output.drift;
+  if (!std::isfinite(drift.max_abs) || std::isnan(drift.cosine))
+    return "values that are not finite where the FP32 model's are";
+  if (limits.max_drift) {
+    if (drift.relative_l2 <= *limits.max_drift) return "";
+    return fmt::format("relative L2 {:.3g}, at most {:g}", drift.relative_l2, *limits.max_drift);
+  }
+  if (!(drift.cosine >= limits.cosine)) return fmt::format("cosine {:.6f}, at least {:g}", drift.cosine, limits.cosine);
+  if (output.classifier && drift.top1_agreement < limits.top1_agreement)
+    return fmt::format("same top-1 in {:.0f} of {} rows, at least {:g} %",
+                       drift.top1_agreement * static_cast<double>(output.rows), output.rows,
+                       100 * limits.top1_agreement);
+  return "";
+}
+
+Drift worst_of(const std::vector<OutputDrift>& outputs) {
+  Drift worst;
+  for (const OutputDrift& output : outputs) {
+    worst.max_abs = std::max(worst.max_abs, output.drift.max_abs);
+    worst.relative_l2 = std::max(worst.relative_l2, output.drift.relative_l2);
+    worst.cosine = std::min(worst.cosine, output.drift.cosine);
+    if (output.classifier) worst.top1_agreement = std::min(worst.top1_agreement, output.drift.top1_agreement);
+  }
+  return worst;
+}
+
+std::string sentence_of(const Verdict& verdict, const GuardLimits& limits) {
+  std::string failures;
+  for (const OutputDrift& output : verdict.outputs)
+    if (!output.holds) failures += fmt::format("{}'{}': {}", failures.empty() ? "" : "; ", output.name, output.failure);
+  if (!failures.empty()) return fmt::format("Accuracy is lost over {} samples: {}.", verdict.samples, failures);
+  if (verdict.outputs.empty()) return "The model has no outputs that could be compared.";
+  if (limits.max_drift)
+    return fmt::format("Accuracy holds over {} samples: relative L2 at most {:.3g}, allowed {:g}.", verdict.samples,
+                       verdict.worst.relative_l2, *limits.max_drift);
+  const bool classifies = std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
+                                      [](const OutputDrift& output) { return output.classifier; });
+  return fmt::format(
+      "Accuracy holds over {} samples: cosine at least {:.6f}{}.", verdict.samples, verdict.worst.cosine,
+      classifies ? fmt::format(", same top-1 in {:.4g} % of rows", 100 * verdict.worst.top1_agreement) : "");
+}
+
+}  // namespace
+
+bool within(const Drift& drift, const GuardLimits& limits) {
+  return limits.max_drift ? drift.relative_l2 <= *limits.max_drift : drift.cosine >= limits.cosine;
+}
+
+bool is_classifier_shaped(const TensorView& output) {
+  return is_floating(output.type) && output.shape.size() == 2 && output.shape[1] >= 2;
+}
+
+std::set<std::string> vector_outputs(const model::Graph& graph) {
+  static const std::set<std::string> kMoves = {"Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Cast"};
+  static const std::set<std::string> kVectors = {"Tanh",
+                                                 "LayerNormalization",
+                                                 "SimplifiedLayerNormalization",
+                                                 "SkipLayerNormalization",
+                                                 "LpNormalization",
+                                                 "RMSNormalization"};
+  std::set<int> vectors;  // tensors
+  for (const model::Node& node : graph.nodes) {
+    const bool moved = kMoves.contains(node.op) && !node.inputs.empty() && vectors.contains(node.inputs[0]);
+    if (moved || kVectors.contains(node.op)) vectors.insert(node.outputs.begin(), node.outputs.end());
+  }
+  std::set<std::string> names;
+  for (int output : graph.outputs)
+    if (vectors.contains(output)) names.insert(graph.tensors[static_cast<size_t>(output)].name);
+  return names;
+}
+
+Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples, const AnswerOptions& options) {
+  const TimePoint begin = SteadyClock::now();
+  Answers answers;
+  answers.outputs = session.signature().outputs;
+  for (const Sample& sample : samples) {
+    if (options.interrupted && options.interrupted()) return cancelled();
+    const bool late = options.seconds > 0 && to_seconds(SteadyClock::now() - begin) > options.seconds;
+    if (late && answers.per_sample.size() >= kLeastSamples) break;
+    RIDGE_ASSIGN(const std::vector<engine::Output> outputs, run(session, sample));
+    std::vector<Tensor> copies;
+    for (const engine::Output& output : outputs) copies.push_back(copy_of({output.type, output.shape, output.data}));
+    answers.per_sample.push_back(std::move(copies));
+  }
+  return answers;
+}
+
+Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
+                      const GuardLimits& limits, const std::function<bool()>& interrupted) {
+  RIDGE_ASSIGN(const std::vector<size_t> places, match(reference, candidate.signature()));
+  std::vector<DriftMeter> meters(places.size());
+  std::vector<OutputDrift> drifts(places.size());
+  const size_t count = std::min(reference.per_sample.size(), samples.size());
+  for (size_t s = 0; s < count; ++s) {
+    if (interrupted && interrupted()) return cancelled();
+    RIDGE_ASSIGN(const std::vector<engine::Output> outputs, run_as_taken(candidate, samples[s]));
+    for (size_t i = 0; i < places.size(); ++i) {
+      const engine::Output& output = outputs[places[i]];
+      const TensorView expected = reference.per_sample[s][i].view();
+      if (Status added = meters[i].add(expected, {output.type, output.shape, output.data}); !added)
+        return wrap(added.error(), fmt::format("output '{}'", reference.outputs[i].name));
+      drifts[i].classifier = is_classifier_shaped(expected) && !limits.vectors.contains(reference.outputs[i].name);
+      if (drifts[i].classifier) drifts[i].rows += expected.shape[0];
+    }
+  }
+  for (size_t i = 0; i < drifts.size(); ++i) {
+    drifts[i].name = reference.outputs[i].name;
+    drifts[i].drift = meters[i].result();
+  }
+  return judged(std::move(drifts), count, limits);
+}
+
+Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimits& limits) {
+  Verdict verdict;
+  verdict.outputs = std::move(outputs);
+  verdict.samples = samples;
+  verdict.holds = !verdict.outputs.empty() && samples > 0;
+  for (OutputDrift& output : verdict.outputs) {
+    output.failure = failure_of(output, limits);
+    output.holds = output.failure.empty();
+    verdict.holds = verdict.holds && output.holds;
+  }
+  verdict.worst = worst_of(verdict.outputs);
+  verdict.sentence = sentence_of(verdict, limits);
+  return verdict;
+}
+
+std::string describe(const GuardLimits& limits) {
+  if (limits.max_drift) return fmt::format("relative L2 ≤ {:g} for every output", *limits.max_drift);
+  return fmt::format(
+      "cosine ≥ {:g} for every output and the same top-1 in ≥ {:g} % of the rows of classifier-shaped ones",
+      limits.cosine, 100 * limits.top1_agreement);
+}
+
+Json to_json(const GuardLimits& limits) {
+  Json json;
+  if (limits.max_drift) {
+    json["max_drift"] = *limits.max_drift;
+    return json;
+  }
+  json["cosine"] = limits.cosine;
+  json["top1_agreement"] = limits.top1_agreement;
+  return json;
+}
+
+Json to_json(const Verdict& verdict) {
+  Json json;
+  json["holds"] = verdict.holds;
+  json["sentence"] = verdict.sentence;
+  json["samples"] = verdict.samples;
+  json["drift"] = to_json(verdict.worst);
+  json["outputs"] = Json::array();
+  for (const OutputDrift& output : verdict.outputs) {
+    Json row = to_json(output.drift);
+    row["name"] = output.name;
+    row["classifier"] = output.classifier;
+    row["rows"] = output.rows;
+    row["holds"] = output.holds;
+    if (!output.failure.empty()) row["failure"] = output.failure;
+    json["outputs"].push_back(std::move(row));
+  }
+  return json;
+}
+
+}  // namespace ridge::precision

@@ -1,0 +1,88 @@
+// The accuracy guard: whether a candidate's outputs may stand in for the FP32 model's.
+//
+// Both run on the same held-out samples; each output is judged by itself, over all samples together. It fails if
+//   - a value is not a number or infinite where the reference is finite, or
+//   - with `max_drift`: its relative L2 distance from the reference is above that, or
+//   - without: its cosine with the reference is below `cosine`, or it is classifier-shaped and the row's largest element
+//     has the same index in fewer than `top1_agreement` of the rows.
+// Classifier-shaped: floating point, rank 2, [rows, classes] with at least two classes; but not a vector that describes its
+// row (an embedding), told by the operator that it comes from: vector_outputs().
+// The largest absolute difference is always reported and never decides.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "model/graph.h"
+#include "precision/drift.h"
+#include "precision/sample_files.h"
+
+namespace ridge::precision {
+
+struct GuardLimits {
+  double cosine = 0.999;            // at least, for every output
+  double top1_agreement = 0.99;     // at least, for every classifier-shaped one; share of rows
+  std::optional<double> max_drift;  // relative L2 at most, instead of both
+  std::set<std::string> vectors;    // outputs never judged by top-1, however shaped
+};
+
+// Outputs of the graph that come from Tanh or from a normalisation to length or variance (through operators that only move
+// values): their largest element is no class. BERT's pooled output is one: many of its elements saturate at 1.
+std::set<std::string> vector_outputs(const model::Graph& graph);
+
+struct OutputDrift {
+  std::string name;
+  Drift drift;
+  bool classifier = false;
+  int64_t rows = 0;  // that top-1 was compared on; 0 if it was not
+  bool holds = true;
+  std::string failure;  // which limit it breaks, with figures: "cosine 0.9971, at least 0.999"; empty: none
+};
+
+struct Verdict {
+  bool holds = false;
+  std::string sentence;  // why, in whole words
+  std::vector<OutputDrift> outputs;
+  Drift worst;         // over the outputs: largest max_abs and relative_l2, least cosine; top-1 of classifiers only
+  size_t samples = 0;  // that it was judged on
+};
+
+// What a model answers to samples: taken once of the reference, compared with each candidate.
+struct Answers {
+  std::vector<TensorSpec> outputs;              // as the model declares them
+  std::vector<std::vector<Tensor>> per_sample;  // in the order of the samples
+};
+
+struct AnswerOptions {
+  double seconds = 0;                 // stop when this much time has passed, two samples at least; 0 = no limit
+  std::function<bool()> interrupted;  // polled between samples; may be empty
+};
+
+// Runs `session` on the samples. Error: a run that fails; kCancelled.
+Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples,
+                           const AnswerOptions& options = {});
+
+// Runs `candidate` on the first samples, as many as `reference` has answers for, and compares. Errors: a run that fails, outputs of
+// other names or shapes; kCancelled.
+Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
+                      const GuardLimits& limits, const std::function<bool()>& interrupted = {});
+
+// The decision alone: what is known of each output against the limits.
+Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimits& limits);
+
+// Whether outputs with that drift keep the limits, without top-1: for the few rows of one batch.
+bool within(const Drift& drift, const GuardLimits& limits);
+
+bool is_classifier_shaped(const TensorView& output);
+std::string describe(const GuardLimits& limits);  // "cosine ≥ 0.999 for every output and …"
+Json to_json(const GuardLimits& limits);
+Json to_json(const Verdict& verdict);
+
+}  // namespace ridge::precision

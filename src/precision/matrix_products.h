@@ -1,0 +1,31 @@
+// What the passes that quantise only matrix products with constant FP32 weights share: finding them, and their weights.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/result.h"
+#include "precision/pass_model.h"
+#include "precision/quantise.h"
+#include "precision/sites.h"
+
+namespace ridge::precision {
+
+struct ProductPass {
+  std::function<bool(const onnx::NodeProto&)> fits;  // whether the pass has a form for this node
+  // Puts that form into the model; false, with a note in the report, where the weights do not allow it.
+  std::function<Result<bool>(const Site&, PassReport&)> replace;
+};
+
+// Every product that fits and is not to be kept. Error: none is left to quantise.
+Result<PassReport> quantise_products(PassModel& model, const QuantiseOptions& options, const ProductPass& pass);
+
+struct WeightMatrix {
+  std::vector<float> values;  // [rows, columns]: rows are summed over
+  int64_t rows = 0;
+  int64_t columns = 0;
+};
+Result<WeightMatrix> weight_matrix(const PassModel& model, const Site& site);
+
+}  // namespace ridge::precision

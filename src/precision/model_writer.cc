@@ -1,0 +1,152 @@
+#include "precision/model_writer.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "model/replacement_file.h"
+#include "model/structure.h"
+#include "precision/tensors.h"
+
+namespace ridge::precision {
+namespace {
+
+using Tensors = std::vector<onnx::TensorProto*>;
+
+constexpr int64_t kLeastExternal = 1024;  // [bytes] smaller tensors stay in the file
+constexpr int64_t kDataAlignment = 4096;  // ONNX: offsets that allow mapping are multiples of the page size
+
+void collect(onnx::GraphProto& graph, Tensors& tensors);
+
+void collect(onnx::AttributeProto& attribute, Tensors& tensors) {
+  if (attribute.has_t()) tensors.push_back(attribute.mutable_t());
+  for (onnx::TensorProto& tensor : *attribute.mutable_tensors()) tensors.push_back(&tensor);
+  if (attribute.has_g()) collect(*attribute.mutable_g(), tensors);
+  for (onnx::GraphProto& graph : *attribute.mutable_graphs()) collect(graph, tensors);
+}
+
+void collect(onnx::GraphProto& graph, Tensors& tensors) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) tensors.push_back(&tensor);
+  for (onnx::NodeProto& node : *graph.mutable_node())
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) collect(attribute, tensors);
+}
+
+Tensors tensors_of(onnx::ModelProto& model) {
+  Tensors tensors;
+  collect(*model.mutable_graph(), tensors);
+  return tensors;
+}
+
+// Protobuf writes into the unfinished file.
+class FileStream : public google::protobuf::io::CopyingOutputStream {
+ public:
+  explicit FileStream(model::ReplacementFile& file) : file_(file) {}
+  bool Write(const void* bytes, int size) override {
+    status_ = file_.append({static_cast<const char*>(bytes), static_cast<size_t>(size)});
+    return status_.ok();
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  model::ReplacementFile& file_;
+  Status status_;
+};
+
+Result<int64_t> write_structure(const onnx::ModelProto& model, model::ReplacementFile& file) {
+  FileStream stream(file);
+  bool written = false;
+  {
+    google::protobuf::io::CopyingOutputStreamAdaptor adaptor(&stream, 1 << 20);
+    written = model.SerializeToZeroCopyStream(&adaptor) && adaptor.Flush();
+  }
+  if (!stream.status()) return stream.status().error();
+  if (!written) return Error{Code::kUnsupported, "the model without its weights exceeds protobuf's 2 GB"};
+  return file.size();
+}
+
+Status append_padding(model::ReplacementFile& data) {
+  const int64_t padding = (kDataAlignment - data.size() % kDataAlignment) % kDataAlignment;
+  return data.append(std::string(static_cast<size_t>(padding), '\0'));
+}
+
+void point_to(onnx::TensorProto& tensor, const std::string& location, int64_t offset, int64_t length) {
+  tensor.clear_external_data();
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  const std::pair<const char*, std::string> entries[] = {
+      {"location", location}, {"offset", std::to_string(offset)}, {"length", std::to_string(length)}};
+  for (const auto& [key, value] : entries) {
+    auto& entry = *tensor.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+}
+
+// Values outside raw_data (typed fields) are few in large models, and stay in the file.
+Status move_out(onnx::TensorProto& tensor, const std::string& folder, const std::string& location,
+                model::ReplacementFile& data) {
+  const int64_t bytes = stored_bytes(tensor);
+  if (!is_external(tensor) && (bytes < kLeastExternal || tensor.raw_data().empty())) return {};
+  RIDGE_TRY(append_padding(data));
+  const int64_t offset = data.size();
+  if (is_external(tensor)) {
+    RIDGE_TRY(read_external(tensor, folder, [&](std::string_view piece) { return data.append(piece); }));
+  } else {
+    RIDGE_TRY(data.append(tensor.raw_data()));
+    tensor.clear_raw_data();
+  }
+  point_to(tensor, location, offset, bytes);
+  return {};
+}
+
+Result<int64_t> write_with_data(onnx::ModelProto& model, const std::string& folder, const std::string& path) {
+  const std::string data_path = path + ".data";
+  RIDGE_ASSIGN(model::ReplacementFile file, model::ReplacementFile::open(path));
+  RIDGE_ASSIGN(model::ReplacementFile data, model::ReplacementFile::open(data_path));
+  for (onnx::TensorProto* tensor : tensors_of(model))
+    RIDGE_TRY(move_out(*tensor, folder, std::filesystem::path(data_path).filename().string(), data));
+  RIDGE_ASSIGN(const int64_t bytes, write_structure(model, file));
+  const int64_t data_bytes = data.size();
+  RIDGE_TRY(data.commit());
+  RIDGE_TRY(file.commit());
+  return bytes + data_bytes;
+}
+
+Result<int64_t> write_embedded(onnx::ModelProto& model, const std::string& folder, const std::string& path) {
+  for (onnx::TensorProto* tensor : tensors_of(model))
+    if (is_external(*tensor)) RIDGE_TRY(embed(*tensor, folder));
+  RIDGE_ASSIGN(model::ReplacementFile file, model::ReplacementFile::open(path));
+  RIDGE_ASSIGN(const int64_t bytes, write_structure(model, file));
+  RIDGE_TRY(file.commit());
+  return bytes;
+}
+
+}  // namespace
+
+Result<int64_t> write_model(onnx::ModelProto& model, const std::string& folder, const std::string& path,
+                            int64_t most_embedded) {
+  int64_t bytes = 0;
+  for (const onnx::TensorProto* tensor : tensors_of(model)) bytes += stored_bytes(*tensor);
+  return bytes > most_embedded ? write_with_data(model, folder, path) : write_embedded(model, folder, path);
+}
+
+Status check_model(onnx::ModelProto& model) {
+  // As in model::read(): large tensors are empty ones while the checker looks, so that it reads no data.
+  std::vector<std::pair<onnx::TensorProto*, onnx::TensorProto>> aside;
+  for (onnx::TensorProto* tensor : tensors_of(model)) {
+    if (!is_external(*tensor) && stored_bytes(*tensor) < kLeastExternal) continue;
+    onnx::TensorProto stub;
+    stub.set_name(tensor->name());
+    stub.set_data_type(tensor->data_type());
+    stub.add_dims(0);
+    stub.Swap(tensor);
+    aside.emplace_back(tensor, std::move(stub));
+  }
+  Status checked = model::check_schemas(model);
+  for (auto& [tensor, values] : aside) tensor->Swap(&values);
+  return checked;
+}
+
+}  // namespace ridge::precision

@@ -1,0 +1,20 @@
+// Brings a model to a newer opset of ai.onnx, where a pass needs operators of that age.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace ridge::precision {
+
+// Does nothing if the model is as new already. By ONNX's version converter; error: what it cannot convert.
+Status raise_opset(onnx::ModelProto& model, int64_t least);
+
+// The IR version that came with an opset: onnx/helper.py, VERSION_TABLE.
+int64_t ir_version_of(int64_t opset);
+
+}  // namespace ridge::precision

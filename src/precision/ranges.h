@@ -1,0 +1,63 @@
+// Ranges of a model's activations: what static quantisation must be able to express. The FP32 model runs with its
+// activations as outputs, sample by sample; of each only a histogram is kept, so memory does not grow with the samples.
+//
+//   min-max      every value seen fits; one outlier costs all others resolution
+//   percentile   the values between the two quantiles that leave `percentile` of them inside, the same share out on each side
+//   entropy      the threshold t whose 128 levels lose least information (Kullback-Leibler divergence) against the values'
+//                distribution. Source: S. Migacz, "8-bit Inference with TensorRT", GPU Technology Conference 2017 (S7310),
+//                slides "Entropy Calibration - pseudocode": 2048 bins of absolute values, thresholds from bin 128 on
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+#include "precision/calibration.h"
+#include "precision/histogram.h"
+#include "precision/sample_files.h"
+
+namespace ridge::precision {
+
+enum class RangeMethod { kMinMax, kPercentile, kEntropy };
+
+struct RangeOptions {
+  RangeMethod method = RangeMethod::kMinMax;
+  double percentile = 99.99;  // of the values inside
+};
+std::string describe(const RangeOptions& options);  // "min-max", "percentile 99.99", "entropy"
+
+// What a distribution comes to; nullopt if it is empty.
+std::optional<TensorRange> range_of(const Histogram& histogram, const RangeOptions& options);
+
+// Index m: bins 0 … m − 1 of `magnitudes` are kept, everything beyond is clipped; `levels` ≤ m ≤ the number of bins.
+size_t entropy_threshold(std::span<const double> magnitudes, size_t levels = 128);
+
+// Which values the activations of a model took: enough for the ranges of every method.
+struct Activations {
+  std::map<std::string, Histogram> tensors;
+  size_t samples = 0;              // that were run
+  std::vector<std::string> notes;  // e.g. values that are not finite, and where
+};
+
+struct ObserveOptions {
+  double seconds = 0;                 // no further sample when this much time has passed; 0 = no limit
+  std::string folder;                 // for the model with exposed activations; empty: the system's temporary one
+  std::function<bool()> interrupted;  // polled between samples; may be empty
+  std::function<void(double share)> progress;  // may be empty
+};
+
+// Runs `plan` (whose model is FP32 and takes `inputs`) on the samples with `tensors` exposed (precision::calibration_tensors).
+// Errors: a model that cannot be exposed, opened or run; kCancelled.
+Result<Activations> observe(const plan::Plan& plan, const std::vector<TensorSpec>& inputs,
+                            const std::vector<std::string>& tensors, std::span<const Sample> samples,
+                            const ObserveOptions& options = {});
+
+// Of the tensors that held something finite.
+TensorRanges ranges_of(const Activations& activations, const RangeOptions& options);
+
+}  // namespace ridge::precision

@@ -1,0 +1,354 @@
+#include "precision/sample_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <random>
+
+#include "base/file.h"
+#include "base/npy.h"
+#include "base/npz.h"
+#include "precision/element.h"
+
+namespace ridge::precision {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRecorded = "request-";  // begins the names of what `ridge serve --record` writes
+constexpr std::string_view kForms = "give a .npy or .npz file, a picture (.jpg, .png), or a folder of one kind of them";
+
+enum class Kind { kNpy, kNpz, kImage };
+
+std::optional<Kind> kind_of(const fs::path& path) {
+  if (path.extension() == ".npy") return Kind::kNpy;
+  if (path.extension() == ".npz") return Kind::kNpz;
+  if (is_image_file(path.string())) return Kind::kImage;
+  return std::nullopt;
+}
+
+// The files that together give all inputs of some samples: one .npz, or one file per input.
+using Unit = std::vector<fs::path>;
+
+struct Listing {
+  Kind kind = Kind::kNpy;
+  std::vector<Unit> units;
+  fs::path folder;  // that they were found in
+  size_t ignored = 0;
+};
+
+struct Folder {
+  std::vector<fs::path> files, folders;
+  size_t others = 0;
+};
+Result<Folder> look_into(const fs::path& path) {
+  Folder folder;
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().string().starts_with('.')) continue;
+    std::error_code ignored;
+    if (at->is_directory(ignored))
+      folder.folders.push_back(at->path());
+    else if (kind_of(at->path()))
+      folder.files.push_back(at->path());
+    else
+      ++folder.others;
+  }
+  if (error) return Error{Code::kFailed, fmt::format("read samples {}: {}", path.string(), error.message())};
+  std::sort(folder.files.begin(), folder.files.end());
+  std::sort(folder.folders.begin(), folder.folders.end());
+  return folder;
+}
+
+Result<Kind> one_kind(const std::vector<fs::path>& files) {
+  const Kind kind = *kind_of(files.front());
+  for (const fs::path& file : files)
+    if (*kind_of(file) != kind)
+      return Error{Code::kInvalid, fmt::format("read samples: {} and {} are of different kinds; {}",
+                                               files.front().string(), file.string(), kForms)};
+  return kind;
+}
+
+// One subfolder per input.
+Result<Listing> list_subfolders(const fs::path& path, const std::vector<SampleInput>& inputs) {
+  Listing listing;
+  listing.folder = path;
+  std::vector<std::vector<fs::path>> columns;
+  for (const SampleInput& input : inputs) {
+    RIDGE_ASSIGN(Folder folder, look_into(path / input.spec.name));
+    if (folder.files.empty())
+      return Error{Code::kNotFound, fmt::format("read samples {}: no .npy or picture files; {}",
+                                                (path / input.spec.name).string(), kForms)};
+    RIDGE_ASSIGN(listing.kind, one_kind(folder.files));
+    if (!columns.empty() && folder.files.size() != columns[0].size())
+      return Error{
+          Code::kInvalid,
+          fmt::format("read samples {}: {} files for input '{}', {} for '{}'; each needs one per "
+                      "sample",
+                      path.string(), columns[0].size(), inputs[0].spec.name, folder.files.size(), input.spec.name)};
+    listing.ignored += folder.others;
+    columns.push_back(std::move(folder.files));
+  }
+  for (size_t i = 0; i < columns[0].size(); ++i) {
+    Unit unit;
+    for (const auto& column : columns) unit.push_back(column[i]);
+    listing.units.push_back(std::move(unit));
+  }
+  return listing;
+}
+
+bool has_subfolders_for(const Folder& folder, const std::vector<SampleInput>& inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [&](const SampleInput& input) {
+    return std::any_of(folder.folders.begin(), folder.folders.end(),
+                       [&](const fs::path& path) { return path.filename() == input.spec.name; });
+  });
+}
+
+Result<Listing> list(const fs::path& path, const std::vector<SampleInput>& inputs) {
+  std::error_code error;
+  if (!fs::exists(path, error))
+    return Error{Code::kNotFound, fmt::format("read samples {}: no such file", path.string())};
+  if (!fs::is_directory(path, error)) {
+    const std::optional<Kind> kind = kind_of(path);
+    if (!kind)
+      return Error{Code::kInvalid, fmt::format("read samples {}: unknown kind of file; {}", path.string(), kForms)};
+    return Listing{*kind, {{path}}, path, 0};
+  }
+  RIDGE_ASSIGN(const Folder folder, look_into(path));
+  if (folder.files.empty()) {
+    if (has_subfolders_for(folder, inputs)) return list_subfolders(path, inputs);
+    if (folder.folders.size() == 1) return list(folder.folders[0], inputs);
+    return Error{Code::kNotFound,
+                 fmt::format("read samples {}: nothing readable is in this folder; {}", path.string(), kForms)};
+  }
+  Listing listing;
+  listing.folder = path;
+  listing.ignored = folder.others;
+  RIDGE_ASSIGN(listing.kind, one_kind(folder.files));
+  for (const fs::path& file : folder.files) listing.units.push_back({file});
+  return listing;
+}
+
+// ------------------------------------------------------------------------------------------------------ one unit
+
+std::span<const std::byte> bytes_of(const std::string& content) { return std::as_bytes(std::span(content)); }
+
+Error one_array_for_many(const fs::path& file, const std::vector<SampleInput>& inputs) {
+  std::string names;
+  for (const SampleInput& input : inputs) names += (names.empty() ? "'" : ", '") + input.spec.name + "'";
+  return {Code::kInvalid,
+          fmt::format("read {}: one array, but the model has {} inputs ({}): save all in a .npz file under "
+                      "these names, or give each a subfolder",
+                      file.string(), inputs.size(), names)};
+}
+
+using Columns = std::vector<std::vector<Tensor>>;  // per input its rows
+
+// The members of an archive by input; an archive with one member serves a model with one input, whatever its name.
+Result<Columns> read_archive(const fs::path& file, const std::vector<SampleInput>& inputs,
+                             std::vector<std::string>& notes) {
+  RIDGE_ASSIGN(const std::string content, read_file(file.string()));
+  RIDGE_ASSIGN(std::vector<NamedTensor> arrays, read_npz(bytes_of(content), file.string()));
+  if (arrays.size() == 1 && inputs.size() == 1) arrays[0].name = inputs[0].spec.name;
+  Columns columns;
+  for (const SampleInput& input : inputs) {
+    const auto found = std::find_if(arrays.begin(), arrays.end(),
+                                    [&](const NamedTensor& array) { return array.name == input.spec.name; });
+    if (found == arrays.end()) {
+      std::string names;
+      for (const NamedTensor& array : arrays) names += (names.empty() ? "'" : ", '") + array.name + "'";
+      return Error{Code::kNotFound, fmt::format("read {}: no array for input '{}'; it holds {}", file.string(),
+                                                input.spec.name, names.empty() ? "none" : names)};
+    }
+    RIDGE_ASSIGN(std::vector<Tensor> rows, split_rows(std::move(found->tensor), input,
+                                                      fmt::format("{}, array '{}'", file.string(), found->name)));
+    columns.push_back(std::move(rows));
+  }
+  if (arrays.size() > inputs.size()) notes.push_back("Arrays that no input is named after were ignored.");
+  return columns;
+}
+
+Result<std::vector<Tensor>> read_one(const fs::path& file, Kind kind, const SampleInput& input,
+                                     const std::optional<ImagePlan>& pictures) {
+  if (kind == Kind::kImage) {
+    RIDGE_ASSIGN(Tensor picture, read_image(file.string(), *pictures));
+    return split_rows(std::move(picture), input, file.string());
+  }
+  RIDGE_ASSIGN(const std::string content, read_file(file.string()));
+  RIDGE_ASSIGN(Tensor array, read_npy(bytes_of(content), file.string()));
+  return split_rows(std::move(array), input, file.string());
+}
+
+Result<std::vector<Sample>> samples_of(Columns columns, const Unit& unit, const std::vector<SampleInput>& inputs) {
+  for (size_t i = 1; i < columns.size(); ++i)
+    if (columns[i].size() != columns[0].size())
+      return Error{Code::kInvalid,
+                   fmt::format("read {}: {} rows for input '{}', {} for '{}'", unit.front().string(), columns[0].size(),
+                               inputs[0].spec.name, columns[i].size(), inputs[i].spec.name)};
+  std::vector<Sample> samples(columns[0].size());
+  for (std::vector<Tensor>& column : columns)
+    for (size_t row = 0; row < column.size(); ++row) samples[row].push_back(std::move(column[row]));
+  return samples;
+}
+
+struct Reading {
+  const std::vector<SampleInput>& inputs;
+  Kind kind;
+  std::vector<std::optional<ImagePlan>> pictures;  // per input; kImage only
+  std::vector<std::string>& notes;
+};
+
+Result<std::vector<Sample>> read_unit(const Unit& unit, Reading& reading) {
+  if (reading.kind == Kind::kNpz && unit.size() == 1) {
+    RIDGE_ASSIGN(Columns columns, read_archive(unit[0], reading.inputs, reading.notes));
+    return samples_of(std::move(columns), unit, reading.inputs);
+  }
+  if (unit.size() != reading.inputs.size()) return one_array_for_many(unit[0], reading.inputs);
+  Columns columns;
+  for (size_t i = 0; i < unit.size(); ++i) {
+    RIDGE_ASSIGN(std::vector<Tensor> rows, read_one(unit[i], reading.kind, reading.inputs[i], reading.pictures[i]));
+    columns.push_back(std::move(rows));
+  }
+  return samples_of(std::move(columns), unit, reading.inputs);
+}
+
+Result<std::vector<std::optional<ImagePlan>>> plan_pictures(const Listing& listing,
+                                                            const std::vector<SampleInput>& inputs,
+                                                            const ImageOptions& options,
+                                                            std::vector<std::string>& notes) {
+  std::vector<std::optional<ImagePlan>> plans(inputs.size());
+  if (listing.kind != Kind::kImage || listing.units[0].size() != inputs.size()) return plans;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TensorSpec spec{inputs[i].spec.name, inputs[i].spec.type, inputs[i].shape};
+    RIDGE_ASSIGN(plans[i], plan_images(spec, options));
+    notes.push_back("Pictures were " + describe(*plans[i]) + ".");
+  }
+  return plans;
+}
+
+// `count` of `all` places, spread evenly.
+std::vector<size_t> spread(size_t all, size_t count) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < std::min(all, count); ++i) places.push_back(i * all / std::min(all, count));
+  return places;
+}
+
+std::string what_of(const Listing& listing, size_t count) {
+  const bool one = count == 1;
+  const bool recorded = listing.kind == Kind::kNpz && listing.units[0][0].filename().string().starts_with(kRecorded);
+  const char* noun = listing.kind == Kind::kImage ? (one ? "picture" : "pictures")
+                     : recorded                   ? (one ? "row of recorded requests" : "rows of recorded requests")
+                                                  : (one ? "row" : "rows");
+  return fmt::format("{} {} of {}", count, noun, listing.folder.string());
+}
+
+// Whether `tail`, the dimensions behind the first, is what a sample may have.
+bool fits(std::span<const int64_t> tail, std::span<const int64_t> allowed) {
+  if (tail.size() != allowed.size()) return false;
+  for (size_t i = 0; i < tail.size(); ++i)
+    if (allowed[i] >= 0 && tail[i] != allowed[i]) return false;
+  return true;
+}
+
+// Pieces of a BYTES block of `elements` strings each.
+std::vector<Buffer> cut_strings(std::span<const std::byte> block, size_t pieces, size_t elements) {
+  std::vector<Buffer> result;
+  size_t at = 0;
+  for (size_t piece = 0; piece < pieces; ++piece) {
+    const size_t start = at;
+    for (size_t i = 0; i < elements; ++i) {
+      uint32_t length = 0;
+      std::memcpy(&length, block.data() + at, sizeof length);
+      at += sizeof length + length;
+    }
+    Buffer buffer(at - start);
+    if (at > start) std::memcpy(buffer.data(), block.data() + start, at - start);
+    result.push_back(std::move(buffer));
+  }
+  return result;
+}
+
+std::vector<Tensor> cut(const Tensor& array, size_t pieces, const Shape& shape) {
+  std::vector<Tensor> result;
+  if (array.type == DataType::kBytes) {
+    const auto elements = static_cast<size_t>(element_count(shape).value_or(0));
+    for (Buffer& buffer : cut_strings(array.data.span(), pieces, elements))
+      result.push_back({array.type, shape, std::move(buffer)});
+    return result;
+  }
+  const size_t size = byte_size(array.type, shape).value_or(0);
+  for (size_t piece = 0; piece < pieces; ++piece) {
+    Tensor tensor{array.type, shape, Buffer(size)};
+    if (size > 0) std::memcpy(tensor.data.data(), array.data.data() + piece * size, size);
+    result.push_back(std::move(tensor));
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> split_rows(Tensor array, const SampleInput& input, const std::string& what) {
+  if (array.type != input.spec.type) {
+    RIDGE_ASSIGN(array, converted(array.view(), input.spec.type, what));
+  }
+  const Shape& run = input.shape;
+  const Shape& given = array.shape;
+  const std::span<const int64_t> allowed(input.spec.shape);
+  const std::span<const int64_t> dims(given);
+  const auto pieces_of = [&](const Shape& shape, int64_t count) {
+    return cut(array, static_cast<size_t>(count), shape);
+  };
+  if (given.size() == run.size() && !run.empty() && run[0] > 0 && fits(dims.subspan(1), allowed.subspan(1)) &&
+      given[0] % run[0] == 0 && given[0] > 0) {
+    Shape shape = given;
+    shape[0] = run[0];
+    return pieces_of(shape, given[0] / run[0]);
+  }
+  if (given.size() == run.size() && fits(dims, allowed)) return pieces_of(given, 1);
+  if (given.size() + 1 == run.size() && run[0] == 1 && fits(dims, allowed.subspan(1))) {
+    Shape shape = given;
+    shape.insert(shape.begin(), 1);
+    return pieces_of(shape, 1);
+  }
+  if (given.size() == run.size() + 1 && fits(dims.subspan(1), allowed) && given[0] > 0)
+    return pieces_of(Shape(given.begin() + 1, given.end()), given[0]);
+  return Error{Code::kInvalid,
+               fmt::format("read {}: its shape {} is neither one sample nor a stack of samples for input "
+                           "'{}' of shape {}",
+                           what, shape_text(given), input.spec.name, shape_text(input.spec.shape))};
+}
+
+Result<SampleFiles> read_sample_files(const std::string& path, const std::vector<SampleInput>& inputs,
+                                      const ImageOptions& images, size_t most, uint64_t seed) {
+  if (inputs.empty()) return Error{Code::kInvalid, "the model has no inputs to read samples for"};
+  RIDGE_ASSIGN(Listing listing, list(path, inputs));
+  SampleFiles found;
+  Reading reading{inputs, listing.kind, {}, found.notes};
+  RIDGE_ASSIGN(reading.pictures, plan_pictures(listing, inputs, images, found.notes));
+  if (listing.ignored > 0)
+    found.notes.push_back(fmt::format("{} other files in {} were ignored.", listing.ignored, listing.folder.string()));
+  std::mt19937_64 random(seed);
+  for (size_t i = listing.units.size(); i > 1; --i) std::swap(listing.units[i - 1], listing.units[random() % i]);
+  size_t files = 0;
+  for (const Unit& unit : listing.units) {
+    if (found.samples.size() >= most) break;
+    RIDGE_ASSIGN(std::vector<Sample> samples, read_unit(unit, reading));
+    ++files;
+    for (size_t place : spread(samples.size(), most - found.samples.size()))
+      found.samples.push_back(std::move(samples[place]));
+  }
+  if (found.samples.empty()) return Error{Code::kNotFound, fmt::format("read samples {}: it holds no rows", path)};
+  if (files < listing.units.size())
+    found.notes.push_back(
+        fmt::format("{} of {} files were read, chosen by seed {}.", files, listing.units.size(), seed));
+  std::sort(found.notes.begin(), found.notes.end());
+  found.notes.erase(std::unique(found.notes.begin(), found.notes.end()), found.notes.end());
+  found.what = what_of(listing, found.samples.size());
+  return found;
+}
+
+}  // namespace ridge::precision

@@ -1,0 +1,156 @@
+#include "precision/sensitivity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace ridge::precision {
+namespace {
+
+double now_of(const SensitivityOptions& options) {
+  return options.now ? options.now() : to_seconds(SteadyClock::now().time_since_epoch());
+}
+
+Status check_interruption(const SensitivityOptions& options) {
+  if (!options.interrupted || !options.interrupted()) return {};
+  return Error{Code::kCancelled, "interrupted while the sensitivity of layers was measured"};
+}
+
+// Neighbouring nodes [first, last), and what they cost together.
+struct Group {
+  size_t first = 0, last = 0;
+  Drift drift;
+  size_t size() const { return last - first; }
+};
+
+constexpr Drift kLost{HUGE_VAL, HUGE_VAL, -1, 0};
+
+// All but one group kept.
+Result<Drift> cost_of(const std::vector<std::string>& nodes, const Group& group, const Attempt& attempt) {
+  std::set<std::string> kept;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (i < group.first || i >= group.last) kept.insert(nodes[i]);
+  Result<Verdict> verdict = attempt(kept);
+  if (verdict) return verdict->worst;
+  if (verdict.error().code == Code::kCancelled) return verdict.error();
+  return kLost;
+}
+
+// Equal parts of `count` nodes.
+std::vector<Group> parts(size_t count, size_t groups) {
+  std::vector<Group> result;
+  for (size_t i = 0; i < groups; ++i) result.push_back({i * count / groups, (i + 1) * count / groups, {}});
+  return result;
+}
+
+// The group worth halving: of several nodes, the most costly.
+std::optional<size_t> worst_of(const std::vector<Group>& groups) {
+  std::optional<size_t> worst;
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (groups[i].size() > 1 && (!worst || groups[i].drift.relative_l2 > groups[*worst].drift.relative_l2)) worst = i;
+  return worst;
+}
+
+std::vector<LayerSensitivity> table_of(const std::vector<std::string>& nodes, const std::vector<Group>& groups) {
+  std::vector<LayerSensitivity> table;
+  for (const Group& group : groups)
+    for (size_t i = group.first; i < group.last; ++i) table.push_back({nodes[i], group.drift, group.size(), false});
+  std::stable_sort(table.begin(), table.end(), [](const LayerSensitivity& a, const LayerSensitivity& b) {
+    return a.drift.relative_l2 > b.drift.relative_l2;
+  });
+  return table;
+}
+
+struct Budget {
+  const SensitivityOptions& options;
+  double begin;
+  double spent() const { return now_of(options) - begin; }
+  // Whether another `count` attempts fit, when each takes as long as the last did.
+  bool fits(double each, size_t count) const { return spent() + each * static_cast<double>(count) <= options.seconds; }
+};
+
+}  // namespace
+
+Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std::string>& nodes, const Attempt& attempt,
+                                                          const SensitivityOptions& options) {
+  if (nodes.empty()) return std::vector<LayerSensitivity>{};
+  const Budget budget{options, now_of(options)};
+  Group first{0, 1, {}};  // shows how long one attempt takes
+  RIDGE_ASSIGN(first.drift, cost_of(nodes, first, attempt));
+  const double each = std::max(budget.spent(), 1e-9);
+  const auto affordable = static_cast<size_t>(std::clamp(options.seconds / each - 1, 1.0, 1e6));
+  // Half of the attempts find the costly groups, the other half looks into them.
+  const size_t rest = nodes.size() - 1;
+  const size_t count = rest <= affordable ? rest : std::max<size_t>(1, affordable / 2);
+  std::vector<Group> groups = {first};
+  for (Group group : parts(rest, std::min(count, rest))) {
+    RIDGE_TRY(check_interruption(options));
+    ++group.first;
+    ++group.last;
+    RIDGE_ASSIGN(group.drift, cost_of(nodes, group, attempt));
+    groups.push_back(group);
+    if (options.progress) options.progress(std::min(1.0, budget.spent() / std::max(options.seconds, 1e-9)));
+  }
+  for (std::optional<size_t> worst = worst_of(groups); worst && budget.fits(each, 2); worst = worst_of(groups)) {
+    RIDGE_TRY(check_interruption(options));
+    Group& left = groups[*worst];
+    Group right{left.first + left.size() / 2, left.last, {}};
+    left.last = right.first;
+    RIDGE_ASSIGN(left.drift, cost_of(nodes, left, attempt));
+    RIDGE_ASSIGN(right.drift, cost_of(nodes, right, attempt));
+    groups.push_back(right);
+  }
+  return table_of(nodes, groups);
+}
+
+Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const Attempt& attempt,
+                                const SensitivityOptions& options) {
+  const Budget budget{options, now_of(options)};
+  KeepList best;
+  if (table.size() < 2) return best;
+  double each = 0;
+  // Whether the first `count` of the table suffice.
+  const auto holds = [&](size_t count) -> Result<bool> {
+    RIDGE_TRY(check_interruption(options));
+    const double before = budget.spent();
+    std::set<std::string> kept;
+    for (size_t i = 0; i < count; ++i) kept.insert(table[i].node);
+    RIDGE_ASSIGN(Verdict verdict, attempt(kept));
+    ++best.attempts;
+    each = budget.spent() - before;
+    const bool held = verdict.holds;
+    if (held || best.attempts == 1 || !best.verdict.holds) {
+      best.kept = std::move(kept);
+      best.verdict = std::move(verdict);
+    }
+    return held;
+  };
+  size_t fails = 0, works = 0;
+  for (size_t count = 1; works == 0; count = std::min(2 * count, table.size() - 1)) {
+    RIDGE_ASSIGN(const bool held, holds(count));
+    (held ? works : fails) = count;
+    if (!held && (count == table.size() - 1 || !budget.fits(each, 1))) return best;
+  }
+  while (works - fails > 1 && budget.fits(each, 1)) {
+    const size_t middle = fails + (works - fails) / 2;
+    RIDGE_ASSIGN(const bool held, holds(middle));
+    (held ? works : fails) = middle;
+  }
+  return best;
+}
+
+Json to_json(const LayerSensitivity& row) {
+  Json json;
+  json["node"] = row.node;
+  json["relative_l2"] = row.drift.relative_l2;
+  json["cosine"] = row.drift.cosine;
+  json["max_abs"] = row.drift.max_abs;
+  json["together"] = row.together;
+  json["kept"] = row.kept;
+  return json;
+}
+
+}  // namespace ridge::precision

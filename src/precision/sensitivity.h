@@ -1,0 +1,57 @@
+// Layer sensitivity: how much of the drift each layer causes when it alone is computed in lower precision, and which layers
+// to keep in FP32 so that the accuracy guard holds.
+//
+// Decisions only: models are written and run by the `Attempt`s that the caller brings. One attempt costs about a second, so
+// a model with more layers than the time allows is measured in groups of neighbours, and the groups that cost most are
+// halved as long as there is time.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "precision/guard.h"
+
+namespace ridge::precision {
+
+// Judges the model in which the nodes in `kept` stay in FP32 and all other quantisable ones do not.
+using Attempt = std::function<Result<Verdict>(const std::set<std::string>& kept)>;
+
+struct LayerSensitivity {
+  std::string node;
+  Drift drift;          // worst over the outputs, with only this layer, or its group, in lower precision
+  size_t together = 1;  // layers that were measured together
+  bool kept = false;    // in FP32, in the end
+};
+
+struct SensitivityOptions {
+  double seconds = 60;                // for the table
+  std::function<double()> now;        // [s], monotonic; empty: the system's clock
+  std::function<bool()> interrupted;  // may be empty
+  std::function<void(double share)> progress;
+};
+
+// The table, the most costly layer first. `nodes`: the quantisable ones in topological order. An attempt that fails counts as
+// a layer that cannot be in lower precision (infinite drift). Error: kCancelled.
+Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std::string>& nodes, const Attempt& attempt,
+                                                          const SensitivityOptions& options);
+
+struct KeepList {
+  std::set<std::string> kept;
+  Verdict verdict;  // of the model with it; does not hold if no list does
+  int attempts = 0;
+};
+
+// The shortest list of the most costly layers of `table` with which `attempt` holds: doubled until it does, then narrowed
+// (this takes it for granted that keeping more layers does not lose accuracy). At least one layer is not kept. Ends early,
+// with the shortest list that held so far, when the time is over. Error: that of an attempt; kCancelled.
+Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const Attempt& attempt,
+                                const SensitivityOptions& options);
+
+Json to_json(const LayerSensitivity& row);  // node, relative_l2, cosine, max_abs, together, kept
+
+}  // namespace ridge::precision

@@ -1,0 +1,121 @@
+#include "precision/variant_files.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "model/external_files.h"
+
+namespace ridge::precision {
+namespace {
+
+std::string_view text_of(const Buffer& buffer) { return {reinterpret_cast<const char*>(buffer.data()), buffer.size()}; }
+
+// Everything that the pass is told.
+std::string settings_text(const std::string& name, const VariantOptions& options) {
+  const QuantiseOptions& q = options.quantise;
+  return fmt::format(
+      "ridge {} {} per_channel={} symmetric={} reduce_range={} products={} form={} keep={} operators={} "
+      "limits={} sensitivity={} eval={} {} {}",
+      RIDGE_VERSION, name, q.per_channel, q.symmetric_activations, q.reduce_range, q.activation_products,
+      static_cast<int>(q.weight_form), fmt::join(q.keep_nodes, "|"), fmt::join(q.operators, "|"),
+      dump_json(to_json(options.limits)), static_cast<int>(options.sensitivity),
+      options.evaluation ? options.evaluation->command : "",
+      options.evaluation ? options.evaluation->least.value_or(-1) : 0,
+      options.evaluation ? options.evaluation->drop.value_or(-1) : 0);
+}
+
+std::string samples_text(const Samples& samples) {
+  std::string text = samples.origin;
+  for (const std::vector<Sample>* part : {&samples.calibration, &samples.held_out})
+    for (const Sample& sample : *part)
+      for (const Tensor& tensor : sample) text += digest_text(text_of(tensor.data));
+  return text;
+}
+
+Result<std::string> model_digest(const std::string& model) {
+  RIDGE_ASSIGN(std::vector<std::string> files, model::external_files(model));
+  const std::string folder = std::filesystem::path(model).parent_path().string();
+  for (std::string& file : files) file = folder.empty() ? file : folder + "/" + file;
+  files.insert(files.begin(), model);
+  return digest_files(files);
+}
+
+LayerSensitivity layer_from(const Json& row) {
+  LayerSensitivity layer;
+  layer.node = row.at("node").get<std::string>();
+  const auto number = [&](const char* key) { return row.at(key).is_null() ? HUGE_VAL : row.at(key).get<double>(); };
+  layer.drift.relative_l2 = number("relative_l2");
+  layer.drift.cosine = number("cosine");
+  layer.drift.max_abs = number("max_abs");
+  layer.together = row.at("together").get<size_t>();
+  layer.kept = row.at("kept").get<bool>();
+  return layer;
+}
+
+void fill(const Json& json, Variant& variant) {
+  const Json& report = json.at("report");
+  variant.report.changed_nodes = report.at("changed_nodes").get<int>();
+  variant.report.kept_nodes = report.at("kept_nodes").get<int>();
+  variant.report.bytes = report.at("bytes").get<int64_t>();
+  variant.report.notes = report.at("notes").get<std::vector<std::string>>();
+  variant.calibration = json.at("calibration").get<std::string>();
+  variant.kept = json.at("kept").get<std::vector<std::string>>();
+  variant.notes = json.at("notes").get<std::vector<std::string>>();
+  for (const Json& row : json.at("sensitivity")) variant.sensitivity.push_back(layer_from(row));
+}
+
+}  // namespace
+
+Result<VariantFiles> variant_files(const VariantBasis& basis, const std::string& name, const VariantOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(options.folder, error);
+  if (error)
+    return Error{Code::kFailed, fmt::format("make the folder for variants {}: {}", options.folder, error.message())};
+  RIDGE_ASSIGN(const std::string model, model_digest(basis.plan.model));
+  std::string text =
+      fmt::format("{}\n{} {}\n{}\n", model, basis.plan.engine, basis.plan.device, settings_text(name, options));
+  for (const auto& [input, shape] : basis.plan.shapes) text += input + shape_text(shape);
+  const std::string stem =
+      fmt::format("{}/{}-{}", options.folder, name, digest_text(text + samples_text(basis.samples)));
+  return VariantFiles{stem + ".onnx", stem + ".json", fmt::format("{}-{}-", stem, getpid())};
+}
+
+bool recall(const VariantFiles& files, Variant& variant) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(files.model, ignored)) return false;
+  const Result<std::string> text = read_file(files.record);
+  if (!text) return false;
+  const Result<Json> json = parse_json(*text, files.record);
+  if (!json) return false;
+  Variant known = variant;
+  try {
+    fill(*json, known);
+  } catch (const nlohmann::json::exception&) {  // written by another version: made again
+    return false;
+  }
+  known.model = known.report.file = files.model;
+  variant = std::move(known);
+  return true;
+}
+
+Status remember(const VariantFiles& files, const Variant& variant) {
+  Json json;
+  json["report"]["changed_nodes"] = variant.report.changed_nodes;
+  json["report"]["kept_nodes"] = variant.report.kept_nodes;
+  json["report"]["bytes"] = variant.report.bytes;
+  json["report"]["notes"] = variant.report.notes;
+  json["calibration"] = variant.calibration;
+  json["kept"] = variant.kept;
+  json["notes"] = variant.notes;
+  json["sensitivity"] = Json::array();
+  for (const LayerSensitivity& row : variant.sensitivity) json["sensitivity"].push_back(to_json(row));
+  return write_file_atomically(files.record, dump_json(json, true) + "\n");
+}
+
+}  // namespace ridge::precision

@@ -1,0 +1,24 @@
+// Where variants lie, and what is known of one that was made before.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "precision/variants.h"
+
+namespace ridge::precision {
+
+struct VariantFiles {
+  std::string model;     // FOLDER/int8-0123456789abcdef.onnx; large weights in model + ".data"
+  std::string record;    // FOLDER/int8-0123456789abcdef.json
+  std::string attempts;  // begins the names of files that are written on the way and removed
+};
+
+// Named by a digest of the model's content, the pass and its options, the limits, the samples and this program's version.
+Result<VariantFiles> variant_files(const VariantBasis& basis, const std::string& name, const VariantOptions& options);
+
+// Fills in what the record says: report, calibration, sensitivity, kept, notes. False: not made before, or not readable.
+bool recall(const VariantFiles& files, Variant& variant);
+Status remember(const VariantFiles& files, const Variant& variant);
+
+}  // namespace ridge::precision

@@ -1,0 +1,290 @@
+#include "precision/variants.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "precision/convert.h"
+#include "precision/ranges.h"
+#include "precision/variant_files.h"
+
+namespace ridge::precision {
+namespace {
+
+struct Row {
+  std::string_view name;
+  Precision precision;
+};
+constexpr std::array<Row, 6> kVariants = {{{"fp16", Precision::kFp16},
+                                           {"bf16", Precision::kBf16},
+                                           {"int8", Precision::kInt8},
+                                           {"int8-dynamic", Precision::kInt8},
+                                           {"int8-weights", Precision::kFp32},
+                                           {"int4-weights", Precision::kFp32}}};
+
+// Values per scale in weight-only forms: 32 as in ggml's Q4_0 and the smallest in wide use, so the most accurate.
+constexpr int64_t kWeightBlock = 32;
+constexpr double kCalibrationShare = 0.4;  // of the time; the rest is for finding layers to keep
+
+using Kept = std::set<std::string>;
+// Writes the variant in which these nodes stay in FP32.
+using Write = std::function<Result<PassReport>(const Kept& kept, const std::string& file)>;
+
+// A file that is gone when this is.
+struct AttemptFile {
+  std::string path;
+  ~AttemptFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    std::filesystem::remove(path + ".data", ignored);
+  }
+};
+
+// One variant while it is made.
+struct Making {
+  const VariantBasis& basis;
+  const VariantOptions& options;
+  const VariantFiles& files;
+  Variant& variant;
+  TimePoint begin = SteadyClock::now();
+
+  double left() const { return std::max(0.0, options.seconds - to_seconds(SteadyClock::now() - begin)); }
+  void say(const std::string& step, double share) const {
+    if (options.progress) options.progress(variant.name + ": " + step, share);
+  }
+};
+
+plan::Plan plan_with(const VariantBasis& basis, const std::string& file, Precision precision) {
+  plan::Plan plan = basis.plan;
+  plan.model = file;
+  plan.precision = precision;
+  return plan;
+}
+
+Result<Verdict> judge_file(const Making& making, const std::string& file, size_t samples) {
+  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session,
+               engine::open(plan_with(making.basis, file, making.variant.precision)));
+  const std::span<const Sample> held_out(making.basis.samples.held_out);
+  return judge(making.basis.reference, *session, held_out.first(std::min(samples, held_out.size())),
+               making.options.limits, making.options.interrupted);
+}
+
+// The verdict on a file, and on all that is asked of it: variant.holds and what it rests on.
+Status decide(const Making& making, const std::string& file) {
+  Variant& variant = making.variant;
+  RIDGE_ASSIGN(variant.verdict, judge_file(making, file, making.basis.samples.held_out.size()));
+  variant.holds = variant.verdict.holds;
+  variant.evaluation.reset();
+  if (!making.options.evaluation) return {};
+  RIDGE_ASSIGN(const double score,
+               evaluate(*making.options.evaluation, plan_with(making.basis, file, variant.precision), variant.name));
+  variant.evaluation = judge_score(making.options.evaluation_reference, score, *making.options.evaluation);
+  variant.holds = variant.evaluation->holds;
+  return {};
+}
+
+// Writes the model with `kept` to its place and judges it.
+Status settle(const Making& making, const Write& write, const Kept& kept) {
+  RIDGE_ASSIGN(making.variant.report, write(kept, making.files.model));
+  making.variant.model = making.files.model;
+  return decide(making, making.files.model);
+}
+
+// ------------------------------------------------------------------------------------------- layers to keep in FP32
+
+SensitivityOptions how_long(const Making& making, double seconds) {
+  SensitivityOptions how;
+  how.seconds = seconds;
+  how.interrupted = making.options.interrupted;
+  how.progress = [&making](double share) { making.say("sensitivity of layers", share); };
+  return how;
+}
+
+Attempt attempt_with(const Making& making, const Write& write, size_t samples) {
+  return [&making, &write, samples](const Kept& kept) -> Result<Verdict> {
+    const AttemptFile file{making.files.attempts + "attempt.onnx"};
+    RIDGE_TRY(write(kept, file.path));
+    return judge_file(making, file.path, samples);
+  };
+}
+
+// As attempt_with(), but what decides in the end decides here.
+Attempt final_attempt(const Making& making, const Write& write) {
+  return [&making, &write](const Kept& kept) -> Result<Verdict> {
+    const AttemptFile file{making.files.attempts + "attempt.onnx"};
+    RIDGE_TRY(write(kept, file.path));
+    RIDGE_TRY(decide(making, file.path));
+    Verdict verdict = making.variant.verdict;
+    verdict.holds = making.variant.holds;
+    return verdict;
+  };
+}
+
+// The table, and if accuracy was lost the layers to keep so that it holds.
+Status look_into_layers(const Making& making, const Write& write) {
+  Variant& variant = making.variant;
+  const SensitivityTable when = making.options.sensitivity;
+  if (when == SensitivityTable::kNever || (when == SensitivityTable::kIfLost && variant.holds)) return {};
+  RIDGE_ASSIGN(const std::vector<std::string> nodes,
+               quantisable_nodes(making.basis.plan.model, making.options.quantise));
+  const bool lost = !variant.holds;
+  const SensitivityOptions table_time = how_long(making, lost ? making.left() / 2 : making.left());
+  RIDGE_ASSIGN(variant.sensitivity,
+               measure_sensitivity(nodes, attempt_with(making, write, making.options.few), table_time));
+  if (!lost) return {};
+  making.say("layers to keep in FP32", 0);
+  RIDGE_ASSIGN(const KeepList list,
+               find_keep_list(variant.sensitivity, final_attempt(making, write), how_long(making, making.left())));
+  if (!list.verdict.holds) {
+    variant.notes.push_back(
+        fmt::format("No list of layers kept in FP32 was found with which accuracy holds ({} tried).", list.attempts));
+    return settle(making, write, {});
+  }
+  variant.kept.assign(list.kept.begin(), list.kept.end());
+  for (LayerSensitivity& row : variant.sensitivity) row.kept = list.kept.contains(row.node);
+  variant.notes.push_back(
+      fmt::format("{} of {} layers stay in FP32, so that accuracy holds.", list.kept.size(), nodes.size()));
+  return settle(making, write, list.kept);
+}
+
+// ------------------------------------------------------------------------------------------------------ static INT8
+
+Result<Activations> calibrate(const Making& making) {
+  const VariantBasis& basis = making.basis;
+  RIDGE_ASSIGN(const std::vector<std::string> tensors, calibration_tensors(basis.plan.model, making.options.quantise));
+  ObserveOptions how;
+  how.seconds = kCalibrationShare * making.options.seconds;
+  how.folder = making.options.folder;
+  how.interrupted = making.options.interrupted;
+  how.progress = [&making](double share) { making.say("calibration", share); };
+  plan::Plan plan = basis.plan;
+  // ONNX Runtime on the processor gives any tensor as an output; the ranges are the model's, whatever runs it later.
+  plan.engine = "onnxruntime";
+  plan.device = "cpu";
+  if (basis.plan.engine != plan.engine) plan.engine_library.clear();
+  if (basis.plan.engine != plan.engine || basis.plan.device != plan.device) plan.options.clear();
+  return observe(plan, basis.inputs, tensors, basis.samples.calibration, how);
+}
+
+Write static_writer(const Making& making, TensorRanges ranges) {
+  return [&making, ranges = std::move(ranges)](const Kept& kept, const std::string& file) {
+    QuantiseOptions options = making.options.quantise;
+    options.keep_nodes.insert(kept.begin(), kept.end());
+    return quantise_static(making.basis.plan.model, ranges, options, file);
+  };
+}
+
+// Ranges by each method until the guard holds, or those that lose least.
+Status make_static(const Making& making) {
+  Variant& variant = making.variant;
+  RIDGE_ASSIGN(const Activations activations, calibrate(making));
+  variant.notes = activations.notes;
+  const std::array<RangeOptions, 4> methods = {{{RangeMethod::kMinMax, 0},
+                                                {RangeMethod::kPercentile, 99.999},
+                                                {RangeMethod::kPercentile, 99.99},
+                                                {RangeMethod::kEntropy, 0}}};
+  std::vector<std::pair<double, size_t>> lost;  // relative L2 and method
+  for (size_t i = 0; i < methods.size() && !variant.holds; ++i) {
+    making.say("ranges by " + describe(methods[i]), static_cast<double>(i) / methods.size());
+    RIDGE_TRY(settle(making, static_writer(making, ranges_of(activations, methods[i])), {}));
+    lost.emplace_back(variant.holds ? -1 : variant.verdict.worst.relative_l2, i);
+  }
+  const RangeOptions& best = methods[std::min_element(lost.begin(), lost.end())->second];
+  const Write write = static_writer(making, ranges_of(activations, best));
+  variant.calibration =
+      fmt::format("{} over {} samples ({})", describe(best), activations.samples, making.basis.samples.origin);
+  if (!variant.holds) RIDGE_TRY(settle(making, write, {}));
+  return look_into_layers(making, write);
+}
+
+// ------------------------------------------------------------------------------------------------------- the others
+
+Write direct_writer(const Making& making) {
+  return [&making](const Kept& kept, const std::string& file) -> Result<PassReport> {
+    const std::string& source = making.basis.plan.model;
+    const std::string& name = making.variant.name;
+    if (name == "fp16" || name == "bf16") {
+      ConvertOptions options;
+      options.keep_nodes = kept;
+      return convert(source, making.variant.precision, options, file);
+    }
+    QuantiseOptions options = making.options.quantise;
+    options.keep_nodes.insert(kept.begin(), kept.end());
+    if (name == "int8-dynamic") return quantise_dynamic(source, options, file);
+    return quantise_weights(source, name == "int4-weights" ? 4 : 8, kWeightBlock, options, file);
+  };
+}
+
+Status make(const Making& making) {
+  if (making.variant.name == "int8") return make_static(making);
+  const Write write = direct_writer(making);
+  RIDGE_TRY(settle(making, write, {}));
+  return look_into_layers(making, write);
+}
+
+}  // namespace
+
+std::vector<std::string> variant_names() {
+  std::vector<std::string> names;
+  for (const Row& row : kVariants) names.emplace_back(row.name);
+  return names;
+}
+
+Result<Precision> variant_precision(std::string_view name) {
+  for (const Row& row : kVariants)
+    if (row.name == name) return row.precision;
+  return Error{Code::kInvalid, fmt::format("there is no variant '{}'; the variants are fp32, {}", name,
+                                           fmt::join(variant_names(), ", "))};
+}
+
+QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device) {
+  const auto has = [&](const char* name) { return std::find(isa.begin(), isa.end(), name) != isa.end(); };
+  QuantiseOptions options;
+  options.symmetric_activations = device.kind != plan::DeviceKind::kCpu;
+  if (options.symmetric_activations) return options;
+  options.reduce_range = has("sse2") && !has("avx512_vnni") && !has("avx_vnni") && !has("amx_int8");
+  return options;
+}
+
+Result<Variant> make_variant(const VariantBasis& basis, const std::string& name, const VariantOptions& options) {
+  Variant variant;
+  variant.name = name;
+  RIDGE_ASSIGN(variant.precision, variant_precision(name));
+  RIDGE_ASSIGN(const VariantFiles files, variant_files(basis, name, options));
+  const Making making{basis, options, files, variant};
+  variant.reused = recall(files, variant);
+  Status done = variant.reused ? decide(making, files.model) : make(making);
+  if (done && !variant.reused) done = remember(files, variant);
+  if (!done) return wrap(done.error(), "variant " + name);
+  return variant;
+}
+
+Json to_json(const Variant& variant) {
+  Json json;
+  json["name"] = variant.name;
+  json["precision"] = precision_name(variant.precision);
+  json["model"] = variant.model;
+  json["bytes"] = variant.report.bytes;
+  json["changed_nodes"] = variant.report.changed_nodes;
+  json["kept_nodes"] = variant.report.kept_nodes;
+  json["holds"] = variant.holds;
+  json["verdict"] = to_json(variant.verdict);
+  if (variant.evaluation) json["evaluation"] = to_json(*variant.evaluation);
+  json["calibration"] = variant.calibration;
+  json["kept"] = variant.kept;
+  json["sensitivity"] = Json::array();
+  for (const LayerSensitivity& row : variant.sensitivity) json["sensitivity"].push_back(to_json(row));
+  json["reused"] = variant.reused;
+  json["notes"] = variant.notes;
+  for (const std::string& note : variant.report.notes) json["notes"].push_back(note);
+  return json;
+}
+
+}  // namespace ridge::precision

@@ -1,0 +1,88 @@
+// Variants: the same model in other precisions, each with the verdict on its accuracy.
+//
+//   fp16, bf16     16-bit arithmetic (precision/convert.h)
+//   int8           static INT8, QDQ: ranges from the calibration samples. Min-max first; if the guard fails, percentile and
+//                  entropy; if it still fails with the best of them, the layers that cost most accuracy stay in FP32
+//   int8-dynamic   INT8 with ranges found at run time (matrix products only)
+//   int8-weights, int4-weights   weights only; arithmetic in floating point
+//
+// Files are kept in a folder of the caller's under a name that is a digest of everything they were made from, so a variant
+// made before is judged again but not made again.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "plan/device.h"
+#include "plan/plan.h"
+#include "precision/evaluation.h"
+#include "precision/guard.h"
+#include "precision/pass_report.h"
+#include "precision/quantise.h"
+#include "precision/samples.h"
+#include "precision/sensitivity.h"
+
+namespace ridge::precision {
+
+std::vector<std::string> variant_names();  // all but "fp32", in the order above
+// The arithmetic precision of a variant: "int8" → kInt8, "int4-weights" → kFp32. Error: no such variant, with the names.
+Result<Precision> variant_precision(std::string_view name);
+
+// How INT8 is best expressed for a processor with these instructions (machine::Machine's isa): x86 without VNNI adds pairs of
+// u8·s8 products in 16 bits, which saturate, so weights get 7 bits. Source: ONNX Runtime, "Quantize ONNX models", "When and
+// why do I need to try U8U8?". On a card activations are symmetric: TensorRT's "explicit quantization" has no zero points (NVIDIA,
+// TensorRT Developer Guide, "Working with Quantized Types").
+QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device = {});
+
+enum class SensitivityTable { kNever, kIfLost, kAlways };  // kIfLost: when the guard fails with every layer quantised
+
+struct VariantOptions {
+  GuardLimits limits;
+  QuantiseOptions quantise;  // as the engine wants it (symmetric activations, 7-bit weights, form of the weights)
+  SensitivityTable sensitivity = SensitivityTable::kIfLost;
+  double seconds = 120;                         // for calibration and sensitivity together
+  size_t few = 8;                               // held-out samples that a layer's sensitivity is measured on
+  std::string folder;                           // for files; made if missing
+  std::optional<EvaluationOptions> evaluation;  // with --eval: decides instead of the limits
+  double evaluation_reference = 0;              // what the command says of the FP32 model
+  std::function<bool()> interrupted;            // polled; may be empty
+  std::function<void(const std::string& step, double share)> progress;  // may be empty
+};
+
+struct Variant {
+  std::string name;
+  Precision precision = Precision::kFp32;
+  std::string model;  // the file
+  PassReport report;
+  Verdict verdict;
+  std::optional<EvaluationVerdict> evaluation;
+  bool holds = false;       // by the evaluation if there is one, by the verdict otherwise
+  std::string calibration;  // "percentile 99.99 over 64 samples (32 pictures of DIR)"; empty: needs none
+  std::vector<LayerSensitivity> sensitivity;  // most costly first; empty: not measured
+  std::vector<std::string> kept;              // nodes in FP32 for accuracy
+  bool reused = false;                        // the file was there already
+  std::vector<std::string> notes;
+};
+
+// The FP32 model, and what it is judged by: shared by all variants.
+struct VariantBasis {
+  const plan::Plan& plan;                 // FP32, shapes at batch 1, the engine that runs the variant
+  const std::vector<TensorSpec>& inputs;  // of the model
+  const Samples& samples;
+  const Answers& reference;  // the FP32 model's, to samples.held_out
+};
+
+// Makes and judges one variant. One whose accuracy is lost is a Variant with holds = false and the reason in its verdict.
+// Errors: an unknown name; a model that the pass cannot work on; an engine that cannot open or run the file; --eval that
+// fails; kCancelled.
+Result<Variant> make_variant(const VariantBasis& basis, const std::string& name, const VariantOptions& options);
+
+Json to_json(const Variant& variant);
+
+}  // namespace ridge::precision

@@ -1,0 +1,39 @@
+// How a plan changes with the batch: which batches a range means, and one point of the curve per forecast. Pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "predict/forecast.h"
+
+namespace ridge::predict {
+
+struct BatchRange {
+  int64_t first = 1;
+  int64_t last = 1;
+  bool is_curve() const { return last > first; }
+};
+
+// "8" or "1..64". Errors: not a number, below 1, the end before the beginning.
+Result<BatchRange> parse_batch_range(std::string_view text);
+
+// The first, every power of two between, and the last.
+std::vector<int64_t> batches_of(const BatchRange& range);
+
+struct CurvePoint {
+  int64_t batch = 1;
+  double bound_ms = 0;
+  cost::Limiter limiter = cost::Limiter::kUnknown;
+  double throughput_per_s = 0;  // rows per second at the bound: at most
+  double memory_bytes = 0;      // of inference: weights and live activations
+  std::optional<bool> fits;     // in the device's memory; absent where that is not known
+  std::optional<double> estimate_ms;
+  std::optional<double> estimate_slow_ms = {};  // of a device of the catalogue: the far end of the range
+};
+
+CurvePoint curve_point(const Forecast& forecast);
+
+Json to_json(const CurvePoint& point);
+
+}  // namespace ridge::predict

@@ -1,0 +1,81 @@
+// Words in which the calibration suite is written: a zoo::GraphBuilder that knows the shape of every value and whose weights
+// are one number spread out, so that files stay small. Private to measure/. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/tensor.h"
+#include "zoo/builder.h"
+
+namespace ridge::predict {
+
+// Numbers that are the same everywhere (distributions of the standard library are not).
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : state_(seed) {}
+  int64_t below(int64_t end);                  // 0 … end − 1
+  int64_t between(int64_t low, int64_t high);  // both included
+  // A multiple of 16 in [low, high], at least 16.
+  int64_t channels(int64_t low, int64_t high);
+  int64_t one_of(const std::vector<int64_t>& values) { return values[static_cast<size_t>(below(std::ssize(values)))]; }
+
+ private:
+  uint64_t state_;
+};
+
+// A value and its shape.
+struct Shaped {
+  zoo::Value value;
+  Shape shape;
+};
+
+class CalibrationBuilder {
+ public:
+  // `open`: the first dimension of every input has a name instead of a size, as most exports have it.
+  explicit CalibrationBuilder(const std::string& name, bool open = false) : builder_(name, 17), open_(open) {}
+
+  Shaped input(const Shape& shape, DataType type = DataType::kFp32);
+  zoo::Value weight(const Shape& shape, float value = 0);  // 0: a small number of its own
+  zoo::Value integers(const std::vector<int64_t>& values) { return builder_.integers(values); }
+  zoo::Value reals(const std::vector<float>& values);
+  zoo::Value real(float value) { return builder_.real(value); }
+
+  // One operator with one output of `shape`.
+  Shaped op(const std::string& op, std::vector<zoo::Value> inputs, Shape shape, zoo::Attributes attributes = {});
+  std::vector<Shaped> split(const Shaped& x, int64_t axis, int64_t parts);
+  Shaped unary(const std::string& name, const Shaped& x) { return op(name, {x.value}, x.shape); }
+  Shaped binary(const std::string& name, const Shaped& a, const Shaped& b) {
+    return op(name, {a.value, b.value}, a.shape);
+  }
+  // "": none; "silu": x · sigmoid(x); otherwise an operator.
+  Shaped activation(const Shaped& x, const std::string& name);
+
+  struct Convolution {
+    int64_t out = 16;
+    int64_t kernel = 1;
+    int64_t stride = 1;
+    int64_t group = 1;
+    std::string activation = {};
+  };
+  Shaped convolution(const Shaped& x, const Convolution& options);
+  // Padding kernel / 2 where the kernel is odd.
+  Shaped pool(const std::string& op, const Shaped& x, int64_t kernel, int64_t stride);
+  Shaped concat(const std::vector<Shaped>& parts, int64_t axis);
+  Shaped linear(const Shaped& x, int64_t out);  // MatMul and Add
+  Shaped gemm(const Shaped& x, int64_t out);    // weight [out, in]
+
+  void output(const Shaped& value, DataType type = DataType::kFp32);
+  const zoo::Blueprint& blueprint() const { return builder_.blueprint(); }
+
+ private:
+  std::vector<zoo::Dimension> dimensions(const Shape& shape) const;
+
+  zoo::GraphBuilder builder_;
+  bool open_;
+  int inputs_ = 0;
+  int weights_ = 0;
+};
+
+}  // namespace ridge::predict

@@ -1,0 +1,49 @@
+#include "predict/device_estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace ridge::predict {
+
+Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, const cost::Costs& costs,
+                                   Precision precision, int64_t rows) {
+  Result<cost::DeviceLimits> limits = cost::limits_of(device, cost::Accumulate::kFp32);
+  if (!limits) return limits.error();
+  return estimate_on(device, *limits, costs, precision, rows);
+}
+
+Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, const cost::DeviceLimits& limits,
+                                   const cost::Costs& costs, Precision precision, int64_t rows) {
+  if (cost::rate_of(limits, precision).flops_per_s <= 0)
+    return Error{Code::kInvalid, fmt::format("no {} rate of {} has a source", precision_name(precision), device.name)};
+  const CarriedOver efficiency = carried_over(device, precision);
+  const std::vector<cost::Bound> layers = layer_bounds(costs, limits);
+  DeviceEstimate estimate{
+      .ms = predicted_ms(layers, efficiency), .held = held_by(layers, efficiency), .evidence = efficiency.evidence};
+  if (!limits.bases.empty() && cost::origin_at(limits, precision) == Origin::kMeasured)
+    estimate.evidence.push_back("those are shares of datasheets; here they are taken of what was measured on the card");
+  if (estimate.ms.likely > 0) {
+    estimate.throughput_per_s = 1e3 * static_cast<double>(rows) / estimate.ms.likely;
+    estimate.error_percent =
+        100 * std::max(estimate.ms.slow / estimate.ms.likely - 1, 1 - estimate.ms.fast / estimate.ms.likely);
+  }
+  return estimate;
+}
+
+Json to_json(const DeviceEstimate& estimate) {
+  const Held& held = estimate.held;
+  Json answer{
+      {"basis", "carried over"},
+      {"range_ms", {{"slow", estimate.ms.slow}, {"fast", estimate.ms.fast}}},
+      {"held_percent", {{"compute", 100 * held.compute}, {"memory", 100 * held.memory}, {"start", 100 * held.start}}},
+      {"notes", estimate.evidence},
+      {"kernels", Json::array()}};
+  return Json{{"estimate_ms", estimate.ms.likely},
+              {"estimate_per_s", estimate.throughput_per_s},
+              {"estimate_error_percent", estimate.error_percent},
+              {"estimate", std::move(answer)}};
+}
+
+}  // namespace ridge::predict

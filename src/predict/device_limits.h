@@ -1,0 +1,29 @@
+// The limits of a device that a plan names, other than the processor, whose are measured (limits/limits.h).
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "cost/card_limits.h"
+#include "limits/nvidia_card.h"
+#include "plan/device.h"
+
+namespace ridge::predict {
+
+// Of a card of NVIDIA's that is in this machine: those that `ridge bench device` has measured, its datasheet's for the rest
+// (cost/card_limits.h). FP32 counts at the peak of TF32 where that is higher and the
+// engine may use it, as it does unless "cuda.use_tf32" is 0: nothing less would be a limit. Errors: no such card, or neither
+// measured nor in the catalogue; another device.
+Result<cost::DeviceLimits> limits_of(const plan::Device& device,
+                                     const std::map<std::string, std::string>& engine_options);
+// The same of a card that is known.
+Result<cost::DeviceLimits> limits_of(const limits::NvidiaCard& card,
+                                     const std::map<std::string, std::string>& engine_options,
+                                     cost::Accumulate accumulate = cost::Accumulate::kAny);
+
+// That rule by itself. An A100 multiplies FP32 at 19.5 TFLOP/s and TF32 at 156 (datasheet): 156. Where TF32 has units of unknown rate,
+// so has FP32.
+void allow_tf32(cost::DeviceLimits& limits);
+
+}  // namespace ridge::predict

@@ -1,0 +1,50 @@
+// Efficiency: what kernels really took on one machine in one engine. Measured once by predict/calibrate, kept beside the
+// machine's limits, and turned into the time of any other kernel by predictor.h. A plain value, readable as JSON; the times
+// are stored with the kernels themselves, so that a better model of their work needs no new measurement.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "predict/kernel.h"
+
+namespace ridge::predict {
+
+struct TimedKernel {
+  Kernel kernel;
+  double us = 0;   // per run, as the engine's profile has it: with the cost of looking at the clock
+  int sample = 0;  // index into Calibration::samples
+};
+
+// One generated model, run whole.
+struct CalibrationSample {
+  std::string model;           // "convolutions 3, batch 2"
+  double footprint_bytes = 0;  // as footprint_of() has it
+  double run_us = 0;           // one run without profiling, interquartile mean
+  int runs = 0;                // behind run_us
+  double spread_percent = 0;   // half of the middle half of the runs, over run_us
+};
+
+// What was measured with one number of threads.
+struct Calibration {
+  int threads = 1;
+  std::vector<CalibrationSample> samples;
+  std::vector<TimedKernel> kernels;
+  double held_out_error = 0;  // relative, as held_out.h has it; 0: not computed
+};
+
+struct Efficiency {
+  std::string machine;  // machine::Machine::id
+  std::string engine;   // "onnxruntime"
+  std::string engine_version;
+  int64_t block = 0;  // channels per block of the engine's own layout, as seen; 0: none
+  std::string measured_at;
+  double seconds = 0;                     // that it took
+  std::vector<Calibration> calibrations;  // by threads, ascending
+};
+
+Json to_json(const Efficiency& efficiency);
+Result<Efficiency> efficiency_from_json(const Json& json);
+
+}  // namespace ridge::predict

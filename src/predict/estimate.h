@@ -1,0 +1,54 @@
+// Estimate: the latency and throughput that a machine will really reach with a model, from what kernels took there when it
+// was calibrated. Stands beside the bound, which is the limit; the difference is what the engine loses.
+//
+// The model is turned into the kernels that the engine will run (fusion.h), each gets its time (predictor.h), and what lies
+// between kernels is added. With threads that were not calibrated, each kernel follows Amdahl's law through the two nearest
+// numbers that were. Instances share the last cache and the bandwidth, and more threads than cores take turns. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "machine/machine.h"
+#include "model/graph.h"
+#include "predict/efficiency.h"
+
+namespace ridge::predict {
+
+struct EstimateOptions {
+  int threads = 1;    // of each instance
+  int instances = 1;  // that run at the same time
+  int64_t rows = 1;   // of one run: the batch
+  // Relative error of predictions on this machine as a ledger of verified ones has it, in place of the calibration's own.
+  std::optional<double> seen_error = {};
+};
+
+struct Estimate {
+  struct Layer {
+    std::string name;  // of the executed node
+    std::string op;    // "Conv", "FusedMatMul"
+    double ms = 0;
+    double error_percent = 0;
+    bool known = true;  // false: this operator was not timed; the time is a guess from others
+  };
+  double ms = 0;                // of one run
+  double throughput_per_s = 0;  // rows, of all instances together
+  double error_percent = 0;     // expected: two of three runs lie within ± this
+  double between_ms = 0;        // of `ms`: between kernels
+  int threads = 1, instances = 1;
+  std::string engine;  // "onnxruntime 1.31.1"
+  std::string measured_at;
+  std::vector<Layer> layers;       // as executed
+  std::vector<std::string> notes;  // sentences on what was extrapolated or guessed
+};
+
+// `machine` with its limits. Error (kNotFound) if `efficiency` holds no calibration.
+Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficiency, const machine::Machine& machine,
+                          const EstimateOptions& options);
+
+// {"estimate_ms", "estimate_per_s", "estimate_error_percent", "estimate": {engine, …, kernels[…]}}
+Json to_json(const Estimate& estimate);
+
+}  // namespace ridge::predict

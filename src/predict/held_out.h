@@ -1,0 +1,19 @@
+// How far predictions are off for models that took no part: each sample of a calibration is predicted from the others, and
+// compared with its measured run. Pure; about a second for a whole suite, so it is done when a machine is calibrated.
+#pragma once
+
+#include <vector>
+
+#include "predict/efficiency.h"
+#include "predict/kernel_work.h"
+
+namespace ridge::predict {
+
+struct HeldOut {
+  std::vector<double> ratios;  // predicted over measured run, per sample
+  double error = 0;            // the relative error that two of three samples stay within
+};
+
+HeldOut held_out(const Calibration& calibration, const KernelDevice& device);
+
+}  // namespace ridge::predict

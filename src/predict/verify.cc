@@ -1,0 +1,178 @@
+#include "predict/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <tuple>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "base/utc.h"
+#include "measure/statistics.h"
+#include "predict/calibration_run.h"
+
+namespace ridge::predict {
+namespace {
+
+constexpr size_t kReferences = 3;     // models of the calibration that run beside
+constexpr double kReferenceUs = 1e4;  // of about this length
+constexpr int kRounds = 10;
+constexpr double kTwoOfThree = 0.68;
+
+// A model of the suite, open, with the time of its run when the machine was calibrated.
+struct Reference {
+  double then_us = 0;
+  measure::Runner runner;
+  std::vector<double> us = {};
+};
+
+const Calibration* nearest(const Efficiency& efficiency, int threads) {
+  const Calibration* best = nullptr;
+  for (const Calibration& calibration : efficiency.calibrations)
+    if (best == nullptr || std::abs(calibration.threads - threads) < std::abs(best->threads - threads))
+      best = &calibration;
+  return best;
+}
+
+Result<std::vector<Reference>> open_references(const Calibration& calibration, const std::string& library,
+                                               const std::string& folder) {
+  std::vector<CalibrationSample> samples = calibration.samples;
+  std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) {
+    return std::abs(std::log(a.run_us / kReferenceUs)) < std::abs(std::log(b.run_us / kReferenceUs));
+  });
+  std::map<std::string, const CalibrationModel*> by_name;
+  const std::vector<CalibrationModel> suite = calibration_suite();
+  for (const CalibrationModel& model : suite) by_name[model.name] = &model;
+  std::vector<Reference> references;
+  for (const CalibrationSample& sample : samples) {
+    if (references.size() == kReferences) break;
+    auto found = by_name.find(sample.model);
+    if (found == by_name.end() || sample.run_us <= 0) continue;
+    RIDGE_ASSIGN(ReadyModel ready, prepare(*found->second, folder + "/" + std::to_string(references.size())));
+    plan::Plan plan = calibration_plan(library, ready.path, calibration.threads);
+    plan.shapes = ready.shapes;
+    RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &ready.graph, 1));
+    references.push_back({sample.run_us, std::move(runner)});
+  }
+  return references;
+}
+
+Status run_round(measure::Runner& runner, Nanoseconds slice, std::vector<double>& us) {
+  RIDGE_TRY(run_for(runner, Nanoseconds(0), 1));  // what ran before left the caches to itself
+  RIDGE_ASSIGN(std::vector<double> more, run_for(runner, slice, 2));
+  us.insert(us.end(), more.begin(), more.end());
+  return {};
+}
+
+std::tuple<std::string, int64_t, int> key_of(const Verification& v) { return {v.model, v.batch, v.threads}; }
+
+}  // namespace
+
+Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, const Efficiency& efficiency,
+                            double predicted_ms, const VerifyOptions& options) {
+  const Calibration* calibration = nearest(efficiency, plan.threads);
+  if (calibration == nullptr)
+    return Error{Code::kNotFound, "the machine is not calibrated: there is nothing to verify"};
+  RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
+  RIDGE_ASSIGN(std::vector<Reference> references, open_references(*calibration, plan.engine_library, folder.path()));
+  RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &graph, 1));
+  std::vector<double> us;
+  const Nanoseconds slice = options.max_time / kRounds;
+  for (int round = 0; round < kRounds; ++round) {
+    if (round > 0 && options.interrupted && options.interrupted()) break;
+    RIDGE_TRY(run_round(runner, slice * 7 / 10, us));
+    for (Reference& reference : references) RIDGE_TRY(run_round(reference.runner, slice / 10, reference.us));
+  }
+  Verification result;
+  result.machine = efficiency.machine;
+  result.engine_version = efficiency.engine_version;
+  result.model = std::filesystem::path(plan.model).filename().string();
+  result.at = now_in_utc();
+  result.batch = plan.batch;
+  result.threads = plan.threads;
+  result.predicted_ms = predicted_ms;
+  result.runs = static_cast<int>(us.size());
+  result.measured_ms = middle_mean(std::move(us), result.spread_percent) / 1e3;
+  std::vector<double> ratios;
+  for (const Reference& reference : references) ratios.push_back(measure::median(reference.us) / reference.then_us);
+  if (!ratios.empty()) result.drift = measure::median(ratios);
+  return result;
+}
+
+Json to_json(const Verification& v) {
+  return Json{{"at", v.at},
+              {"machine", v.machine},
+              {"engine_version", v.engine_version},
+              {"model", v.model},
+              {"batch", v.batch},
+              {"threads", v.threads},
+              {"predicted_ms", v.predicted_ms},
+              {"measured_ms", v.measured_ms},
+              {"spread_percent", v.spread_percent},
+              {"runs", v.runs},
+              {"drift", v.drift}};
+}
+
+Result<Verification> verification_from_json(const Json& json) {
+  Verification v;
+  RIDGE_ASSIGN(v.at, json_member<std::string>(json, "at"));
+  RIDGE_ASSIGN(v.machine, json_member<std::string>(json, "machine"));
+  RIDGE_ASSIGN(v.engine_version, json_member<std::string>(json, "engine_version"));
+  RIDGE_ASSIGN(v.model, json_member<std::string>(json, "model"));
+  RIDGE_ASSIGN(v.batch, json_member<int64_t>(json, "batch"));
+  RIDGE_ASSIGN(int64_t threads, json_member<int64_t>(json, "threads"));
+  v.threads = static_cast<int>(threads);
+  RIDGE_ASSIGN(v.predicted_ms, json_member<double>(json, "predicted_ms"));
+  RIDGE_ASSIGN(v.measured_ms, json_member<double>(json, "measured_ms"));
+  RIDGE_ASSIGN(v.spread_percent, json_member_or<double>(json, "spread_percent", 0));
+  RIDGE_ASSIGN(int64_t runs, json_member_or<int64_t>(json, "runs", 0));
+  v.runs = static_cast<int>(runs);
+  RIDGE_ASSIGN(v.drift, json_member_or<double>(json, "drift", 1));
+  if (v.measured_ms <= 0 || v.predicted_ms <= 0)
+    return Error{Code::kInvalid, "a verification without a time: " + dump_json(json)};
+  return v;
+}
+
+std::string ledger_file(const std::string& folder, const std::string& machine_id) {
+  return folder + "/" + machine_id + ".ledger.jsonl";
+}
+
+Status append_to_ledger(const std::string& file, const Verification& verification) {
+  std::error_code failure;
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), failure);
+  std::ofstream ledger(file, std::ios::app);
+  ledger << dump_json(to_json(verification)) + "\n" << std::flush;
+  if (!ledger) return Error{Code::kFailed, "append to the ledger " + file + ": the file cannot be written"};
+  return {};
+}
+
+std::vector<Verification> read_ledger(const std::string& file) {
+  std::vector<Verification> ledger;
+  Result<std::string> text = read_file(file);
+  if (!text) return ledger;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    Result<Json> json = parse_json(line, "ledger");
+    if (!json) continue;
+    if (Result<Verification> entry = verification_from_json(*json)) ledger.push_back(std::move(*entry));
+  }
+  return ledger;
+}
+
+std::optional<double> ledger_error(const std::vector<Verification>& ledger, const std::string& engine_version) {
+  std::map<std::tuple<std::string, int64_t, int>, double> newest;
+  for (const Verification& v : ledger)
+    if (v.engine_version == engine_version && std::abs(v.drift - 1) <= kMostDrift)
+      newest[key_of(v)] = std::abs(v.predicted_ms / v.measured_ms - 1);
+  if (newest.size() < kLeastLedger) return std::nullopt;
+  std::vector<double> errors;
+  for (const auto& [key, error] : newest) errors.push_back(error);
+  std::sort(errors.begin(), errors.end());
+  return measure::percentile(errors, 100 * kTwoOfThree);
+}
+
+}  // namespace ridge::predict

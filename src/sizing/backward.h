@@ -1,0 +1,39 @@
+// What an operator must keep from its forward pass so that its gradients can be computed: the activations of training.
+//
+// Rules as PyTorch keeps them (tools/autograd/derivatives.yaml, the variables that a formula names), one line per rule in
+// the .cc; recurrent layers by derivation. Pure; knows one node at a time.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/tensor.h"
+#include "model/graph.h"
+
+namespace ridge::sizing {
+
+// An input or output of a node, as its gradients see it.
+struct BackwardOperand {
+  std::optional<Shape> shape;   // absent: left out, or unknown
+  bool wants_gradient = false;  // a trainable weight, or computed from one
+};
+
+struct Kept {
+  std::vector<size_t> inputs;   // positions in Node::inputs
+  std::vector<size_t> outputs;  // positions in Node::outputs
+  double mask_bytes = 0;        // masks and indices: no tensor of the graph, whatever the precision
+  double extra_elements = 0;    // floating-point values that are no tensor of the graph: gates, saved statistics
+  bool has_rule = true;         // false: unknown operator; everything is kept, an upper bound
+};
+
+// Nothing if no input wants a gradient.
+Kept kept_for_backward(const model::Node& node, const std::vector<BackwardOperand>& inputs,
+                       const std::vector<BackwardOperand>& outputs);
+
+// Whether a gradient passes through the node at all: not through comparisons, shapes, arg-max, rounding, integer casts.
+bool is_differentiable(const model::Node& node);
+
+// Whether the first output is the first input under another shape or a part of it: keeping one keeps the other.
+bool is_view_in_training(const model::Node& node);
+
+}  // namespace ridge::sizing

@@ -1,0 +1,59 @@
+// How many instances and machines carry a load within a goal. Pure.
+//
+// Model, printed with every answer: requests of one row arrive at random moments (Poisson), one queue feeds all instances,
+// every run takes the same time (M/D/c, queueing.h). With batches of b rows a run begins when b rows are there: the first
+// of them waits for b − 1 others, and runs are then taken to arrive at random too, at 1/b of the rate (fuller batches come
+// more evenly, so that is on the safe side).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace ridge::sizing {
+
+struct Load {
+  double rows_per_s = 0;
+  std::optional<double> p99_ms;   // goal on the time in the system; absent: only that it keeps up
+  double most_utilisation = 0.8;  // of the instances, whatever the goal: headroom for bursts
+};
+
+// One way to run: so many rows at a time take so long on one instance.
+struct Service {
+  int64_t batch = 1;
+  double ms = 0;
+  std::string basis;  // "bound", "estimate", "measured", "given"
+};
+
+struct Capacity {
+  Service service;
+  bool met = false;
+  int64_t instances = 0;
+  double utilisation = 0;
+  double fill_ms = 0;       // the first row of a batch waits so long for the last, on average
+  double mean_wait_ms = 0;  // for a free instance
+  double p99_wait_ms = 0;
+  double p99_ms = 0;   // fill (99 % of batches are filled by then), wait and service
+  double idle_ms = 0;  // of a request that meets an idle machine: no goal below it can be met
+  int64_t instances_per_machine = 1;
+  int64_t machines = 0;
+  std::string reason;  // why it is not met
+};
+
+// What exactly so many instances do under the load; `reason` stays empty.
+Capacity with_instances(const Load& load, const Service& service, int64_t instances);
+
+// The fewest instances that meet the load. `instances_per_machine` ≥ 1.
+Capacity capacity(const Load& load, const Service& service, int64_t instances_per_machine);
+
+// Of several ways to run, the one that meets the load with the fewest machines, then instances, then the lowest p99; the
+// one with the lowest idle time where none does. `services` is not empty.
+Capacity best_capacity(const Load& load, const std::vector<Service>& services, int64_t instances_per_machine);
+
+Json to_json(const Load& load);
+Json to_json(const Capacity& capacity);
+
+}  // namespace ridge::sizing

@@ -1,0 +1,107 @@
+#include "sizing/economics.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace ridge::sizing {
+namespace {
+
+constexpr double kHoursPerYear = 8760, kHoursPerMonth = kHoursPerYear / 12;
+
+double per_million(double usd_per_hour, const Economics& e) {
+  return usd_per_hour * 1e6 / (e.rows_per_s * 3600 * e.inputs.utilisation.value);
+}
+
+// Of the device alone, averaged over working and idling [W].
+double mean_power_w(const EconomicInputs& in) {
+  double busy = in.utilisation.value;
+  return in.power_w.value * (in.load_factor.value * busy + in.idle_factor.value * (1 - busy));
+}
+
+void own(double price_usd, Economics& e) {
+  const EconomicInputs& in = e.inputs;
+  e.depreciation_usd_per_hour = price_usd / (in.years.value * kHoursPerYear);
+  e.staff_usd_per_hour = price_usd * in.staff_share.value / kHoursPerYear;
+  e.owning_usd_per_hour = e.depreciation_usd_per_hour + e.staff_usd_per_hour + e.electricity_usd_per_hour;
+  e.owning_usd_per_million = per_million(*e.owning_usd_per_hour, e);
+}
+
+void rent(double hour_usd, Economics& e) {
+  e.renting_usd_per_hour = hour_usd * e.inputs.rented_share.value;
+  e.renting_usd_per_million = per_million(*e.renting_usd_per_hour, e);
+}
+
+void compare(Economics& e) {
+  double running = e.electricity_usd_per_hour + e.staff_usd_per_hour;
+  double saved_per_month = (*e.renting_usd_per_hour - running) * kHoursPerMonth;
+  double years = e.inputs.years.value;
+  if (saved_per_month <= 0) {
+    e.verdict =
+        fmt::format("renting is the cheaper one at any time: running an own machine costs {:.3g} $/h, renting {:.3g}",
+                    running, *e.renting_usd_per_hour);
+    return;
+  }
+  double months = e.inputs.price_usd->value / saved_per_month;
+  e.break_even_months = months;
+  e.verdict = months <= 12 * years
+                  ? fmt::format("owning is the cheaper one from month {:.0f} on", std::ceil(months))
+                  : fmt::format(
+                        "renting is the cheaper one: owning would be from month {:.0f} on, after the {:g} years of "
+                        "its depreciation",
+                        std::ceil(months), years);
+}
+
+Json to_json(const Assumption& assumption) {
+  return {{"value", assumption.value},
+          {"unit", assumption.unit},
+          {"origin", origin_name(assumption.origin)},
+          {"source", assumption.source}};
+}
+
+Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json inputs_json(const EconomicInputs& in) {
+  Json json = Json::object();
+  for (const Assumption* assumption : {&in.power_w, &in.load_factor, &in.idle_factor, &in.pue, &in.kwh_usd, &in.years,
+                                       &in.utilisation, &in.staff_share, &in.rented_share})
+    json[assumption->name] = to_json(*assumption);
+  if (in.price_usd) json[in.price_usd->name] = to_json(*in.price_usd);
+  if (in.hour_usd) json[in.hour_usd->name] = to_json(*in.hour_usd);
+  return json;
+}
+
+}  // namespace
+
+Economics economics(const EconomicInputs& inputs) {
+  Economics e;
+  e.inputs = inputs;
+  e.rows_per_s = 1e3 * inputs.batch / inputs.batch_ms;
+  e.joules_per_row = inputs.power_w.value * inputs.load_factor.value / e.rows_per_s;
+  double meter_kw = mean_power_w(inputs) * inputs.pue.value / 1e3;
+  e.electricity_usd_per_hour = meter_kw * inputs.kwh_usd.value;
+  e.kwh_per_million = per_million(meter_kw, e);
+  if (inputs.price_usd) own(inputs.price_usd->value, e);
+  if (inputs.hour_usd) rent(inputs.hour_usd->value, e);
+  if (inputs.price_usd && inputs.hour_usd) compare(e);
+  return e;
+}
+
+Json to_json(const Economics& e) {
+  return Json{{"rows_per_s", e.rows_per_s},
+              {"joules_per_row", e.joules_per_row},
+              {"kwh_per_million", e.kwh_per_million},
+              {"electricity_usd_per_hour", e.electricity_usd_per_hour},
+              {"depreciation_usd_per_hour", e.depreciation_usd_per_hour},
+              {"staff_usd_per_hour", e.staff_usd_per_hour},
+              {"owning_usd_per_hour", optional_json(e.owning_usd_per_hour)},
+              {"owning_usd_per_million", optional_json(e.owning_usd_per_million)},
+              {"renting_usd_per_hour", optional_json(e.renting_usd_per_hour)},
+              {"renting_usd_per_million", optional_json(e.renting_usd_per_million)},
+              {"break_even_months", optional_json(e.break_even_months)},
+              {"verdict", e.verdict},
+              {"inputs", inputs_json(e.inputs)}};
+}
+
+}  // namespace ridge::sizing

@@ -1,0 +1,67 @@
+// What inference costs: energy, price per million rows, renting by the hour against owning, and the month from which
+// owning is the cheaper one. Pure.
+//
+// Formulas (handbook, section 2, TCO; every figure an input with its origin):
+//   energy per row        J    = power · load factor · time / batch
+//   electricity per hour  $/h  = power / 1000 · (load factor · utilisation + idle factor · (1 − utilisation)) · PUE · $/kWh
+//   owning per hour       $/h  = price / (years · 8760) + price · staff share / 8760 + electricity
+//   renting per hour      $/h  = hourly price · share of time rented
+//   price per million     $    = $/h · 10⁶ / (rows per second · 3600 · utilisation)
+//   break-even            months m with price + m · running costs = m · rent
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/units.h"
+
+namespace ridge::sizing {
+
+// A figure that goes in, where it comes from, and the option that replaces it.
+struct Assumption {
+  std::string name;  // "power"
+  double value = 0;
+  std::string unit;  // "W"
+  Origin origin = Origin::kAssumed;
+  std::string source;  // "datasheet of …", "--kwh-usd"
+};
+
+struct EconomicInputs {
+  Assumption power_w;      // of the device under full load
+  Assumption load_factor;  // share of it that inference draws
+  Assumption idle_factor;  // share of it when idle
+  Assumption pue;          // power of the building over power of the machines
+  Assumption kwh_usd;
+  Assumption years;                     // of depreciation
+  Assumption utilisation;               // share of the time with work to do, 0 < … ≤ 1
+  Assumption staff_share;               // of the price, per year
+  Assumption rented_share;              // share of the time that a rented machine is paid for
+  std::optional<Assumption> price_usd;  // of the machine; absent: owning is not computed
+  std::optional<Assumption> hour_usd;   // of renting one; absent: renting is not computed
+  double batch_ms = 0;                  // time of one run
+  double batch = 1;                     // rows of it
+};
+
+struct Economics {
+  EconomicInputs inputs;
+  double rows_per_s = 0;  // while at work
+  double joules_per_row = 0;
+  double kwh_per_million = 0;  // at the meter: with PUE, and idling between
+  std::optional<double> owning_usd_per_hour, owning_usd_per_million;
+  std::optional<double> renting_usd_per_hour, renting_usd_per_million;
+  double electricity_usd_per_hour = 0;
+  double depreciation_usd_per_hour = 0;
+  double staff_usd_per_hour = 0;
+  std::optional<double> break_even_months;  // absent: not both prices, or never
+  std::string verdict;                      // one sentence; empty where only one of the two is known
+};
+
+// Times and shares are above 0.
+Economics economics(const EconomicInputs& inputs);
+
+Json to_json(const Economics& economics);
+
+}  // namespace ridge::sizing

@@ -1,0 +1,234 @@
+#include "sizing/llm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace ridge::sizing {
+namespace {
+
+// GPTQ and AWQ: 4 bits, and per group of 128 a scale of 16 bits and a zero point of 4.
+constexpr double kInt4Bits = 4 + (16 + 4) / 128.0;
+
+constexpr std::array<WeightFormat, 6> kFormats = {{
+    {"fp32", 32, 32, ""},
+    {"bf16", 16, 16, ""},
+    {"fp16", 16, 16, ""},
+    {"fp8", 8, 16, "FP8 matrices in the layers, the rest 16 bits"},
+    {"int8", 8, 16, "INT8 matrices in the layers, the rest 16 bits"},
+    {"int4", kInt4Bits, 16,
+     "4-bit matrices in groups of 128 (scale and zero point: 4.16 bits per weight), the rest 16 bits"},
+}};
+
+double real(int64_t value) { return static_cast<double>(value); }
+
+struct Part {
+  double matrices = 0;
+  double rest = 0;
+  double all() const { return matrices + rest; }
+};
+
+Part attention_of(const LlmShape& s) {
+  double hidden = real(s.hidden), queries = real(s.heads * s.head_dim), keys = real(s.kv_heads * s.head_dim);
+  Part part{hidden * (queries + 2 * keys) + queries * hidden, 0};
+  if (s.biases || s.qkv_bias) part.rest += queries + 2 * keys;
+  if (s.biases) part.rest += hidden;
+  if (s.qk_norm) part.rest += 2 * real(s.head_dim);
+  return part;
+}
+
+Part feed_forward_of(const LlmShape& s, int64_t width) {
+  double hidden = real(s.hidden), inner = real(width);
+  Part part{(s.gated ? 3 : 2) * hidden * inner, 0};
+  if (s.biases) part.rest += (s.gated ? 2 : 1) * inner + hidden;
+  return part;
+}
+
+double norm_of(const LlmShape& s) { return real(s.hidden) * (s.biases ? 2 : 1); }
+
+// Experts that `tokens` tokens touch on average, if each chooses evenly and on its own: E · (1 − (1 − k/E)^tokens).
+double touched_experts(const LlmParameters& p, double tokens) {
+  if (p.experts <= 0) return 0;
+  return p.experts * (1 - std::pow(1 - p.experts_per_token / p.experts, tokens));
+}
+
+// Bytes of weights read by a step of so many tokens; one row of the embedding per token is not worth counting.
+double step_weight_bytes(const LlmParameters& p, const WeightFormat& format, double tokens) {
+  double layers = p.dense + p.experts * p.expert;
+  double read = p.dense + touched_experts(p, tokens) * p.expert;
+  double matrices = layers > 0 ? p.matrices * read / layers : 0;
+  return (matrices * format.matrix_bits + (read - matrices + p.head) * format.other_bits) / 8;
+}
+
+double active_in_layers(const LlmParameters& p) { return p.dense + p.experts_per_token * p.expert; }
+
+LlmDecode decode_step(const LlmModel& model, const LlmForecast& f, int64_t batch, const cost::DeviceLimits& limits) {
+  LlmDecode step;
+  step.batch = batch;
+  double sequences = real(batch), context = real(f.wishes.context);
+  const LlmParameters& p = model.parameters;
+  step.bytes = step_weight_bytes(p, f.wishes.weights, sequences) + sequences * f.kv_bytes_per_sequence;
+  step.flops = sequences * (2 * (active_in_layers(p) + p.head) + 4 * model.attention_width * context);
+  step.bound = cost::bound(step.flops, step.bytes, f.wishes.precision, limits);
+  if (step.bound.ms > 0) step.tokens_per_s = 1e3 * sequences / step.bound.ms;
+  step.fits = f.usable_bytes <= 0 || f.weight_bytes + sequences * f.kv_bytes_per_sequence <= f.usable_bytes;
+  return step;
+}
+
+void size_memory(const LlmModel& model, LlmForecast& f) {
+  f.weight_bytes = weight_bytes(model.parameters, f.wishes.weights);
+  f.kv_bytes_per_token = model.kv_values_per_token * f.wishes.kv_bits / 8;
+  f.kv_bytes_per_sequence = f.kv_bytes_per_token * real(f.wishes.context);
+  f.usable_bytes = f.wishes.memory_bytes * (1 - f.wishes.reserve);
+  if (f.usable_bytes <= 0) return;
+  double left = f.usable_bytes - f.weight_bytes;
+  if (left > 0 && f.kv_bytes_per_sequence > 0) f.sequences = static_cast<int64_t>(left / f.kv_bytes_per_sequence);
+  f.fits = f.sequences >= 1;
+  f.devices_for_weights = static_cast<int64_t>(std::ceil((f.weight_bytes + f.kv_bytes_per_sequence) / f.usable_bytes));
+}
+
+// The head is needed for the last token only; a causal mask leaves n · (n + 1) / 2 pairs.
+void bound_prefill(const LlmModel& model, const cost::DeviceLimits& limits, LlmForecast& f) {
+  double tokens = real(f.wishes.prompt);
+  const LlmParameters& p = model.parameters;
+  f.prefill_flops =
+      2 * active_in_layers(p) * tokens + 2 * p.head + 4 * model.attention_width * tokens * (tokens + 1) / 2;
+  double read = step_weight_bytes(p, f.wishes.weights, tokens), written = tokens * f.kv_bytes_per_token;
+  f.prefill = cost::bound(f.prefill_flops, std::max(read, written), f.wishes.precision, limits);
+  if (f.prefill.ms > 0) f.prefill_tokens_per_s = 1e3 * tokens / f.prefill.ms;
+}
+
+void add_notes(const LlmModel& model, const cost::DeviceLimits& limits, LlmForecast& f) {
+  f.notes = model.notes;
+  if (!f.wishes.weights.note.empty()) f.notes.emplace_back(f.wishes.weights.note);
+  for (std::string& note : cost::notes(limits, {f.wishes.precision})) f.notes.push_back(std::move(note));
+  if (model.parameters.experts > 0)
+    f.notes.push_back(
+        "experts: every token chooses evenly and on its own (assumed), so a step reads E·(1 − (1 − k/E)^n)");
+  if (model.context > 0 && f.wishes.context > model.context)
+    f.notes.push_back(fmt::format("a context of {} tokens is more than the {} that the model was made for",
+                                  f.wishes.context, model.context));
+}
+
+Json to_json(const cost::Bound& bound) {
+  return {{"bound_ms", bound.ms},
+          {"compute_bound_ms", bound.compute_ms},
+          {"memory_bound_ms", bound.memory_ms},
+          {"limiter", cost::limiter_name(bound.limiter)}};
+}
+
+Json to_json(const LlmDecode& step) {
+  Json json{{"batch", step.batch}, {"flops", step.flops}, {"bytes", step.bytes}};
+  json.update(to_json(step.bound));
+  json.update({{"tokens_per_s", step.tokens_per_s}, {"fits", step.fits}});
+  return json;
+}
+
+}  // namespace
+
+LlmParameters parameters_of(const LlmShape& s) {
+  LlmParameters p;
+  Part attention = attention_of(s), expert = feed_forward_of(s, s.intermediate);
+  Part shared = feed_forward_of(s, s.shared_intermediate);
+  double layers = real(s.layers);
+  p.embedding = real(s.vocabulary + s.positions) * real(s.hidden);
+  p.head = real(s.vocabulary) * real(s.hidden);
+  p.dense = layers * (attention.all() + 2 * norm_of(s)) + norm_of(s);
+  p.matrices = layers * attention.matrices;
+  if (s.experts > 0) {
+    p.experts = real(s.experts);
+    p.experts_per_token = real(s.experts_per_token);
+    p.expert = layers * expert.all();
+    p.dense += layers * real(s.hidden) * p.experts;  // the router
+    if (s.shared_intermediate > 0) p.dense += layers * shared.all();
+    p.matrices += layers * (p.experts * expert.matrices + shared.matrices);
+  } else {
+    p.dense += layers * expert.all();
+    p.matrices += layers * expert.matrices;
+  }
+  double tables = p.embedding + (s.tied_embeddings ? 0 : p.head);
+  p.total = tables + p.dense + p.experts * p.expert;
+  p.active = tables + active_in_layers(p);
+  return p;
+}
+
+std::vector<WeightFormat> weight_formats() { return {kFormats.begin(), kFormats.end()}; }
+
+Result<WeightFormat> weight_format(std::string_view name) {
+  std::string known;
+  for (const WeightFormat& format : kFormats) {
+    if (format.name == name) return format;
+    known += (known.empty() ? "" : ", ") + std::string(format.name);
+  }
+  return Error{Code::kInvalid, fmt::format("unknown form of weights '{}'; known: {}", name, known)};
+}
+
+double weight_bytes(const LlmParameters& p, const WeightFormat& format) {
+  return (p.matrices * format.matrix_bits + (p.total - p.matrices) * format.other_bits) / 8;
+}
+
+LlmModel model_of(const LlmShape& shape) {
+  LlmModel model;
+  model.name = shape.name;
+  model.parameters = parameters_of(shape);
+  model.kv_values_per_token = 2 * real(shape.layers * shape.kv_heads * shape.head_dim);
+  model.attention_width = real(shape.layers * shape.heads * shape.head_dim);
+  model.context = shape.context;
+  return model;
+}
+
+std::vector<int64_t> decode_batches(int64_t most) {
+  std::vector<int64_t> batches = {1};
+  for (int64_t batch = 4; batch < most; batch *= 4) batches.push_back(batch);
+  if (most > 1) batches.push_back(most);
+  return batches;
+}
+
+LlmForecast forecast(const LlmModel& model, const LlmWishes& wishes, const cost::DeviceLimits& limits) {
+  LlmForecast f;
+  f.model = model.name;
+  f.device = limits.device;
+  f.origin = cost::origin_at(limits, wishes.precision);
+  f.parameters = model.parameters;
+  f.wishes = wishes;
+  size_memory(model, f);
+  bound_prefill(model, limits, f);
+  for (int64_t batch : wishes.batches) f.decode.push_back(decode_step(model, f, batch, limits));
+  add_notes(model, limits, f);
+  return f;
+}
+
+Json to_json(const LlmForecast& f) {
+  Json decode = Json::array();
+  for (const LlmDecode& step : f.decode) decode.push_back(to_json(step));
+  Json prefill{{"tokens", f.wishes.prompt}, {"flops", f.prefill_flops}, {"tokens_per_s", f.prefill_tokens_per_s}};
+  prefill.update(to_json(f.prefill));
+  return Json{{"model", f.model},
+              {"device",
+               {{"name", f.device},
+                {"origin", origin_name(f.origin)},
+                {"memory_bytes", f.wishes.memory_bytes > 0 ? Json(f.wishes.memory_bytes) : Json()}}},
+              {"precision", precision_name(f.wishes.precision)},
+              {"weights", f.wishes.weights.name},
+              {"kv_bits", f.wishes.kv_bits},
+              {"context", f.wishes.context},
+              {"reserve", f.wishes.reserve},
+              {"params", f.parameters.total},
+              {"active_params", f.parameters.active},
+              {"weight_bytes", f.weight_bytes},
+              {"kv_bytes_per_token", f.kv_bytes_per_token},
+              {"kv_bytes_per_sequence", f.kv_bytes_per_sequence},
+              {"usable_bytes", f.usable_bytes},
+              {"fits", f.fits},
+              {"sequences", f.usable_bytes > 0 ? Json(f.sequences) : Json()},
+              {"devices_for_weights", f.usable_bytes > 0 ? Json(f.devices_for_weights) : Json()},
+              {"time_to_first_token_bound_ms", f.prefill.ms},
+              {"prefill", prefill},
+              {"decode", decode},
+              {"notes", f.notes}};
+}
+
+}  // namespace ridge::sizing

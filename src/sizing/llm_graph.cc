@@ -1,0 +1,117 @@
+#include "sizing/llm_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ridge::sizing {
+namespace {
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+bool is_past(const TensorSpec& input) { return input.name.starts_with("past"); }
+
+// Of keys and values, or of both stacked: "past_0" of [2, batch, heads, tokens, head dimension].
+struct Cache {
+  double values_per_token = 0;
+  double width = 0;  // layers · KV heads · head dimension
+  DataType type = DataType::kFp16;
+};
+
+Result<Cache> cache_of(const model::Graph& graph) {
+  Cache cache;
+  for (const model::GraphInput& input : graph.input_specs) {
+    const TensorSpec& spec = input.spec;
+    if (!is_past(spec) || spec.shape.size() < 4) continue;
+    if (contains(spec.name, "encoder") || contains(spec.name, "cross"))
+      return Error{Code::kUnsupported,
+                   fmt::format("input '{}' is the cache of an encoder-decoder; only decoders can be "
+                               "sized",
+                               spec.name)};
+    int64_t heads = spec.shape[spec.shape.size() - 3], head_dim = spec.shape.back();
+    if (heads < 1 || head_dim < 1)
+      return Error{
+          Code::kInvalid,
+          fmt::format("input '{}' {} leaves its heads or their dimension open; expected [batch, heads, tokens, "
+                      "head dimension]; give it by --shape, or the dimensions by --llm",
+                      spec.name, shape_text(spec.shape))};
+    double stacked = spec.shape.size() == 5 ? static_cast<double>(std::max<int64_t>(spec.shape.front(), 1)) : 1;
+    cache.values_per_token += stacked * static_cast<double>(heads * head_dim);
+    cache.type = spec.type;
+  }
+  cache.width = cache.values_per_token / 2;
+  if (cache.values_per_token > 0) return cache;
+  return Error{Code::kInvalid,
+               "no input holds keys and values of the past (past_key_values.0.key …); a decoder exported "
+               "with its cache is needed, or its dimensions by --llm"};
+}
+
+double elements(const model::TensorInfo& tensor) {
+  if (!tensor.shape) return 0;
+  return static_cast<double>(element_count(*tensor.shape).value_or(0));
+}
+
+// The largest table that a Gather reads rows of.
+double embedding_of(const model::Graph& graph) {
+  double largest = 0;
+  for (const model::Node& node : graph.nodes) {
+    if (!contains(node.op, "Gather") || node.inputs.empty() || node.inputs[0] < 0) continue;
+    const model::TensorInfo& table = graph.tensors[static_cast<size_t>(node.inputs[0])];
+    if (table.role == model::TensorRole::kWeight && table.shape && table.shape->size() == 2)
+      largest = std::max(largest, elements(table));
+  }
+  return largest;
+}
+
+// Weights of that many elements: the table, and the head if it is stored on its own.
+int64_t weights_of_size(const model::Graph& graph, double size) {
+  return std::count_if(graph.tensors.begin(), graph.tensors.end(), [&](const model::TensorInfo& tensor) {
+    return tensor.role == model::TensorRole::kWeight && elements(tensor) == size;
+  });
+}
+
+// Query heads over heads of keys and values, where the attention is one node that says so; else 1.
+double heads_per_kv_head(const model::Graph& graph) {
+  for (const model::Node& node : graph.nodes) {
+    double heads = static_cast<double>(model::attribute_or<int64_t>(node, "num_heads", 0));
+    double kv_heads = static_cast<double>(model::attribute_or<int64_t>(node, "kv_num_heads", 0));
+    if (node.op == "GroupQueryAttention" && heads > 0 && kv_heads > 0) return heads / kv_heads;
+  }
+  return 1;
+}
+
+}  // namespace
+
+bool has_cache(const model::Graph& graph) {
+  return std::any_of(graph.input_specs.begin(), graph.input_specs.end(), [](const model::GraphInput& input) {
+    return is_past(input.spec) && input.spec.shape.size() >= 4;
+  });
+}
+
+Result<LlmGraph> llm_from_graph(const model::Graph& graph, const std::string& name) {
+  RIDGE_ASSIGN(Cache cache, cache_of(graph));
+  LlmGraph result;
+  LlmModel& model = result.model;
+  model.name = name;
+  model.kv_values_per_token = cache.values_per_token;
+  double ratio = heads_per_kv_head(graph);
+  model.attention_width = cache.width * ratio;
+  if (ratio == 1)
+    model.notes.push_back(
+        "as many query heads as heads of keys and values are assumed: more would add to the arithmetic");
+  LlmParameters& p = model.parameters;
+  p.total = p.active = static_cast<double>(graph.parameters);
+  p.embedding = std::min(embedding_of(graph), p.total);
+  bool tied = p.embedding > 0 && weights_of_size(graph, p.embedding) < 2;
+  p.head = p.embedding;
+  p.dense = p.total - p.embedding - (tied ? 0 : p.head);
+  p.matrices = p.dense;
+  if (p.embedding <= 0)
+    model.notes.push_back("no embedding table was recognised: every weight is taken to be read for every token");
+  double bits = p.total > 0 ? 8 * static_cast<double>(graph.weight_bytes) / p.total : 16;
+  result.stored = {"as stored", bits, bits, ""};
+  result.kv_bits = 8 * static_cast<double>(data_type_size(cache.type));
+  return result;
+}
+
+}  // namespace ridge::sizing

@@ -1,0 +1,193 @@
+// Published models as worked examples; each figure names who published it.
+#include "sizing/llm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ridge::sizing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr double kKib = 1024, kGib = 1024.0 * 1024 * 1024;
+
+// Dimensions: the config.json files that their makers published.
+LlmShape llama2_7b() {
+  return {.name = "Llama-2-7B",
+          .layers = 32,
+          .heads = 32,
+          .kv_heads = 32,
+          .head_dim = 128,
+          .hidden = 4096,
+          .intermediate = 11008,
+          .vocabulary = 32000,
+          .context = 4096};
+}
+LlmShape llama3_8b() {
+  return {.name = "Llama-3-8B",
+          .layers = 32,
+          .heads = 32,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .hidden = 4096,
+          .intermediate = 14336,
+          .vocabulary = 128256,
+          .context = 8192};
+}
+LlmShape mixtral_8x7b() {
+  return {.name = "Mixtral-8x7B",
+          .layers = 32,
+          .heads = 32,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .hidden = 4096,
+          .intermediate = 14336,
+          .vocabulary = 32000,
+          .experts = 8,
+          .experts_per_token = 2,
+          .context = 32768};
+}
+
+// 100 TFLOP/s, 1 TB/s.
+cost::DeviceLimits device_limits() {
+  cost::DeviceLimits limits;
+  limits.device = "card";
+  limits.flops_per_s = {{Precision::kFp16, 1e14}};
+  limits.levels = {{"DRAM", 1e12, INFINITY}};
+  limits.origin = Origin::kDatasheet;
+  return limits;
+}
+
+LlmWishes llm_wishes(const char* weights = "fp16") {
+  LlmWishes llm_wishes;
+  llm_wishes.weights = *weight_format(weights);
+  return llm_wishes;
+}
+
+TEST(LlmParameters, Llama2Has6738Million) {
+  // Touvron et al., 2023 (arXiv:2307.09288) call it 7B; the published weights hold 6 738 415 616 values. By hand per layer:
+  // 4 · 4096² + 3 · 4096 · 11008 + 2 · 4096.
+  LlmParameters p = parameters_of(llama2_7b());
+  EXPECT_DOUBLE_EQ(p.total, 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008 + 2 * 4096) + 2 * 32000 * 4096.0 + 4096);
+  EXPECT_DOUBLE_EQ(p.total, 6738415616.0);
+  EXPECT_DOUBLE_EQ(p.active, p.total);
+}
+
+TEST(LlmParameters, Llama3Has8030Million) {
+  // Model card of meta-llama/Meta-Llama-3-8B: 8.03 B.
+  EXPECT_DOUBLE_EQ(parameters_of(llama3_8b()).total, 8030261248.0);
+}
+
+TEST(LlmParameters, MixtralHas46Point7BillionAndUses12Point9) {
+  // Mistral AI's announcement "Mixtral of experts", December 2023: 46.7 B in total, 12.9 B per token.
+  LlmParameters p = parameters_of(mixtral_8x7b());
+  EXPECT_NEAR(1e-9 * p.total, 46.7, 0.05);
+  EXPECT_NEAR(1e-9 * p.active, 12.9, 0.05);
+}
+
+TEST(LlmParameters, Gpt2TiesItsHeadAndHasBiases) {
+  // Radford et al., 2019; the published small model holds 124 439 808 values.
+  LlmShape gpt2{.name = "GPT-2",
+                .layers = 12,
+                .heads = 12,
+                .kv_heads = 12,
+                .head_dim = 64,
+                .hidden = 768,
+                .intermediate = 3072,
+                .vocabulary = 50257,
+                .positions = 1024,
+                .tied_embeddings = true,
+                .gated = false,
+                .biases = true};
+  EXPECT_DOUBLE_EQ(parameters_of(gpt2).total, 124439808.0);
+}
+
+TEST(LlmCache, IsTwiceLayersTimesHeadsTimesBytes) {
+  // 2 · 32 · 32 · 128 · 2 bytes = 512 KiB; with 8 heads of keys and values a quarter (Ainslie et al., 2023,
+  // arXiv:2305.13245). That vLLM found room for 5691 blocks of 16 tokens in 11.12 GiB for Llama-3-8B (vllm issue 12330)
+  // gives 131.1 kB per token.
+  EXPECT_DOUBLE_EQ(forecast(model_of(llama2_7b()), llm_wishes(), device_limits()).kv_bytes_per_token, 512 * kKib);
+  double llama3 = forecast(model_of(llama3_8b()), llm_wishes(), device_limits()).kv_bytes_per_token;
+  EXPECT_DOUBLE_EQ(llama3, 128 * kKib);
+  EXPECT_NEAR(llama3, 11.12 * kGib / (5691 * 16), 0.001 * llama3);
+}
+
+TEST(LlmWeights, FollowTheirFormat) {
+  // vllm issue 12330: Llama-3-8B in 16 bits took 14.9595 GiB when loaded.
+  EXPECT_NEAR(weight_bytes(parameters_of(llama3_8b()), *weight_format("bf16")) / kGib, 14.9595, 0.005);
+  // By hand, 4-bit matrices in groups of 128: 32 · (4 · 4096² + 3 · 4096 · 11008) · 4.15625 / 8, the other 262 410 240 in
+  // 16 bits: 3.889 GB.
+  double matrices = 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008);
+  double by_hand = matrices * 4.15625 / 8 + (6738415616.0 - matrices) * 2;
+  EXPECT_DOUBLE_EQ(weight_bytes(parameters_of(llama2_7b()), *weight_format("int4")), by_hand);
+  EXPECT_NEAR(by_hand, 3.889e9, 0.001e9);
+  auto unknown = weight_format("int3");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("int4"));
+}
+
+TEST(LlmMemory, SequencesFillWhatTheWeightsAndTheReserveLeave) {
+  LlmWishes wish = llm_wishes();
+  wish.memory_bytes = 24 * kGib;
+  wish.context = 4096;
+  // 24 · 0.9 − 12.55 GiB of weights = 9.05 GiB; 2 GiB per sequence.
+  LlmForecast f = forecast(model_of(llama2_7b()), wish, device_limits());
+  EXPECT_DOUBLE_EQ(f.kv_bytes_per_sequence, 2 * kGib);
+  EXPECT_EQ(f.sequences, 4);
+  EXPECT_TRUE(f.fits);
+  wish.memory_bytes = 8 * kGib;
+  f = forecast(model_of(llama2_7b()), wish, device_limits());
+  EXPECT_FALSE(f.fits);
+  EXPECT_EQ(f.sequences, 0);
+  EXPECT_EQ(f.devices_for_weights, 3);  // (12.55 + 2) / 7.2
+}
+
+TEST(LlmDecode, ReadsWeightsAndCacheOncePerStep) {
+  LlmWishes wish = llm_wishes();
+  wish.context = 1024;
+  wish.batches = {1, 8};
+  LlmForecast f = forecast(model_of(llama2_7b()), wish, device_limits());
+  // All but the embedding table, 2 bytes each, and 1024 tokens of 512 KiB; at 1 TB/s.
+  double weights = 2 * (6738415616.0 - 32000 * 4096.0);
+  EXPECT_DOUBLE_EQ(f.decode[0].bytes, weights + 1024 * 512 * kKib);
+  EXPECT_NEAR(f.decode[0].bound.ms, 1e3 * f.decode[0].bytes / 1e12, 1e-9);
+  EXPECT_EQ(f.decode[0].bound.limiter, cost::Limiter::kMemory);
+  EXPECT_DOUBLE_EQ(f.decode[1].bytes, weights + 8 * 1024 * 512 * kKib);
+  EXPECT_GT(f.decode[1].tokens_per_s, 6 * f.decode[0].tokens_per_s);
+}
+
+TEST(LlmDecode, TouchesMoreExpertsWithMoreSequences) {
+  LlmWishes wish = llm_wishes();
+  wish.context = 1;
+  wish.batches = {1, 4, 1000};
+  LlmForecast f = forecast(model_of(mixtral_8x7b()), wish, device_limits());
+  double expert = 2.0 * 32 * 3 * 4096.0 * 14336, token = f.kv_bytes_per_token;
+  double without = f.decode[0].bytes - token - 2 * expert;  // one token: two of eight experts
+  EXPECT_GT(without, 0);
+  // 8 · (1 − (3/4)^4) = 5.47
+  EXPECT_NEAR((f.decode[1].bytes - 4 * token - without) / expert, 8 * (1 - std::pow(0.75, 4)), 1e-3);
+  EXPECT_NEAR((f.decode[2].bytes - 1000 * token - without) / expert, 8, 1e-3);
+}
+
+TEST(LlmPrefill, IsBoundByArithmetic) {
+  LlmWishes wish = llm_wishes();
+  wish.prompt = 2048;
+  LlmForecast f = forecast(model_of(llama2_7b()), wish, device_limits());
+  // By hand: 2 · 6 476 271 616 per token, the head once, and 4 · 32 · 4096 per pair of 2048 · 2049 / 2.
+  double by_hand = 2 * 6476271616.0 * 2048 + 2 * 32000 * 4096.0 + 4.0 * 32 * 4096 * 2048 * 2049 / 2;
+  EXPECT_DOUBLE_EQ(f.prefill_flops, by_hand);
+  EXPECT_EQ(f.prefill.limiter, cost::Limiter::kCompute);
+  EXPECT_NEAR(f.prefill.ms, 1e3 * by_hand / 1e14, 1e-6);
+}
+
+TEST(LlmForecast, SaysWhenTheContextIsTooLong) {
+  LlmWishes wish = llm_wishes();
+  wish.context = 100000;
+  EXPECT_THAT(forecast(model_of(llama2_7b()), wish, device_limits()).notes, Contains(HasSubstr("4096")));
+}
+
+}  // namespace
+}  // namespace ridge::sizing

@@ -1,0 +1,79 @@
+// Which device of the catalogue suits a model and a goal: predicted performance, fit in memory, performance per watt and per
+// dollar, with a sentence of reasons each. Pure: tables and costs in, ranking out.
+//
+// Predictions are the layer-by-layer roofline with efficiencies carried over from devices measured elsewhere
+// (carried_over.h), so they carry a range; they are for choosing what to measure, not for promising a latency.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "catalogue/catalogue.h"
+#include "catalogue/cloud_price.h"
+#include "cost/costs.h"
+#include "model/graph.h"
+#include "predict/carried_over.h"
+
+namespace ridge::sizing {
+
+enum class Use { kInference, kTraining, kMixed };  // mixed: must fit for training, ranked by inference
+std::string_view use_name(Use use);
+Result<Use> use_from_name(std::string_view name);
+
+enum class RankBy { kPerformance, kWatt, kDollar };
+std::string_view rank_by_name(RankBy by);
+Result<RankBy> rank_by_from_name(std::string_view name);
+
+struct Goal {
+  Use use = Use::kInference;
+  Precision precision = Precision::kFp32;
+  int64_t batch = 1;                        // rows of a run
+  std::optional<double> p99_ms = {};        // of a request; of a training step
+  std::optional<double> rows_per_s = {};    // load to carry, by as many devices as it takes
+  std::optional<double> usd_per_hour = {};  // budget for all of them
+  RankBy rank_by = RankBy::kPerformance;
+};
+
+struct Candidate {
+  catalogue::CatalogueDevice device = {};
+  std::optional<catalogue::CloudPrice> price = {};
+  std::optional<double> bound_ms = {};  // of an inference run: what nothing on this device can beat
+  predict::Held held = {};              // where the likely time goes
+  predict::Range run_ms = {};           // of one run or training step at the goal's batch
+  double rows_per_s = 0;                // of one device, likely
+  double needed_bytes = 0, available_bytes = 0;
+  int64_t devices = 1;                        // to carry the load
+  std::optional<double> p99_ms = {};          // slow end, with queueing if a load was given
+  std::optional<double> rows_per_joule = {};  // at the board's power
+  std::optional<double> rows_per_usd = {};
+  std::optional<double> usd_per_hour = {};  // of all `devices`
+  bool meets = false;
+  std::string reason = {};  // one sentence
+};
+
+struct Recommendation {
+  Goal goal = {};
+  std::vector<Candidate> ranked = {};   // those that meet the goal, best first
+  std::vector<Candidate> refused = {};  // the others, in the order of the catalogue
+  std::vector<std::string> assumptions = {};
+};
+
+// What the model asks of a device, at the goal's batch and precision.
+struct Workload {
+  cost::Costs costs = {};
+  double inference_bytes = 0;           // weights and live activations
+  double training_bytes = 0;            // with Adam: training_memory() of training.h; 0 for inference
+  std::vector<std::string> notes = {};  // what was left out of the count
+};
+// Errors: training at a precision in which nobody trains (int8, fp8, fp64).
+Result<Workload> workload_of(const model::Graph& graph, const Goal& goal);
+
+Recommendation recommend(std::span<const catalogue::CatalogueDevice> devices,
+                         std::span<const catalogue::CloudPrice> prices, const Workload& workload, const Goal& goal);
+
+Json to_json(const Recommendation& recommendation);
+
+}  // namespace ridge::sizing

@@ -1,0 +1,20 @@
+// Writes a Blueprint as an ONNX file. The weights are made while they are written, in pieces, so memory does not grow
+// with the model.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "zoo/blueprint.h"
+
+namespace ridge::zoo {
+
+int64_t weight_bytes(const Blueprint& blueprint);
+// True where the file would exceed what protobuf can hold (2 GB): the weights go to `path` + ".data".
+bool needs_external_data(const Blueprint& blueprint);
+
+// Replaces `path` (and its data file) only when all is written; on failure nothing is left behind. Creates missing
+// parent folders.
+Status write(const Blueprint& blueprint, uint64_t seed, const std::string& path);
+
+}  // namespace ridge::zoo

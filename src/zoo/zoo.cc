@@ -1,0 +1,140 @@
+#include "zoo/zoo.h"
+
+#include <algorithm>
+#include <array>
+
+#include "zoo/models.h"
+#include "zoo/writer.h"
+
+namespace ridge::zoo {
+namespace {
+
+struct ModelRow {
+  ZooEntry entry;
+  Blueprint (*build)(const ZooOptions&);
+  int64_t image_multiple;  // images are squares whose side is a multiple of this; 0: the model takes no images
+  bool has_sequence;
+  bool has_type;
+  bool has_channels;
+};
+
+const std::array<ModelRow, 6> kModels = {{
+    {{"resnet50", "image classification, convolutional; 25.6 M parameters"}, resnet50, 32, false, false, false},
+    {{"bert-base", "text encoder, transformer; 109.5 M parameters"}, bert_base, 0, true, false, false},
+    {{"yolov8x", "object detection, convolutional; 68.2 M parameters"}, yolov8x, 32, false, false, false},
+    {{"sd-unet", "Stable Diffusion 1.5's U-Net; 859.5 M parameters, weights in FILE.data"},
+     sd_unet,
+     64,
+     false,
+     false,
+     true},
+    {{"mlp", "three dense layers 1024-4096-4096-1000; 25.1 M parameters"}, mlp, 0, false, false, false},
+    {{"identity", "copies x [batch,16] to y; any tensor type"}, identity, 0, false, true, false},
+}};
+
+constexpr int64_t kOldestZooOpset = 17;  // the first with LayerNormalization
+constexpr int64_t kNewestOpset = 23;
+constexpr int64_t kLargestImage = 4096;
+constexpr int64_t kLongestSequence = 512;  // BERT's position embeddings
+constexpr int64_t kChannelMultiple = 32;   // groups of the normalisation
+
+Result<const ModelRow*> find_row(std::string_view name) {
+  for (const ModelRow& row : kModels)
+    if (row.entry.name == name) return &row;
+  std::string known;
+  for (const ModelRow& row : kModels) known += (known.empty() ? "" : ", ") + std::string(row.entry.name);
+  return Error{Code::kNotFound, "there is no reference model '" + std::string(name) + "'; there are " + known};
+}
+
+Status check_image(const ModelRow& row, int64_t size) {
+  if (size == 0) return {};
+  const std::string name(row.entry.name);
+  if (row.image_multiple == 0) return invalid(name + " takes no images, so it has no image size");
+  if (size < row.image_multiple || size % row.image_multiple != 0 || size > kLargestImage)
+    return invalid("image size " + std::to_string(size) + ": " + name + " needs a multiple of " +
+                   std::to_string(row.image_multiple) + ", at most " + std::to_string(kLargestImage));
+  return {};
+}
+
+Status check(const ModelRow& row, const ZooOptions& options) {
+  const std::string name(row.entry.name);
+  RIDGE_TRY(check_image(row, options.image_size));
+  if (options.batch && *options.batch < 1) return invalid("a batch has at least 1 row");
+  if (options.sequence && !row.has_sequence) return invalid(name + " has no sequence length");
+  if (options.sequence && (*options.sequence < 1 || *options.sequence > kLongestSequence))
+    return invalid("sequence length " + std::to_string(*options.sequence) + ": " + name + " has 1 to " +
+                   std::to_string(kLongestSequence) + " positions");
+  if (options.type != DataType::kFp32 && !row.has_type) return invalid(name + " is made in FP32 only");
+  if (options.type == DataType::kInvalid) return invalid("unknown tensor type");
+  if (options.channels != ZooOptions().channels && !row.has_channels) return invalid(name + " has a fixed width");
+  if (options.channels < kChannelMultiple || options.channels % kChannelMultiple != 0 || options.channels > 4096)
+    return invalid("channels " + std::to_string(options.channels) + ": " + name +
+                   " needs a multiple of 32, at most 4096");
+  if (options.opset < kOldestZooOpset || options.opset > kNewestOpset)
+    return invalid("opset " + std::to_string(options.opset) + ": reference models are made for opset " +
+                   std::to_string(kOldestZooOpset) + " to " + std::to_string(kNewestOpset));
+  return {};
+}
+
+Result<Blueprint> build(std::string_view name, const ZooOptions& options) {
+  RIDGE_ASSIGN(const ModelRow* row, find_row(name));
+  RIDGE_TRY(check(*row, options));
+  return row->build(options);
+}
+
+std::vector<ZooPort> ports(const std::vector<Port>& from) {
+  std::vector<ZooPort> to;
+  for (const Port& port : from) {
+    std::string shape;
+    for (const Dimension& dimension : port.shape) {
+      const auto* size = std::get_if<int64_t>(&dimension);
+      shape += (shape.empty() ? "" : ",") + (size ? std::to_string(*size) : std::get<std::string>(dimension));
+    }
+    to.push_back({port.name, port.type, "[" + shape + "]"});
+  }
+  return to;
+}
+
+int64_t parameters_of(const Blueprint& blueprint) {
+  int64_t parameters = 0;
+  for (const Weight& weight : blueprint.weights)
+    if (weight.parameter) parameters += element_count(weight.shape).value();
+  for (const Constant& constant : blueprint.constants)
+    if (constant.parameter) parameters += element_count(constant.shape).value();
+  return parameters;
+}
+
+ZooDescription description_of(const Blueprint& blueprint) {
+  return {blueprint.name,
+          blueprint.opset,
+          parameters_of(blueprint),
+          weight_bytes(blueprint),
+          static_cast<int64_t>(blueprint.operations.size()),
+          needs_external_data(blueprint),
+          ports(blueprint.inputs),
+          ports(blueprint.outputs)};
+}
+
+}  // namespace
+
+std::span<const ZooEntry> zoo_entries() {
+  static const std::array<ZooEntry, kModels.size()> entries = [] {
+    std::array<ZooEntry, kModels.size()> made;
+    std::transform(kModels.begin(), kModels.end(), made.begin(), [](const ModelRow& row) { return row.entry; });
+    return made;
+  }();
+  return entries;
+}
+
+Result<ZooDescription> describe(std::string_view name, const ZooOptions& options) {
+  RIDGE_ASSIGN(Blueprint blueprint, build(name, options));
+  return description_of(blueprint);
+}
+
+Result<ZooDescription> make(std::string_view name, const ZooOptions& options, const std::string& path) {
+  RIDGE_ASSIGN(Blueprint blueprint, build(name, options));
+  RIDGE_TRY(write(blueprint, options.seed, path));
+  return description_of(blueprint);
+}
+
+}  // namespace ridge::zoo

@@ -1,0 +1,57 @@
+// Reference models with seeded random weights, so that nothing needs a download. Not trained: their outputs mean nothing,
+// their cost is that of the real thing. One seed gives one file, byte for byte.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/tensor.h"
+
+namespace ridge::zoo {
+
+struct ZooOptions {
+  uint64_t seed = 0;
+  std::optional<int64_t> batch;     // absent: symbol "batch"
+  std::optional<int64_t> sequence;  // bert-base: absent: symbol "sequence"
+  int64_t image_size = 0;           // [pixels], square; 0: the model's own (resnet50 224, yolov8x 640, sd-unet 512)
+  int64_t channels = 320;           // sd-unet: width of the first level
+  DataType type = DataType::kFp32;  // identity: of its tensors
+  int64_t opset = 17;
+};
+
+struct ZooEntry {
+  std::string_view name;
+  std::string_view summary;
+};
+std::span<const ZooEntry> zoo_entries();  // in the order in which they are listed to people
+
+struct ZooPort {
+  std::string name;
+  DataType type = DataType::kInvalid;
+  std::string shape;  // "[batch,3,224,224]"
+};
+
+// What a model is, known without writing it.
+struct ZooDescription {
+  std::string name;
+  int64_t opset = 0;
+  int64_t parameters = 0;    // as published: without statistics of batch normalisation and without constant tables
+  int64_t weight_bytes = 0;  // of all initialisers
+  int64_t nodes = 0;
+  bool external_data = false;  // weights go to a second file, <file>.data
+  std::vector<ZooPort> inputs;
+  std::vector<ZooPort> outputs;
+};
+
+// Errors: unknown name (kNotFound, the message lists the names), options that the model cannot have (kInvalid).
+Result<ZooDescription> describe(std::string_view name, const ZooOptions& options);
+// Writes the model to `path`, replacing an existing file as a whole; on failure nothing is left behind. Models whose
+// weights exceed protobuf's 2 GB get a second file beside it, `path` + ".data". Memory stays below 100 MB.
+Result<ZooDescription> make(std::string_view name, const ZooOptions& options, const std::string& path);
+
+}  // namespace ridge::zoo
