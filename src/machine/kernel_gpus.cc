@@ -19,7 +19,7 @@ namespace {
 
 using gpu::Card;
 
-const std::string kDevices = "sys/bus/pci/devices/";
+const std::string kPciFolder = "sys/bus/pci/devices/";
 constexpr const char* kAmdVersion = "sys/module/amdgpu/version";
 constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
 
@@ -145,7 +145,7 @@ Result<GpuLooks> looks_in(const Tree& tree) {
 class Files {
  public:
   Files(const Tree& tree, const PciGpu& pci, const Driver& driver)
-      : tree_(tree), folder_(kDevices + pci.address + "/"), driver_(driver.name) {}
+      : tree_(tree), folder_(kPciFolder + pci.address + "/"), driver_(driver.name) {}
 
   std::vector<std::string> matching(const std::string& pattern) const {
     const std::string whole = folder_ + pattern;
@@ -396,7 +396,7 @@ Card read_card(const Tree& tree, const PciGpu& pci, const Driver& driver, const 
 
 std::vector<std::string> kernel_gpu_files() {
   std::vector<std::string> files = {kAmdVersion, kKernelRelease};
-  auto add = [&](const std::string& file) { files.push_back(kDevices + "*/" + file); };
+  auto add = [&](const std::string& file) { files.push_back(kPciFolder + "*/" + file); };
   for (const Driver& driver : kDrivers) {
     for (const NumberRow& row : driver.numbers) add(row.file);
     for (const TextRow& row : driver.texts) add(row.file);
