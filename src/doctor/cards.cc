@@ -45,7 +45,7 @@ machine::Tree gather_cards(Nanoseconds limit, const std::string& root) {
   options.areas = {"gpu"};
   options.limit = limit;
   options.root = root;
-  for (const Probe& probe : probes_of(options))
+  for (const Probe& probe : probes_of(options, {}))
     for (std::string_view path : {entry::kNvml, entry::kGpuLooks, entry::kPciNames})
       if (probe.entry == path) machine::save_answer(tree, probe.entry, probe.ask(tree));
   return tree;

@@ -19,8 +19,9 @@ struct GatherOptions {
   std::string root;                             // what stands before /sys and /proc of GPUs, for tests; usually nothing
   std::string path;                             // folder whose storage is measured; empty: none
   int64_t file_bytes = int64_t{256} << 20;
-  std::string peer;                         // "host[:port]" of a ridge doctor --listen; empty: none
-  std::vector<std::string> python_folders;  // further site-packages to look into, absolute
+  std::string peer;                    // "host[:port]" of a ridge doctor --listen; empty: none
+  std::string engine_library;          // of ONNX Runtime; empty: the one that is found
+  std::vector<std::string> providers;  // of ONNX Runtime, that must run
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 
