@@ -1,0 +1,65 @@
+// CoLocatedTuning: what `ridge tune A B --share` found: every model beside the others, as untuned and as tuned, beside what it does
+// alone, its goal and its limit. The JSON contract of a shared tuning (docs/contracts.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "tune/share/co_located_tuner.h"
+#include "tune/share/proof.h"
+#include "tune/tuning.h"
+
+namespace ridge::tune::share {
+
+struct TunedModel {
+  CoLocatedModel member;
+  Tuning tuning;          // baseline and best are both of the shared trial; the rest is of the model alone
+  Fulfilment fulfilment;  // of `tuning.best`
+  std::optional<AtLoad> at_load =
+      {};  // measured at the end, every model at its load; absent without one, or interrupted
+  double share() const { return tuning.best.throughput_per_s / member.alone.figures.rows_per_s; }
+};
+
+struct MemoryUse {
+  double budget_bytes = 0;
+  std::string budget_source;             // "--memory", "available"
+  double predicted_bytes = 0;            // of the process with the partition's models
+  std::optional<double> measured_bytes;  // resident memory of this process with them alone open, after they ran
+};
+
+struct CoLocatedTuning {
+  std::vector<TunedModel> models;
+  Choice choice = Choice::kBaseline;
+  Score untuned, best;
+  Gain gain;                 // of the value, best over untuned
+  double noise_percent = 0;  // half-width of the interval of the untuned models against themselves
+  int processors = 1;        // the budget
+  bool in_turns = false;     // each may use all of them
+  MemoryUse memory;
+  std::vector<PartitionStanding> partitions;  // all that were measured
+  size_t candidates = 0;
+  int trials = 0, reused = 0;  // of partitions
+  std::vector<Skipped> skipped;
+  std::string refuted;  // of kNone: what the proof at the loads, or of the memory, said against it; empty = not that
+  bool interrupted = false;
+  double seconds = 0;
+  std::string repository;  // empty = nothing written
+
+  std::vector<CoLocatedModel> members() const;
+};
+
+// All but models, memory, seconds and repository.
+CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLocatedExplored& explored,
+                                     const CoLocatedDecision& decision, const CoLocatedTrial& untuned,
+                                     const ResourceBudget& budget);
+
+// One plain sentence: what changed, what it gained, what limits it now; or why the goals cannot be met.
+std::string conclusion(const CoLocatedTuning& sharing);
+
+Json to_json(const CoLocatedTuning& sharing);
+// What the tuning.json of one of the models says of the others: member `shared`.
+Json shared_json(const CoLocatedTuning& sharing, size_t model);
+
+}  // namespace ridge::tune::share
