@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/stoppable_sleep.h"
 #include "gpu/nvml/nvml.h"
 #include "gpu/slowdown.h"
 
@@ -128,44 +129,35 @@ CardSample unanswered(const CardSample& sample) {
 struct CardSampler::Shared {
   const std::chrono::milliseconds period;
   Mutex mutex;
-  StoppableConditionVariable changed;
   std::vector<CardSample> last RIDGE_GUARDED_BY(mutex);
   TimePoint heard RIDGE_GUARDED_BY(mutex){};  // when the last look ended
-  bool ended RIDGE_GUARDED_BY(mutex) = false;
 
   explicit Shared(std::chrono::milliseconds every) : period(every) {}
   // The library is opened and asked without the lock.
-  void run(const std::stop_token& stop) {
-    if (Result<gpu::nvml::Nvml> library = gpu::nvml::Nvml::open()) {
-      CardEyes eyes(std::move(*library));
-      std::vector<CardSample> samples;
-      while (!stop.stop_requested()) {
-        samples = eyes.look(samples);
+  Status run(const std::stop_token& stop) {
+    RIDGE_ASSIGN(gpu::nvml::Nvml library, gpu::nvml::Nvml::open());
+    CardEyes eyes(std::move(library));
+    std::vector<CardSample> samples;
+    while (!stop.stop_requested()) {
+      samples = eyes.look(samples);
+      {
         MutexLock lock(mutex);
         last = samples;
         heard = SteadyClock::now();
-        const TimePoint next = heard + period;
-        while (!stop.stop_requested() && SteadyClock::now() < next) changed.wait_until(lock, stop, next);
       }
+      sleep_until(SteadyClock::now() + period, stop);
     }
-    MutexLock lock(mutex);
-    ended = true;
-    changed.notify_all();
+    return {};
   }
 };
 
 CardSampler::CardSampler(std::chrono::milliseconds period)
     : shared_(std::make_shared<Shared>(period)),
-      thread_([shared = shared_](const std::stop_token& stop) { shared->run(stop); }) {}
+      thread_([shared = shared_](const std::stop_token& stop) { return shared->run(stop); }) {}
 
 CardSampler::~CardSampler() {
   thread_.request_stop();
-  MutexLock lock(shared_->mutex);
-  const TimePoint end = SteadyClock::now() + kPatience;
-  while (!shared_->ended && SteadyClock::now() < end) shared_->changed.wait_until(lock, end);
-  if (shared_->ended) return;
-  log::warning("the NVIDIA driver does not answer: left behind");
-  thread_.detach();
+  if (!thread_.outcome(kPatience)) log::warning("the NVIDIA driver does not answer: left behind");
 }
 
 std::vector<CardSample> CardSampler::last() const {
