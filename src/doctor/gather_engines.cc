@@ -76,8 +76,8 @@ bool names(const std::string& wanted, const std::string& provider) {
   return full == given || full == given + "executionprovider";
 }
 
-void gather_providers(const plan::Plan& small, const EngineQuestions& questions, std::vector<std::string> compiled,
-                      EngineFacts& facts) {
+void gather_providers(const plan::Plan& small, const EngineQuestions& questions,
+                      const std::vector<std::string>& compiled, EngineFacts& facts) {
   std::vector<std::string> missing = questions.wanted;
   for (const std::string& provider : compiled) {
     bool wanted = std::erase_if(missing, [&](const std::string& name) { return names(name, provider); }) > 0;
