@@ -13,7 +13,7 @@
 #include "cli/tune_options.h"
 #include "cli/tune_text.h"
 #include "cli/verb.h"
-#include "report/tune_page.h"
+#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
@@ -44,7 +44,8 @@ int tune_one(const TuneOptions& options) {
   const Result<app::TuneResult> result = with_progress(*request, app::tune);
   if (!result) return fail(kTuneVerb, result.error());
   if (!options.html.empty()) {
-    const Status written = write_file_atomically(options.html, report::tune_page(app::to_json(*result), *language));
+    const Status written =
+        write_file_atomically(options.html, report::page(report::PageKind::kTune, app::to_json(*result), *language));
     if (!written) return fail(kTuneVerb, written.error());
     say("ridge tune: wrote " + options.html);
   }

@@ -1,14 +1,36 @@
-#include "report/frame.h"
+#include "report/page.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "report/asset.h"
 
 namespace ridge::report {
 namespace {
+
+struct PageRow {
+  PageKind kind;
+  const char* title;
+  const char* subject;  // the member that completes the title
+  const char* script;   // the asset that draws the page, after what all pages share
+};
+constexpr PageRow kPages[] = {
+    {PageKind::kPlan, "ridge plan", "/model", "plan_script"},
+    // The model as given; the winner's may be a file of another precision.
+    {PageKind::kTune, "ridge tune", "/baseline/model", "tune_script"},
+    {PageKind::kPowerSweep, "ridge power sweep", "/device", "power_script"},
+    {PageKind::kLab, "ridge lab", "/conditions/name", "lab_script"},
+};
+
+std::string title_of(const PageRow& row, const Json& value) {
+  const Json::json_pointer subject(row.subject);
+  if (!value.contains(subject) || !value.at(subject).is_string()) return row.title;
+  return fmt::format("{} · {}", row.title, value.at(subject).get<std::string>());
+}
 
 // Every @NAME@ of the skeleton, once and from the left: what is put in is not looked at again.
 std::string filled(std::string_view skeleton, const std::array<std::pair<std::string_view, std::string>, 6>& values) {
@@ -36,13 +58,15 @@ Result<Language> language_from_name(std::string_view name) {
   return Error{Code::kInvalid, fmt::format("unknown language '{}'; known: en, zh", name)};
 }
 
-std::string framed(std::string_view title, Language language, const Json& data, std::string_view script) {
+std::string page(PageKind kind, const Json& value, Language language) {
+  const PageRow& row =
+      *std::find_if(std::begin(kPages), std::end(kPages), [&](const PageRow& r) { return r.kind == kind; });
   return filled(asset("frame"), {{{"@LANGUAGE@", language == Language::kChinese ? "zh-CN" : "en"},
-                                  {"@TITLE@", escape_html(title)},
+                                  {"@TITLE@", escape_html(title_of(row, value))},
                                   {"@STYLE@", std::string(asset("style"))},
-                                  {"@DATA@", escape_script_json(dump_json(data))},
+                                  {"@DATA@", escape_script_json(dump_json(value))},
                                   {"@CHARTS@", std::string(asset("chart"))},
-                                  {"@SCRIPT@", std::string(asset("common_script")) + std::string(asset(script))}}});
+                                  {"@SCRIPT@", std::string(asset("common_script")) + std::string(asset(row.script))}}});
 }
 
 std::string escape_html(std::string_view text) {

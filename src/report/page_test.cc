@@ -1,4 +1,4 @@
-#include "report/plan_page.h"
+#include "report/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,14 +29,14 @@ Json hostile() {
           {"layers", {{{"name", "</script><script>alert(1)</script>"}, {"op", "<!--\xE2\x80\xA8"}}}}};
 }
 
-TEST(PlanPage, CarriesThePlanUnchanged) {
-  auto plan = parse_json(embedded(plan_page(hostile(), Language::kEnglish)), "page");
+TEST(Page, CarriesThePlanUnchanged) {
+  auto plan = parse_json(embedded(page(PageKind::kPlan, hostile(), Language::kEnglish)), "page");
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(*plan, hostile());
 }
 
-TEST(PlanPage, NamesCannotBecomeMarkup) {
-  std::string page = plan_page(hostile(), Language::kEnglish);
+TEST(Page, NamesCannotBecomeMarkup) {
+  std::string page = report::page(PageKind::kPlan, hostile(), Language::kEnglish);
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
   EXPECT_THAT(page, HasSubstr("<title>ridge plan · a&quot;b&#39;&lt;i&gt;&amp;@SCRIPT@.onnx</title>"));
   // The page's own: data, library, script. A library that held the text itself would end its element early.
@@ -44,8 +44,8 @@ TEST(PlanPage, NamesCannotBecomeMarkup) {
   EXPECT_EQ(times(page, "</style"), 1u);
 }
 
-TEST(PlanPage, NeedsNothingElse) {
-  std::string page = plan_page(Json::object(), Language::kEnglish);
+TEST(Page, NeedsNothingElse) {
+  std::string page = report::page(PageKind::kPlan, Json::object(), Language::kEnglish);
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part : {" src=", "<link", "@import", "url("}) {
     size_t library = page.find("/*!"), script = page.find("// What pages share");
@@ -55,10 +55,34 @@ TEST(PlanPage, NeedsNothingElse) {
   EXPECT_GT(page.size(), 100000u);  // with its charting library
 }
 
-TEST(PlanPage, SaysItsLanguage) {
-  EXPECT_THAT(plan_page(Json::object(), *language_from_name("zh")), HasSubstr("<html lang=\"zh-CN\">"));
-  EXPECT_THAT(plan_page(Json::object(), *language_from_name("en")), HasSubstr("<html lang=\"en\">"));
+TEST(Page, SaysItsLanguage) {
+  EXPECT_THAT(page(PageKind::kPlan, Json::object(), *language_from_name("zh")), HasSubstr("<html lang=\"zh-CN\">"));
+  EXPECT_THAT(page(PageKind::kPlan, Json::object(), *language_from_name("en")), HasSubstr("<html lang=\"en\">"));
   EXPECT_FALSE(language_from_name("xx"));
+}
+
+TEST(Page, IsNamedAfterWhatItShows) {
+  const struct {
+    PageKind kind;
+    Json value;
+    const char* title;
+  } rows[] = {
+      {PageKind::kTune,
+       {{"baseline", {{"model", "net<i>.onnx"}}}, {"best", {{"model", "variants/int8-1.onnx"}}}},
+       "<title>ridge tune · net&lt;i&gt;.onnx</title>"},
+      {PageKind::kPowerSweep, {{"device", "GPU 0 (<i>)"}}, "<title>ridge power sweep · GPU 0 (&lt;i&gt;)</title>"},
+      {PageKind::kLab, {{"conditions", {{"name", "GPU<i>"}}}}, "<title>ridge lab · GPU&lt;i&gt;</title>"},
+  };
+  for (const auto& row : rows) {
+    const std::string page = report::page(row.kind, row.value, Language::kEnglish);
+    EXPECT_THAT(page, HasSubstr(row.title));
+    EXPECT_THAT(page, Not(HasSubstr("<i>")));
+  }
+}
+
+TEST(Page, OfAnythingElseIsStillAPage) {
+  for (PageKind kind : {PageKind::kPlan, PageKind::kTune, PageKind::kPowerSweep, PageKind::kLab})
+    EXPECT_THAT(page(kind, Json::array(), Language::kChinese), HasSubstr("<html lang=\"zh-CN\">"));
 }
 
 TEST(EscapeScriptJson, KeepsTheMeaning) {

@@ -1,5 +1,5 @@
-// A page that needs nothing else: no network, no file beside it. It carries one JSON object, a charting library and a script
-// that draws the one with the other; nothing is computed here.
+// A page that needs nothing else: no network, no file beside it. It carries the object that a verb prints with --json, a charting
+// library and the page's script, which draws the one with the other; nothing is computed here.
 //
 // Whatever stands in the object (names of nodes hold anything) is text in the page, never markup: it lies in a script
 // element with every '<' escaped, and the script writes text nodes only.
@@ -15,8 +15,9 @@ namespace ridge::report {
 enum class Language { kEnglish, kChinese };
 Result<Language> language_from_name(std::string_view name);  // "en", "zh"
 
-// `script`: the asset that draws the page, after what all pages share.
-std::string framed(std::string_view title, Language language, const Json& data, std::string_view script);
+enum class PageKind { kPlan, kTune, kPowerSweep, kLab };
+// `value`: what `ridge plan`, `tune`, `power sweep` or `lab` prints with --json.
+std::string page(PageKind kind, const Json& value, Language language);
 
 // As text between tags or inside a quoted attribute.
 std::string escape_html(std::string_view text);
