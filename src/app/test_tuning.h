@@ -51,11 +51,12 @@ class TuningTest : public testing::Test {
 
   // A run takes 4 ms and 0.2 ms per row, so large batches win.
   TuneRequest request_for(const std::string& name) const {
-    using namespace engine::test_model;
+    namespace onnx = engine::test_model;
     TuneRequest request;
     request.model = path(name + ".onnx");
-    const std::string bytes = model(node("Identity", "copy", {"x"}, "y"), block(11, value_info("x", kFloat, {-1, 16})),
-                                    block(12, value_info("y", kFloat, {-1, 16})));
+    const std::string bytes = onnx::model(onnx::node("Identity", "copy", {"x"}, "y"),
+                                          onnx::block(11, onnx::value_info("x", onnx::kFloat, {-1, 16})),
+                                          onnx::block(12, onnx::value_info("y", onnx::kFloat, {-1, 16})));
     EXPECT_TRUE(write_file_atomically(request.model, bytes));
     request.name = name;
     request.engine = "fake";
