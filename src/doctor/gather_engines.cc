@@ -108,7 +108,7 @@ Result<Probes> write_probes(const std::string& folder, const EngineQuestions& qu
 void time_large(const plan::Plan& large, Nanoseconds limit, EngineFacts& facts) {
   Result<std::string> rate =
       result_of_function("the timed matrix product", {.time = limit}, [&] { return time_product(large); });
-  if (rate) facts.gemm_flops_per_s = std::atof(rate->c_str());
+  if (rate) facts.gemm_flops_per_s = std::strtod(rate->c_str(), nullptr);
 }
 
 EngineFacts gather_onnxruntime(const Probes& probes, const EngineQuestions& questions) {
