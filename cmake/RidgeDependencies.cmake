@@ -11,7 +11,6 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(simdjson REQUIRED)
-find_package(prometheus-cpp REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(GTest REQUIRED)
@@ -33,6 +32,9 @@ target_link_libraries(ridge_onnx INTERFACE ONNX::onnx)
 add_library(ridge_onnxruntime_headers INTERFACE)
 target_include_directories(ridge_onnxruntime_headers SYSTEM INTERFACE "${RIDGE_DEPS}/onnxruntime-headers/usr/include/onnxruntime")
 target_compile_definitions(ridge_onnxruntime_headers INTERFACE ORT_API_MANUAL_INIT)
+
+# OpenCL: headers only, <CL/cl.h>. The loader is opened at run time.
+find_path(OPENCL_INCLUDE_DIR CL/cl.h REQUIRED)
 
 # Boost.Asio and Beast, headers only.
 find_path(BOOST_INCLUDE_DIR boost/beast/core.hpp REQUIRED)

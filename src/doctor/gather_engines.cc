@@ -76,8 +76,8 @@ bool names(const std::string& wanted, const std::string& provider) {
   return full == given || full == given + "executionprovider";
 }
 
-void gather_providers(const plan::Plan& small, const EngineQuestions& questions, std::vector<std::string> compiled,
-                      EngineFacts& facts) {
+void gather_providers(const plan::Plan& small, const EngineQuestions& questions,
+                      const std::vector<std::string>& compiled, EngineFacts& facts) {
   std::vector<std::string> missing = questions.wanted;
   for (const std::string& provider : compiled) {
     bool wanted = std::erase_if(missing, [&](const std::string& name) { return names(name, provider); }) > 0;
@@ -108,7 +108,7 @@ Result<Probes> write_probes(const std::string& folder, const EngineQuestions& qu
 void time_large(const plan::Plan& large, Nanoseconds limit, EngineFacts& facts) {
   Result<std::string> rate =
       result_of_function("the timed matrix product", {.time = limit}, [&] { return time_product(large); });
-  if (rate) facts.gemm_flops_per_s = std::atof(rate->c_str());
+  if (rate) facts.gemm_flops_per_s = std::strtod(rate->c_str(), nullptr);
 }
 
 EngineFacts gather_onnxruntime(const Probes& probes, const EngineQuestions& questions) {

@@ -1,0 +1,77 @@
+#include "app/tune_admission.h"
+
+#include <array>
+#include <filesystem>
+
+#include "precision/samples.h"
+#include "tune/store.h"
+
+namespace ridge::app {
+namespace {
+
+// The base plan's, and where others are wanted every other one that loads here.
+std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Refusal>& refusals) {
+  std::vector<std::string> engines = {subject.plan.engine};
+  if (!subject.request.other_engines || !subject.target.on_processor()) return engines;
+  plan::Plan other;
+  other.engine = "openvino";
+  Result<engine::Info> found = engine::find_engine(other);
+  if (found)
+    engines.push_back(other.engine);
+  else
+    refusals.push_back({{other.engine, "fp32"}, found.error().message});
+  return engines;
+}
+
+// Of a recorded candidate only its own.
+tune::Wishes wishes_of(const TuneRequest& request) {
+  if (request.recorded) return {{{request.recorded->candidate.variant}}};
+  return {request.variants};
+}
+
+precision::VariantOptions making(const AdmissionSubject& subject, const RunControl& control) {
+  const TuneRequest& request = subject.request;
+  precision::VariantOptions options;
+  options.limits = request.guard;
+  options.limits.vectors = precision::vector_outputs(subject.graph);
+  options.quantise = precision::quantise_options(subject.machine.cpu.isa, subject.target.device);
+  options.seconds = request.guard_seconds.value_or(request.seconds);
+  const std::string store = request.store.empty() ? tune::default_store_path() : request.store;
+  options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
+  options.interrupted = control.interrupted;
+  options.progress = [&control](const std::string& step, double share) { control.report(step, share); };
+  return options;
+}
+
+// What the user's command says of the FP32 model is what others are held against.
+Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions& options) {
+  options.evaluation = subject.request.evaluation;
+  if (!options.evaluation) return {};
+  options.evaluation->interrupted = options.interrupted;
+  options.progress("--eval of the FP32 model", 0);
+  RIDGE_ASSIGN(options.evaluation_reference, precision::evaluate(*options.evaluation, subject.plan, "fp32"));
+  return {};
+}
+
+}  // namespace
+
+Result<tune::Admission> admit(const AdmissionSubject& subject, const RunControl& control) {
+  std::vector<tune::Refusal> absent;
+  const std::vector<std::string> engines = engines_of(subject, absent);
+  RIDGE_ASSIGN(tune::Choices choices,
+               tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request), subject.target));
+  choices.refusals.insert(choices.refusals.begin(), absent.begin(), absent.end());
+  precision::Samples samples;
+  if (choices.wishes.size() > 1) {
+    RIDGE_ASSIGN(samples, precision::gather_samples(subject.signature, subject.plan.shapes, &subject.graph,
+                                                    subject.request.samples));
+  }
+  precision::VariantOptions options = making(subject, control);
+  RIDGE_TRY(add_evaluation(subject, options));
+  RIDGE_ASSIGN(tune::Admission admission,
+               tune::admit({subject.plan, subject.signature, samples}, choices.wishes, options));
+  admission.refusals.insert(admission.refusals.begin(), choices.refusals.begin(), choices.refusals.end());
+  return admission;
+}
+
+}  // namespace ridge::app

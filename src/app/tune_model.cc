@@ -1,0 +1,188 @@
+#include "app/tune_model.h"
+
+#include "app/tune_admission.h"
+#include "base/digest.h"
+#include "limits/know.h"
+#include "machine/probe.h"
+#include "model/external_files.h"
+#include "model/inputs.h"
+#include "predict/device_limits.h"
+#include "tune/repository.h"
+#include "tune/serving_config.h"
+#include "tune/warmup_data.h"
+
+namespace ridge::app {
+namespace {
+
+// Each with its costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
+std::vector<tune::PricedImplementation> price(const TuneModel& model) {
+  const Result<model::Graph> two = bind(model.request, model.unbound, 2);
+  std::vector<tune::PricedImplementation> result;
+  for (const tune::Admitted& admitted : model.admission.admitted)
+    result.push_back(tune::priced(admitted.implementation, *model.graph, two ? &*two : nullptr));
+  return result;
+}
+
+plan::Plan plan_of(const TuneRequest& request, const model::Graph& graph) {
+  plan::Plan plan;
+  plan.model = request.model;
+  plan.engine = request.engine;
+  plan.engine_library = request.engine_library;
+  plan.device = plan::device_name(request.device);
+  plan.options = request.engine_options;
+  plan.shapes = input_shapes(graph);
+  plan.batch = rows_of(graph);
+  return plan;
+}
+
+tune::Target target_of(const TuneRequest& request) {
+  tune::Target target{request.device};
+  if (target.on_processor()) return target;
+  Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
+  if (limits)
+    target.limits = std::move(*limits);
+  else
+    target.limits_reason = limits.error().message;
+  return target;
+}
+
+tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch) {
+  const TuneRequest& request = model.request;
+  tune::ServingFacts facts;
+  facts.name = request.name;
+  facts.signature = model.signature;
+  facts.best = tuning.candidate;
+  if (tune::engine_of(tuning.candidate, request.engine) == "openvino") facts.engine = "openvino";
+  facts.precision = tuning.best.precision;
+  facts.batches = model.batching.possible;
+  facts.verified_batch = verified_batch;
+  facts.batching = tuning.batching_advice;
+  if (request.engine == facts.engine && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
+  facts.device = request.device;
+  if (const tune::Admitted* admitted = tune::admitted_as(tuning.candidate, model.admission); admitted != nullptr)
+    for (const auto& [key, value] : admitted->implementation.options) facts.engine_options[key] = value;
+  return facts;
+}
+
+}  // namespace
+
+Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control) {
+  if (device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits say nothing there
+  limits::LimitOptions how;
+  how.fresh = fresh;
+  how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };
+  return limits::know(how);
+}
+
+Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch) {
+  model::Binding binding = request.binding;
+  if (!gives_rows(binding)) binding.batch = batch;
+  binding.insist_on_batch = batch > 1;
+  for (auto& [name, shape] : binding.shapes)
+    if (!shape.empty()) shape[0] *= batch;
+  RIDGE_ASSIGN(model::Graph graph, unbound.bind(binding));
+  RIDGE_TRY(check_open_dimensions(request.model, graph));
+  return graph;
+}
+
+TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::UnboundModel unbound,
+                       model::Graph graph, cost::Costs costs) {
+  plan::Plan plan = plan_of(request, graph);
+  return {request,
+          machine,
+          target_of(request),
+          std::move(unbound),
+          std::make_unique<const model::Graph>(std::move(graph)),
+          std::move(costs),
+          std::move(plan)};
+}
+
+Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control) {
+  tune::BenchmarkOptions how;
+  how.seconds = model.request.seconds;
+  how.interrupted = control.interrupted;
+  how.energy = energy;
+  RIDGE_ASSIGN(model.benchmark,
+               tune::InterleavedBenchmark::open({{model.plan, model.graph.get()}}, how, *control.clock));
+  model.benchmark->admit(0, implementations_of(model.admission));
+  const engine::Session& untuned = model.benchmark->untuned().session(0);
+  model.signature = untuned.signature();
+  model.info = untuned.info();
+  return {};
+}
+
+Status measure_untuned(TuneModel& model, const RunControl& control) {
+  control.report("untuned: the engine's defaults", 0);
+  model.batching = tune::check_batching(*model.benchmark);
+  Result<tune::Trial> trial = model.benchmark->measure(tune::baseline_candidate(), tune::Effort::kLong);
+  if (!trial && trial.error().code == Code::kCancelled)
+    return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
+  if (!trial) return trial.error();
+  model.untuned = std::move(*trial);
+  if (!model.untuned.failure.empty()) return Error{Code::kFailed, model.untuned.failure};
+  return {};
+}
+
+Status admit_variants(TuneModel& model, const RunControl& control) {
+  RIDGE_ASSIGN(model.admission, admit({model.request, model.machine, model.target, *model.graph, model.costs,
+                                       model.plan, model.signature},
+                                      control));
+  model.implementations = price(model);
+  model.benchmark->admit(0, implementations_of(model.admission));
+  return {};
+}
+
+Result<tune::StoreKey> store_key(const TuneModel& model) {
+  const plan::Plan& plan = model.plan;
+  RIDGE_ASSIGN(std::string digest, model.unbound.digest());
+  std::string engine = model.info.name + " " + model.info.version;
+  if (!model.target.on_processor()) engine += " on " + plan.device;
+  for (const auto& [key, value] : model.request.engine_options) engine += " " + key + "=" + value;
+  return tune::StoreKey{model.machine.id, engine, digest, tune::shapes_text(plan), implementations_of(model.admission)};
+}
+
+tune::SpaceOptions space_options(const TuneModel& model) {
+  const TuneRequest& request = model.request;
+  return {request.goal,     model.batching.possible ? request.max_batch : 1,
+          request.threads,  request.strategy == tune::Strategy::kFull ? 0 : 1e3 * request.seconds / 20,
+          model.plan.batch, model.target};
+}
+
+std::vector<tune::Implementation> implementations_of(const tune::Admission& admission) {
+  std::vector<tune::Implementation> result;
+  for (const tune::Admitted& admitted : admission.admitted) result.push_back(admitted.implementation);
+  return result;
+}
+
+Result<precision::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model) {
+  if (candidate == tune::baseline_candidate()) return precision::Drift{};
+  const tune::Admitted* admitted = tune::admitted_as(candidate, model.admission);
+  if (admitted != nullptr && !admitted->verdict.outputs.empty()) return admitted->verdict.worst;
+  return tune::drift(*model.benchmark, candidate);
+}
+
+Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
+  if (candidate.batch == 1 || model.request.evaluation) return true;
+  RIDGE_ASSIGN(const precision::Drift drift, tune::drift(*model.benchmark, candidate));
+  return precision::within(drift, model.request.guard);
+}
+
+Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
+                                const std::string& tuning_json) {
+  const TuneRequest& options = model.request;
+  tune::ServingFacts facts = facts_of(model, tuning, verified_batch);
+  RIDGE_ASSIGN(facts.warmup, tune::warmup_data(model.signature, model.plan, model.graph.get(), facts.batches));
+  tune::RepositoryEntry entry;
+  entry.name = options.name;
+  entry.model_file = options.model;
+  const tune::Admitted* admitted = tune::admitted_as(tuning.candidate, model.admission);
+  if (admitted != nullptr && !admitted->implementation.file.empty()) entry.model_file = admitted->implementation.file;
+  RIDGE_ASSIGN(entry.external_files, model::external_files(entry.model_file));
+  entry.config_pbtxt = tune::config_text(tune::serving_config(facts));
+  entry.ovms_json = tune::ovms_text(facts);
+  for (const tune::WarmupInput& input : facts.warmup) entry.warmup_files.emplace_back(input.file, input.bytes);
+  entry.tuning_json = tuning_json;
+  return tune::save(entry, options.repository, options.overwrite);
+}
+
+}  // namespace ridge::app

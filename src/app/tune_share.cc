@@ -1,0 +1,320 @@
+#include "app/tune_share.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/tune_model.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/units.h"
+#include "measure/resident.h"
+#include "tune/share/co_located_tuning.h"
+#include "tune/share/solo_profile.h"
+
+namespace ridge::app {
+namespace {
+
+// One model, measured alone. It is closed: its memory belongs to what is measured together.
+struct Alone {
+  std::unique_ptr<TuneModel> model;
+  tune::StoreKey key;
+  tune::share::SoloProfile solo;
+};
+
+tune::TuneOptions tuning_options(const TuneRequest& request, const RunControl& control) {
+  return {request.goal, request.seconds, control.interrupted, control.progress};
+}
+
+Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& machine, const RunControl& control) {
+  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
+  RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
+  cost::Costs costs = cost::count(graph);
+  auto model = std::make_unique<TuneModel>(
+      plan_untuned(request, machine, std::move(unbound), std::move(graph), std::move(costs)));
+  RIDGE_TRY(open_untuned(*model, nullptr, control));
+  RIDGE_TRY(measure_untuned(*model, control));
+  RIDGE_TRY(admit_variants(*model, control));
+  RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
+  tune::Store store(request.store, key);
+  if (request.fresh) store.clear();
+  RIDGE_ASSIGN(tune::share::SoloProfile solo,
+               tune::share::explore_alone(
+                   {machine, *model->graph, model->implementations, space_options(*model), request.trials},
+                   *model->benchmark, store, tuning_options(request, control)));
+  if (solo.measured.empty() && solo.explored.interrupted)
+    return Error{Code::kCancelled, "interrupted before anything of it was measured; nothing was written"};
+  if (solo.measured.empty()) return Error{Code::kFailed, "no way to run it could be measured"};
+  model->benchmark.reset();
+  return Alone{std::move(model), key, std::move(solo)};
+}
+
+Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
+                                              const RunControl& control) {
+  std::vector<Alone> all;
+  for (const TuneRequest& one : request.models) {
+    const std::string& name = one.name;
+    RunControl own = control;
+    own.progress = [&](const std::string& step, double share) { control.report(name + " alone: " + step, share); };
+    Result<Alone> alone = measure_alone(one, machine, own);
+    if (!alone) return wrap(alone.error(), name);
+    all.push_back(std::move(*alone));
+  }
+  return all;
+}
+
+// Of all models together: a result holds only for these, in this order.
+tune::StoreKey shared_key(const std::vector<Alone>& all) {
+  tune::StoreKey key;
+  std::string identities;
+  for (const Alone& alone : all) {
+    key.machine = alone.key.machine;
+    key.engine += (key.engine.empty() ? "" : " | ") + alone.key.engine;
+    key.shapes += (key.shapes.empty() ? "" : " | ") + alone.key.shapes;
+    identities += alone.key.model + " ";
+    for (const tune::Implementation& implementation : alone.key.implementations)
+      identities += implementation.engine + " " + implementation.variant + " " + implementation.identity + " ";
+  }
+  key.model = digest_text(identities);
+  return key;
+}
+
+std::vector<tune::BenchmarkedModel> models_of(const std::vector<Alone>& all) {
+  std::vector<tune::BenchmarkedModel> models;
+  for (const Alone& alone : all)
+    models.push_back({alone.model->plan, alone.model->graph.get(), implementations_of(alone.model->admission)});
+  return models;
+}
+
+// The models open together, and the search over their partitions.
+struct Together {
+  const ShareRequest& request;
+  const RunControl& control;
+  const std::vector<Alone>& all;
+  tune::share::ResourceBudget budget;
+  tune::BenchmarkOptions how;
+  std::vector<tune::BenchmarkedModel> models;
+  tune::share::PartitionSearch search;
+  std::unique_ptr<tune::InterleavedBenchmark> benchmark;
+  std::string refuted = {};                      // why the last one that was thought to be the answer is not
+  std::optional<tune::share::Proof> proof = {};  // of the last partition that was looked at, alone
+
+  Status open() {
+    RIDGE_ASSIGN(benchmark, tune::InterleavedBenchmark::open(models, how, *control.clock));
+    return {};
+  }
+};
+
+tune::share::ResourceBudget budget_of(const ShareRequest& request, const machine::Machine& machine) {
+  const double given = static_cast<double>(request.memory_bytes.value_or(0));
+  return {request.common().threads.value_or(machine::usable_threads(machine)),
+          given > 0 ? given : tune::available_bytes(machine), static_cast<double>(measure::settled_resident_bytes())};
+}
+
+Together together_of(const ShareRequest& request, const machine::Machine& machine, const std::vector<Alone>& all,
+                     const RunControl& control) {
+  std::vector<tune::share::CoLocatedModel> members;
+  std::vector<tune::Skipped> skipped;
+  for (size_t i = 0; i < all.size(); ++i)
+    members.push_back(
+        tune::share::co_located_model_of(all[i].model->request.name, request.goals[i], all[i].solo, skipped));
+  const tune::share::ResourceBudget budget = budget_of(request, machine);
+  tune::share::PartitionSpace space = tune::share::make_partitions(members, budget);
+  space.skipped.insert(space.skipped.begin(), skipped.begin(), skipped.end());
+  tune::BenchmarkOptions how;
+  how.interrupted = control.interrupted;
+  how.seconds = request.common().seconds;
+  return {request,
+          control,
+          all,
+          budget,
+          how,
+          models_of(all),
+          tune::share::PartitionSearch(members, std::move(space), request.common().trials),
+          nullptr};
+}
+
+Result<tune::CoLocatedTrial> measure_untuned(Together& together) {
+  Result<tune::CoLocatedTrial> trial =
+      together.benchmark->measure(tune::share::untuned_partition(together.all.size()), tune::Effort::kLong);
+  if (!trial && trial.error().code == Code::kCancelled)
+    return Error{Code::kCancelled,
+                 "interrupted before the models were measured together; nothing was written, what each "
+                 "does alone is kept in the store"};
+  if (trial && !trial->failure.empty()) return Error{Code::kFailed, trial->failure};
+  return trial;
+}
+
+// Rows of one batch that run together must not cost accuracy.
+Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::share::Partition& partition,
+                                  const RunControl& control) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    TuneModel& model = *all[i].model;
+    if (partition[i].batch == 1) continue;
+    RIDGE_TRY(open_untuned(model, nullptr, control));
+    const Result<bool> keeps = keeps_rows_apart(partition[i], model);
+    model.benchmark.reset();
+    if (!keeps) return keeps.error();
+    if (!*keeps) return model.request.name + "'s rows lose accuracy when they run together";
+  }
+  return std::string();
+}
+
+// Why the partition may not be the answer after all; empty = it may. What is free at the moment is no goal that the defaults
+// could miss, a budget that was given is one. Closes the models.
+Result<std::string> objection(Together& together, const tune::share::Partition& partition) {
+  together.benchmark.reset();
+  RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, partition, together.control));
+  if (!lost.empty()) return lost;
+  const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
+  RIDGE_ASSIGN(together.proof,
+               tune::share::prove(together.models, members, partition, together.how, *together.control.clock));
+  const auto resident = static_cast<double>(together.proof->resident_bytes);
+  const double budget = together.budget.memory_bytes;
+  if (budget > 0 && resident > budget &&
+      (together.request.memory_bytes || partition != tune::share::untuned_partition(partition.size())))
+    return fmt::format("takes {}, more than the memory budget of {} (measured)", format_bytes(resident),
+                       format_bytes(budget));
+  return tune::share::refuted(*together.proof, members);
+}
+
+Result<tune::share::CoLocatedDecision> decide_together(Together& together,
+                                                       const tune::share::CoLocatedExplored& explored,
+                                                       const tune::CoLocatedTrial& untuned,
+                                                       const tune::TuneOptions& how) {
+  while (true) {
+    RIDGE_ASSIGN(tune::share::CoLocatedDecision decision,
+                 tune::share::confirm(together.search, *together.benchmark, explored, untuned, how));
+    if (decision.interrupted) return decision;
+    Result<std::string> why_not = objection(together, decision.candidate);
+    if (!why_not && why_not.error().code == Code::kCancelled) {
+      decision.interrupted = true;
+      return decision;
+    }
+    if (!why_not) return why_not.error();
+    if (why_not->empty() || decision.choice == tune::Choice::kNone) return decision;
+    together.refuted = *why_not;
+    if (decision.choice == tune::Choice::kBaseline) {
+      decision.choice = tune::Choice::kNone;
+      return decision;
+    }
+    together.search.withdraw(decision.candidate, *why_not);
+    RIDGE_TRY(together.open());
+  }
+}
+
+// The candidate's own trial alone: its place on the curve over the batch.
+const tune::Trial& solo_trial(const Alone& alone, const tune::Candidate& candidate) {
+  for (const auto& [standing, trial] : alone.solo.measured)
+    if (standing.candidate == candidate) return trial;
+  return alone.model->untuned;
+}
+
+// The curve over the batch, measured alone, as far as sharing stretches it: by what it does to the chosen batch.
+Result<std::vector<tune::BatchPoint>> shared_curve(const Alone& alone, const tune::Decision& decision,
+                                                   const RunControl& control) {
+  const TuneModel& model = *alone.model;
+  tune::Store store(model.request.store, alone.key);
+  tune::Decision by_itself = decision;
+  by_itself.trial = solo_trial(alone, decision.candidate);
+  const bool untuned = decision.candidate == tune::baseline_candidate();
+  const tune::Side& beside = untuned ? decision.trial.baseline : decision.trial.candidate;
+  const tune::Side& solo = untuned ? by_itself.trial.baseline : by_itself.trial.candidate;
+  RIDGE_ASSIGN(std::vector<tune::BatchPoint> curve,
+               tune::measure_curve(by_itself, model.request.max_batch, alone.solo.whole, *model.benchmark, store,
+                                   tuning_options(model.request, control)));
+  for (tune::BatchPoint& point : curve) {
+    point.figures.rows_per_s *= beside.rows_per_s / solo.rows_per_s;
+    point.figures.p50_ms *= beside.latency_ms.p50 / solo.latency_ms.p50;
+    point.figures.p99_ms *= beside.latency_ms.p99 / solo.latency_ms.p99;
+  }
+  return curve;
+}
+
+// The model's own tuning, with what it did beside the others as its figures.
+Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::CoLocatedDecision& shared, size_t index,
+                               const RunControl& control) {
+  TuneModel& model = *alone.model;
+  const tune::Candidate& candidate = shared.candidate[index];
+  const tune::Trial& trial = shared.trial.models[index];
+  const bool untuned = candidate == tune::baseline_candidate();
+  const tune::Choice choice = shared.choice == tune::Choice::kNone ? tune::Choice::kNone
+                              : untuned                            ? tune::Choice::kBaseline
+                                                                   : tune::Choice::kCandidate;
+  const tune::Decision decision{choice, candidate, untuned ? tune::kNoGain : tune::gain_of(trial.rate_log_ratios),
+                                trial, shared.interrupted};
+  tune::Tuning tuning =
+      tune::summarise({model.machine, model.plan, model.info, model.implementations, model.target}, model.request.goal,
+                      alone.solo.whole, alone.solo.explored, decision, model.untuned);
+  RIDGE_TRY(open_untuned(model, nullptr, control));
+  tuning.batching = model.batching.reason;
+  if (model.batching.possible) {
+    RIDGE_ASSIGN(tuning.curve, shared_curve(alone, decision, control));
+  }
+  tuning.batching_advice = tune::advise_batching(tuning.curve, candidate.batch, model.request.goal.p99_ms);
+  RIDGE_ASSIGN(tuning.drift, drift_of(candidate, model));
+  model.benchmark.reset();
+  tuning.admission = model.admission;
+  tuning.energy = "not measured for models that share";
+  return tuning;
+}
+
+Status save_all(const std::vector<Alone>& all, tune::share::CoLocatedTuning& sharing, const std::string& repository) {
+  if (repository.empty() || sharing.choice == tune::Choice::kNone) return {};
+  for (size_t i = 0; i < all.size(); ++i) {
+    tune::Tuning& tuning = sharing.models[i].tuning;
+    Json json = tune::to_json(tuning);
+    json["shared"] = tune::share::shared_json(sharing, i);
+    RIDGE_ASSIGN(tuning.repository, write_entry(*all[i].model, tuning, tune::verified_batch(all[i].solo.whole),
+                                                dump_json(json, true) + "\n"));
+  }
+  sharing.repository = repository;
+  return {};
+}
+
+Result<tune::share::CoLocatedTuning> result_of(const Together& together, const tune::share::CoLocatedExplored& explored,
+                                               const tune::share::CoLocatedDecision& decision,
+                                               const tune::CoLocatedTrial& untuned, const RunControl& control) {
+  tune::share::CoLocatedTuning sharing =
+      tune::share::summarise_co_located(together.search, explored, decision, untuned, together.budget);
+  sharing.memory.budget_source = together.request.memory_bytes ? "--memory" : "available";
+  if (together.proof) sharing.memory.measured_bytes = static_cast<double>(together.proof->resident_bytes);
+  sharing.refuted = together.refuted;
+  const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
+  for (size_t i = 0; i < members.size(); ++i) {
+    RIDGE_ASSIGN(tune::Tuning tuning, tuning_of(together.all[i], decision, i, control));
+    const tune::Side& side = decision.candidate[i] == tune::baseline_candidate() ? decision.trial.models[i].baseline
+                                                                                 : decision.trial.models[i].candidate;
+    sharing.models.push_back({members[i], std::move(tuning),
+                              tune::share::fulfilment_of(members[i].goal, decision.candidate[i], side.figures()),
+                              together.proof ? together.proof->at_load[i] : std::nullopt});
+  }
+  return sharing;
+}
+
+}  // namespace
+
+// probe → each alone → partitions → together: untuned, explore, confirm → save
+Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& control) {
+  const TimePoint begin = control.clock->now();
+  RIDGE_ASSIGN(const machine::Machine machine, probe(request.common().device, request.common().fresh, control));
+  RIDGE_ASSIGN(const std::vector<Alone> all, measure_each_alone(request, machine, control));
+  Together together = together_of(request, machine, all, control);
+  RIDGE_TRY(together.open());
+  control.report("together: the engines' defaults", 0);
+  RIDGE_ASSIGN(const tune::CoLocatedTrial untuned, measure_untuned(together));
+  tune::Store store(request.common().store, shared_key(all));
+  if (request.common().fresh) store.clear();
+  const tune::TuneOptions how{{}, request.common().seconds, control.interrupted, control.progress};
+  RIDGE_ASSIGN(const tune::share::CoLocatedExplored explored,
+               tune::share::explore(together.search, *together.benchmark, store, how));
+  RIDGE_ASSIGN(const tune::share::CoLocatedDecision decision, decide_together(together, explored, untuned, how));
+  together.benchmark.reset();
+  RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, control));
+  sharing.seconds = to_seconds(control.clock->now() - begin);
+  RIDGE_TRY(save_all(all, sharing, request.common().repository));
+  return sharing;
+}
+
+}  // namespace ridge::app

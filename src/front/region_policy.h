@@ -1,0 +1,24 @@
+// Whose requests may use shared memory. A client that names an object of this machine has it read and written by the server, with
+// the server's rights; only a process of this machine can have made one for that purpose. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace ridge::front {
+
+enum class RegionPolicy : uint8_t {
+  kNone,
+  kThisMachine,  // clients that come over the loopback interface
+  kAll,
+};
+
+inline bool may_use_regions(RegionPolicy policy, bool from_this_machine) {
+  return policy == RegionPolicy::kAll || (policy == RegionPolicy::kThisMachine && from_this_machine);
+}
+
+// Why not: kUnsupported.
+Status check_regions_allowed(RegionPolicy policy, bool from_this_machine);
+
+}  // namespace ridge::front
