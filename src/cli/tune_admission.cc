@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/interruption.h"
+#include "engine/engines.h"
 #include "precision/samples.h"
 #include "tune/store.h"
 
@@ -15,13 +16,15 @@ namespace {
 std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Refusal>& refusals) {
   std::vector<std::string> engines = {subject.plan.engine};
   if (subject.request.options.engine != kAnyEngine || !subject.target.on_processor()) return engines;
-  plan::Plan other;
-  other.engine = "openvino";
-  Result<engine::Info> found = engine::find_engine(other);
-  if (found)
-    engines.push_back(other.engine);
-  else
-    refusals.push_back({{other.engine, "fp32"}, found.error().message});
+  for (const engine::Engine& row : engine::known()) {
+    if (row.for_tests || row.name == subject.plan.engine || !engine::runs_on(row, subject.target.device.kind)) continue;
+    plan::Plan other;
+    other.engine = row.name;
+    if (const Result<engine::Info> found = engine::find_engine(other); found)
+      engines.push_back(other.engine);
+    else
+      refusals.push_back({{other.engine, "fp32"}, found.error().message});
+  }
   return engines;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "cli/model_options.h"
+#include "engine/engines.h"
 #include "precision/variants.h"
 #include "tune/repository.h"
 
@@ -154,8 +155,7 @@ Result<TuneRequest> request_of(const TuneOptions& options) {
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   RIDGE_TRY(check_rows(request));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
-  const std::string usual = request.device.kind == plan::DeviceKind::kGpu ? "openvino" : "onnxruntime";
-  request.engine = options.engine == kAnyEngine ? usual : options.engine;
+  request.engine = options.engine == kAnyEngine ? engine::usual_for(request.device.kind).name : options.engine;
   RIDGE_ASSIGN(request.variants, variants_of(options.precision));
   RIDGE_ASSIGN(request.samples, sample_options(options.accuracy));
   RIDGE_ASSIGN(request.guard, guard_limits(options.accuracy));

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "engine/engines.h"
 #include "precision/convert.h"
 #include "precision/ranges.h"
 #include "precision/variant_files.h"
@@ -165,8 +166,8 @@ Result<Activations> calibrate(const Making& making) {
   how.interrupted = making.options.interrupted;
   how.progress = [&making](double share) { making.say("calibration", share); };
   plan::Plan plan = basis.plan;
-  // ONNX Runtime on the processor gives any tensor as an output; the ranges are the model's, whatever runs it later.
-  plan.engine = "onnxruntime";
+  // The ranges are the model's, whatever runs it later.
+  plan.engine = engine::first_that(&engine::Engine::gives_any_tensor).name;
   plan.device = "cpu";
   if (basis.plan.engine != plan.engine) plan.engine_library.clear();
   if (basis.plan.engine != plan.engine || basis.plan.device != plan.device) plan.options.clear();

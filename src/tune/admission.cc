@@ -9,39 +9,12 @@
 
 #include "base/digest.h"
 #include "engine/engine.h"
+#include "engine/engines.h"
 #include "tune/candidate.h"
 
 namespace ridge::tune {
 namespace {
 
-// How an engine comes to a variant.
-enum class Source {
-  kGiven,  // from the model as given, by the precision asked of the engine
-  kFile,   // from a file that a pass writes
-};
-
-struct Ability {
-  std::string_view engine, variant;
-  Source source;
-  plan::DeviceKind device = plan::DeviceKind::kCpu;
-  std::string_view option = {};  // of the engine, set to 1, that makes it compute so
-};
-// ONNX Runtime's CPU provider has no BF16 kernels on x86 and computes FP16 by converting to FP32 and back.
-constexpr std::array<Ability, 14> kAbilities = {
-    {{"onnxruntime", "fp32", Source::kGiven},
-     {"onnxruntime", "int8", Source::kFile},
-     {"onnxruntime", "int8-dynamic", Source::kFile},
-     {"onnxruntime", "int8-weights", Source::kFile},
-     {"onnxruntime", "int4-weights", Source::kFile},
-     {"openvino", "fp32", Source::kGiven},
-     {"openvino", "bf16", Source::kGiven},
-     {"openvino", "fp16", Source::kGiven},
-     {"openvino", "int8", Source::kFile},
-     {"onnxruntime", "fp32", Source::kGiven, plan::DeviceKind::kCuda},
-     {"onnxruntime", "fp16", Source::kFile, plan::DeviceKind::kCuda},
-     {"onnxruntime", "fp32", Source::kGiven, plan::DeviceKind::kTensorRt},
-     {"onnxruntime", "fp16", Source::kGiven, plan::DeviceKind::kTensorRt, "tensorrt.trt_fp16_enable"},
-     {"onnxruntime", "int8", Source::kFile, plan::DeviceKind::kTensorRt, "tensorrt.trt_int8_enable"}}};
 // Passes over matrix products pay where these are most of the work.
 constexpr double kMostlyProducts = 0.5;
 // Of the time for accuracy, at most: for the FP32 model's answers. Each implementation is judged on as many samples.
@@ -99,13 +72,6 @@ std::string idle(const machine::Machine& machine, const cost::Costs& costs, std:
     return fmt::format("it changes matrix products, which are {:.0f} % of this model's work",
                        100 * product_share(costs));
   return "";
-}
-
-const Ability* ability(std::string_view engine, std::string_view variant, plan::DeviceKind device) {
-  auto found = std::find_if(kAbilities.begin(), kAbilities.end(), [&](const Ability& known) {
-    return known.engine == engine && known.variant == variant && known.device == device;
-  });
-  return found == kAbilities.end() ? nullptr : found;
 }
 
 Status check_names(const Wishes& wishes) {
@@ -194,9 +160,10 @@ struct Admitting {
                                                                    : precision::variant_precision(wish.variant));
     Implementation implementation{.engine = wish.engine, .variant = wish.variant, .precision = precision};
     RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(basis.plan.device));
-    const Ability* how = ability(wish.engine, wish.variant, device.kind);
+    const engine::Ability* how = engine::ability_of(engine::named(wish.engine), wish.variant, device.kind);
     if (how != nullptr && !how->option.empty()) implementation.options[std::string(how->option)] = "1";
-    if (how == nullptr || how->source == Source::kGiven) return judge_and_admit(wish, std::move(implementation));
+    if (how == nullptr || how->source == engine::Source::kGiven)
+      return judge_and_admit(wish, std::move(implementation));
     RIDGE_ASSIGN(const precision::Variant* variant, made(wish, implementation));
     if (variant == nullptr) return {};
     if (!variant->holds) {
@@ -226,7 +193,7 @@ Json list_json(const Values& values) {
 void add_impossible(const Wishes& wishes, std::span<const std::string> engines, const Target& target, Choices& result) {
   for (const std::string& variant : wishes.variants.value_or(std::vector<std::string>()))
     if (std::none_of(engines.begin(), engines.end(), [&](const std::string& engine) {
-          return variant == "fp32" || ability(engine, variant, target.device.kind) != nullptr;
+          return variant == "fp32" || engine::ability_of(engine::named(engine), variant, target.device.kind) != nullptr;
         }))
       result.refusals.push_back({{engines.front(), variant},
                                  "no engine that may be used here computes it on " + plan::device_name(target.device)});
@@ -240,9 +207,9 @@ Result<Choices> choices(const machine::Machine& machine, const cost::Costs& cost
   Choices result;
   result.wishes.push_back({engines.front(), "fp32"});
   for (const std::string& engine : engines)
-    for (const auto& [able, variant, source, device, option] : kAbilities) {
+    for (const auto& [variant, source, device, option] : engine::named(engine).abilities) {
       const Wish wish{engine, std::string(variant)};
-      if (device != target.device.kind || able != engine || wish == result.wishes.front()) continue;
+      if (device != target.device.kind || wish == result.wishes.front()) continue;
       if (wishes.variants && variant != "fp32" && !contains(wishes.variants, variant)) continue;
       RIDGE_ASSIGN(const Precision precision,
                    variant == "fp32" ? Result<Precision>(Precision::kFp32) : precision::variant_precision(variant));
