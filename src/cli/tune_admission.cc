@@ -13,7 +13,7 @@ namespace ridge::cli {
 namespace {
 
 // The base plan's, and with --engine auto every other one that loads here.
-std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Refusal>& refusals) {
+std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Rejection>& rejections) {
   std::vector<std::string> engines = {subject.plan.engine};
   if (subject.request.options.engine != kAnyEngine || !subject.target.on_processor()) return engines;
   for (const engine::Engine& row : engine::known()) {
@@ -23,7 +23,7 @@ std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector
     if (const Result<engine::Info> found = engine::find_engine(other); found)
       engines.push_back(other.engine);
     else
-      refusals.push_back({{other.engine, "fp32"}, found.error().message});
+      rejections.push_back({"not-loaded", found.error().message, {other.engine, "fp32"}});
   }
   return engines;
 }
@@ -63,11 +63,11 @@ Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions
 
 Result<tune::Admission> admit(const AdmissionSubject& subject,
                               std::function<void(const std::string& step, double share)> progress) {
-  std::vector<tune::Refusal> absent;
+  std::vector<tune::Rejection> absent;
   const std::vector<std::string> engines = engines_of(subject, absent);
   RIDGE_ASSIGN(tune::Choices choices,
                tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request), subject.target));
-  choices.refusals.insert(choices.refusals.begin(), absent.begin(), absent.end());
+  choices.rejections.insert(choices.rejections.begin(), absent.begin(), absent.end());
   precision::Samples samples;
   if (choices.wishes.size() > 1) {
     RIDGE_ASSIGN(samples, precision::gather_samples(subject.signature, subject.plan.shapes, &subject.graph,
@@ -77,7 +77,7 @@ Result<tune::Admission> admit(const AdmissionSubject& subject,
   RIDGE_TRY(add_evaluation(subject, options));
   RIDGE_ASSIGN(tune::Admission admission,
                tune::admit({subject.plan, subject.signature, samples}, choices.wishes, options));
-  admission.refusals.insert(admission.refusals.begin(), choices.refusals.begin(), choices.refusals.end());
+  admission.rejections.insert(admission.rejections.begin(), choices.rejections.begin(), choices.rejections.end());
   return admission;
 }
 

@@ -77,7 +77,7 @@ Result<std::optional<std::vector<std::string>>> variants_of(const std::string& t
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
     variants->push_back(text.substr(at, end - at));
-    if (variants->back() != "fp32") RIDGE_TRY(precision::variant_precision(variants->back()));
+    RIDGE_TRY(precision::variant_kind(variants->back()));
     at = end + 1;
   }
   return variants;

@@ -8,7 +8,13 @@
 
 namespace ridge::measure {
 
+struct Advice {
+  std::string
+      id;  // limit-unknown, memory-limit, compute-limit, small-model, larger-batch, other-threads. Stable: docs/formats.md
+  std::string sentence;
+};
+
 // `limits` may be null: then the limit is not known and the sentence says so.
-std::string advise(const Measurement& measurement, const cost::DeviceLimits* limits);
+Advice advise(const Measurement& measurement, const cost::DeviceLimits* limits);
 
 }  // namespace ridge::measure

@@ -114,7 +114,9 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
                                           options.interrupted, clock));
     m.interrupted = options.interrupted && options.interrupted();
   }
-  m.advice = advise(m, known);
+  Advice advice = advise(m, known);
+  m.advice_id = std::move(advice.id);
+  m.advice = std::move(advice.sentence);
   return m;
 }
 

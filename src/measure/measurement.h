@@ -66,7 +66,7 @@ struct Measurement {
   int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening
   std::vector<Layer> layers;    // empty unless asked for
   std::vector<std::string> without_rule;
-  std::string advice;  // one sentence: what would help
+  std::string advice_id, advice;  // what would help: an id of measure/advice.h, and one sentence
 };
 
 Json to_json(const Measurement& measurement);
