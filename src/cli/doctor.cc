@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "cli/doctor_cards.h"
-#include "cli/doctor_engines.h"
 #include "cli/interruption.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -86,15 +85,6 @@ bool wants(const DoctorOptions& options, std::string_view area) {
   return options.areas.empty() || std::find(options.areas.begin(), options.areas.end(), area) != options.areas.end();
 }
 
-// ".../site-packages/onnxruntime/capi/libonnxruntime.so" → ".../site-packages"
-std::vector<std::string> package_folders(const std::vector<doctor::EngineFacts>& engines) {
-  std::vector<std::string> folders;
-  for (const doctor::EngineFacts& engine : engines)
-    if (size_t at = engine.library.find("/onnxruntime/capi/"); at != std::string::npos)
-      folders.push_back(engine.library.substr(0, at));
-  return folders;
-}
-
 doctor::Facts gather(const DoctorOptions& options, int64_t file_bytes) {
   Progress progress("look at this machine");
   doctor::GatherOptions how;
@@ -105,16 +95,10 @@ doctor::Facts gather(const DoctorOptions& options, int64_t file_bytes) {
   if (!options.path.empty()) how.path = std::filesystem::absolute(options.path).lexically_normal().string();
   how.file_bytes = file_bytes;
   how.peer = options.peer;
+  how.engine_library = options.engine_library;
+  how.providers = options.providers;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  std::vector<doctor::EngineFacts> engines;
-  if (wants(options, "engines") || wants(options, "versions")) {
-    progress.update("engines", 0);
-    engines = gather_engines({options.engine_library, options.providers, how.limit});
-    how.python_folders = package_folders(engines);
-  }
-  doctor::Facts facts = doctor::gather(how);
-  if (!engines.empty()) facts.tree.files[doctor::entry::kEngines] = dump_json(to_json(engines));
-  return facts;
+  return doctor::gather(how);
 }
 
 std::string_view sign(doctor::Verdict verdict) {

@@ -28,7 +28,7 @@ Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice) {
         }
       });
   }
-  const double side = static_cast<double>(size), flops = 2 * side * side * side;  // docs/formats.md, cost conventions
+  const double side = static_cast<double>(size), flops = 2 * side * side * side;  // docs/methods.md, cost conventions
   return static_cast<double>(products) * flops / to_seconds(SteadyClock::now() - begin);
 }
 

@@ -1,6 +1,6 @@
 // Costs: what a graph must compute and move, and the least time a machine needs for it.
 //
-// FLOPs: 1 multiply-add = 2. Bytes: each operand of a node once, as stored. Convention and rules: docs/formats.md.
+// FLOPs: 1 multiply-add = 2. Bytes: each operand of a node once, as stored. Convention and rules: docs/methods.md.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Private to cost/: one row per operator, and what a row's function sees.
 //
 // A rule starts from the default (every operand present is read or written once, no FLOPs) and changes what differs.
-// The conventions that these tables encode are written down for readers in docs/formats.md, "Costs".
+// The conventions that these tables encode are written down for readers in docs/methods.md, "Cost conventions".
 #pragma once
 
 #include <span>

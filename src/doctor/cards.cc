@@ -34,7 +34,7 @@ machine::Tree gather_cards(Nanoseconds limit) {
   GatherOptions options;
   options.areas = {"gpu"};
   options.limit = limit;
-  for (const Probe& probe : probes_of(options))
+  for (const Probe& probe : probes_of(options, {}))
     for (const auto& [vendor, path] : kCardEntries)
       if (probe.entry == std::string_view(path)) machine::save_answer(tree, path, probe.ask(tree));
   return tree;

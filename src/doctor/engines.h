@@ -1,5 +1,5 @@
 // What was found out about the engines: which load, and which of their execution providers really ran a small model.
-// Plain values that the command line gathers (the engines are none of this folder's business) and this folder judges.
+// Plain values: gather_engines.h asks the engines, areas.h judges the answers.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 #include "base/temporary_folder.h"
 #include "doctor/areas.h"
 #include "doctor/capture.h"
+#include "doctor/gather_engines.h"
 #include "doctor/probes.h"
 #include "limits/know.h"
 #include "limits/limits_store.h"
@@ -58,6 +59,15 @@ Result<machine::Machine> machine_with_limits(const GatherOptions& options) {
   return stored ? std::move(*stored) : std::move(machine);
 }
 
+// ".../site-packages/onnxruntime/capi/libonnxruntime.so" → ".../site-packages"
+std::vector<std::string> package_folders(const std::vector<EngineFacts>& engines) {
+  std::vector<std::string> folders;
+  for (const EngineFacts& engine : engines)
+    if (size_t at = engine.library.find("/onnxruntime/capi/"); at != std::string::npos)
+      folders.push_back(engine.library.substr(0, at));
+  return folders;
+}
+
 void set_machine(Facts& facts, const Result<machine::Machine>& machine) {
   if (machine)
     facts.machine = *machine;
@@ -72,9 +82,15 @@ Facts gather(const GatherOptions& options) {
   auto tell = [&](const std::string& step, double share) {
     if (options.progress) options.progress(step, share);
   };
+  std::vector<EngineFacts> engines;
+  if (wanted(options, "engines") || wanted(options, "versions")) {
+    tell("engines", 0);
+    engines = gather_engines({options.engine_library, options.providers, options.limit});
+    facts.tree.files[entry::kEngines] = dump_json(to_json(engines));
+  }
   tell("read the system's files", 0);
   capture(facts.tree, "", files_of(options), options.limit);
-  std::vector<Probe> probes = probes_of(options);
+  std::vector<Probe> probes = probes_of(options, package_folders(engines));
   std::erase_if(probes, [&](const Probe& probe) {
     return std::none_of(probe.areas.begin(), probe.areas.end(),
                         [&](std::string_view area) { return wanted(options, area); });

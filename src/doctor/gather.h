@@ -18,12 +18,13 @@ struct GatherOptions {
   bool fresh = false;                           // and if they are
   std::string path;                             // folder whose storage is measured; empty: none
   int64_t file_bytes = int64_t{256} << 20;
-  std::string peer;                         // "host[:port]" of a ridge doctor --listen; empty: none
-  std::vector<std::string> python_folders;  // further site-packages to look into, absolute
+  std::string peer;                    // "host[:port]" of a ridge doctor --listen; empty: none
+  std::string engine_library;          // of ONNX Runtime; empty: the one that is found
+  std::vector<std::string> providers;  // of ONNX Runtime, that must run
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 
-// Call it while the process has one thread (bounded.h).
+// Call it while the process has one thread (base/child_process.h).
 Facts gather(const GatherOptions& options);
 
 // Facts from a recorded machine (tree.h). Without a recorded machine::Machine it is probed from the tree's own files.

@@ -172,13 +172,12 @@ std::vector<std::string> library_folders() {
   return folders;
 }
 
-std::vector<std::string> python_folders(const GatherOptions& options) {
+std::vector<std::string> python_folders(std::vector<std::string> folders) {
   std::vector<std::string> prefixes = {variable("VIRTUAL_ENV"), "/usr", "/usr/local", "/opt/conda",
                                        variable("HOME") + "/.local"};
   for (const std::string& folder : split(variable("PATH"), ':'))
     if (access((folder + "/python3").c_str(), X_OK) == 0)
       prefixes.push_back(std::filesystem::path(folder).parent_path().string());
-  std::vector<std::string> folders = options.python_folders;
   for (const std::string& prefix : prefixes) {
     if (prefix.empty()) continue;
     for (const char* name : {"/lib/python3*/site-packages", "/lib/python3*/dist-packages"})
@@ -187,9 +186,9 @@ std::vector<std::string> python_folders(const GatherOptions& options) {
   return folders;
 }
 
-Result<std::string> installed(const GatherOptions& options) {
+Result<std::string> installed(const std::vector<std::string>& package_folders) {
   std::string text;
-  for (const std::string& pattern : installed_patterns(library_folders(), python_folders(options)))
+  for (const std::string& pattern : installed_patterns(library_folders(), python_folders(package_folders)))
     for (const std::string& path : matches(pattern)) {
       // A link libcudart.so.12 leads to the file whose name has the whole version.
       std::error_code failure;
@@ -248,7 +247,7 @@ Ask library_of(machine::GpuVendor vendor, Nanoseconds limit) {
 
 }  // namespace
 
-std::vector<Probe> probes_of(const GatherOptions& options) {
+std::vector<Probe> probes_of(const GatherOptions& options, const std::vector<std::string>& package_folders) {
   const Nanoseconds limit = options.limit;
   std::vector<Probe> probes = {
       {{"cpu", "gpu", "versions"},
@@ -276,7 +275,7 @@ std::vector<Probe> probes_of(const GatherOptions& options) {
       {{"versions"},
        entry::kInstalled,
        "installed versions",
-       in_child("looking for libraries", limit, [options] { return installed(options); })},
+       in_child("looking for libraries", limit, [package_folders] { return installed(package_folders); })},
       {{"clock"}, entry::kTime, "clocks", in_child("the test of the clocks", limit, time_facts)},
   };
   if (!options.path.empty())

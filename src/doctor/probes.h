@@ -19,8 +19,9 @@ struct Probe {
       ask;  // `read`: the files so far; comes back within its limit
 };
 
-// Those that `options` allow (storage only with a path, a peer only with a name), in order.
-std::vector<Probe> probes_of(const GatherOptions& options);
+// Those that `options` allow (storage only with a path, a peer only with a name), in order. `package_folders`: site-packages that
+// are looked into beside the usual ones, absolute.
+std::vector<Probe> probes_of(const GatherOptions& options, const std::vector<std::string>& package_folders);
 
 // The records of /dev/kmsg ("6,1234,5678901,-;message") as dmesg shows them: "[    5.678901] message".
 std::string kernel_log_from_records(std::string_view records);

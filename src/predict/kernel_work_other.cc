@@ -110,7 +110,7 @@ double window(const Kernel& kernel) {
 }
 
 // Operations of loops that look at one value at a time, with branches and addresses between: what no vector helps. Per pair of
-// boxes 14, per bilinear sample 8 (docs/formats.md); for indices as seen in profiles of an AMD EPYC (ONNX Runtime 1.31.1: 12 ns
+// boxes 14, per bilinear sample 8 (docs/methods.md); for indices as seen in profiles of an AMD EPYC (ONNX Runtime 1.31.1: 12 ns
 // per element that NonZero looks at, 6 per element scattered, 8 per slice gathered).
 double scalar_operations(const Kernel& kernel) {
   const double out = kernel.outputs.empty() ? 0 : operand_elements(kernel.outputs[0]);

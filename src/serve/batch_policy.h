@@ -6,7 +6,7 @@
 // due at once when it cannot grow (full, or the next request does not fit), when it reaches a preferred size, or when
 // there is no delay to wait for; otherwise when its oldest request has waited max_delay. A larger preferred size is
 // taken before a smaller one; a batch that cannot grow or is overdue is taken whole. (Triton's user guide, "Dynamic
-// Batcher"; acceptance: docs/formats.md.) One thread.
+// Batcher"; acceptance: docs/contracts.md.) One thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // How a model's configuration decides the way its engine runs it: `parameters`, `optimization` and `instance_group` of
-// config.pbtxt → Plan. The keys are listed in docs/formats.md.
+// config.pbtxt → Plan. The keys are listed in docs/contracts.md.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 
 namespace ridge::serve {
 
-// Rules: docs/formats.md, "Requests". On success `request` was moved into the job.
+// Rules: docs/contracts.md, "Requests". On success `request` was moved into the job.
 Result<JobPtr> check_request(const ModelSettings& settings, InferRequest&& request);
 
 }  // namespace ridge::serve

@@ -101,7 +101,7 @@ struct BatchStatistic {
   DurationStatistic compute_input, compute_infer, compute_output;
 };
 
-// Of one version of one model since it was loaded. Meaning of every counter: docs/formats.md, as Triton's.
+// Of one version of one model since it was loaded. Meaning of every counter: docs/contracts.md, as Triton's.
 struct ModelStatistics {
   std::string name;
   int64_t version = 0;

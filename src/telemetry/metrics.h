@@ -1,7 +1,7 @@
 // The server's metrics as Prometheus text (exposition format 0.0.4), with the names that Triton made customary.
 //
 // Pure: a snapshot of counters in, text out. Who keeps the counters fills the snapshot when somebody asks; nothing is
-// counted twice, so metrics and statistics cannot disagree. Every family's meaning and unit: docs/formats.md.
+// counted twice, so metrics and statistics cannot disagree. Every family's meaning and unit: docs/contracts.md.
 #pragma once
 
 #include <cstdint>

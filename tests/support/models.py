@@ -33,7 +33,7 @@ def identity(path, datatype="FP32", dims=("batch", 16)):
 
 
 def fake(folder, config="", **script):
-    """A model of the fake engine in `folder`: x → y, FP32 [-1,16]; the members of its script are in docs/formats.md."""
+    """A model of the fake engine in `folder`: x → y, FP32 [-1,16]; the members of its script are in docs/contracts.md."""
     (folder / "1").mkdir(parents=True)
     (folder / "1" / "model.fake.json").write_text(json.dumps(script))
     (folder / "config.pbtxt").write_text('backend: "fake"\ndefault_model_filename: "model.fake.json"\n' + config)

@@ -1,4 +1,4 @@
-// An engine that does as its script says: for tests of everything that stands on engines. docs/formats.md, "The fake
+// An engine that does as its script says: for tests of everything that stands on engines. docs/contracts.md, "The fake
 // engine". Deterministic but for what the clock's sleep adds, which a fake clock's does not.
 #pragma once
 

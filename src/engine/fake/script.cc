@@ -61,7 +61,7 @@ Status check_members(const Json& json) {
   if (!json.is_object()) return Error{Code::kInvalid, "expected a JSON object"};
   for (const auto& [key, value] : json.items())
     if (std::find(std::begin(kMembers), std::end(kMembers), key) == std::end(kMembers))
-      return Error{Code::kInvalid, "unknown member '" + key + "'; docs/formats.md lists them"};
+      return Error{Code::kInvalid, "unknown member '" + key + "'; docs/contracts.md lists them"};
   return {};
 }
 

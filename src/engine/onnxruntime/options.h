@@ -1,5 +1,5 @@
 // The engine options of a plan, by where ONNX Runtime takes them: session configuration, run configuration, the process's
-// environment, its providers for cards. docs/formats.md lists the keys that begin with "ridge.", "cuda." and "tensorrt."; others
+// environment, its providers for cards. docs/contracts.md lists the keys that begin with "ridge.", "cuda." and "tensorrt."; others
 // are ONNX Runtime's own. Pure.
 #pragma once
 

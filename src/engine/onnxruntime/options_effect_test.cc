@@ -1,4 +1,4 @@
-// Each engine option does in ONNX Runtime what docs/formats.md says: these tests fail where one has no effect.
+// Each engine option does in ONNX Runtime what docs/contracts.md says: these tests fail where one has no effect.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>

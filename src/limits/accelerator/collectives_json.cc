@@ -1,4 +1,4 @@
-// docs/formats.md, "Bench of several cards".
+// docs/contracts.md, "Several GPUs".
 #include <nlohmann/json.hpp>
 
 #include "limits/accelerator/collectives.h"

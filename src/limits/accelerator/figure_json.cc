@@ -1,4 +1,4 @@
-// JSON of what was measured: docs/formats.md, "Device bench". The members peaks, bandwidth and links are the contract of
+// JSON of what was measured: docs/contracts.md, "Device bench". The members peaks, bandwidth and links are the contract of
 // ridge bench device; what could not be measured is null, with the reason.
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // Sharing: what `ridge tune A B --share` found: every model beside the others, as untuned and as tuned, beside what it does
-// alone, its goal and its limit. The JSON contract of a shared tuning (docs/formats.md).
+// alone, its goal and its limit. The JSON contract of a shared tuning (docs/contracts.md).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A Plan's decisions as properties of OpenVINO's device that it names. docs/formats.md lists them.
+// A Plan's decisions as properties of OpenVINO's device that it names. docs/contracts.md lists them.
 #pragma once
 
 #include <openvino/core/any.hpp>

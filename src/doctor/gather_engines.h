@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "doctor/engines.h"
 
-namespace ridge::cli {
+namespace ridge::doctor {
 
 struct EngineQuestions {
   std::string library;              // --engine-library
@@ -17,6 +17,6 @@ struct EngineQuestions {
 };
 
 // Call it while the process has one thread.
-std::vector<doctor::EngineFacts> gather_engines(const EngineQuestions& questions);
+std::vector<EngineFacts> gather_engines(const EngineQuestions& questions);
 
-}  // namespace ridge::cli
+}  // namespace ridge::doctor

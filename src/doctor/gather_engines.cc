@@ -1,4 +1,4 @@
-#include "cli/doctor_engines.h"
+#include "doctor/gather_engines.h"
 
 #include <fmt/format.h>
 
@@ -10,16 +10,14 @@
 #include "base/file.h"
 #include "base/lower_case.h"
 #include "base/temporary_folder.h"
-#include "cli/product_model.h"
+#include "doctor/product_model.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
 #include "engine/providers.h"
+#include "plan/plan.h"
 
-namespace ridge::cli {
+namespace ridge::doctor {
 namespace {
-
-using doctor::EngineFacts;
-using doctor::ProviderFacts;
 
 constexpr int64_t kSmall = 64;  // rows of the model that providers are tried with
 // Rows of the timed one: 2 · 384³ = 0.11 GFLOP, about a millisecond, so that some runs fall between two interruptions.
@@ -180,4 +178,4 @@ std::vector<EngineFacts> gather_engines(const EngineQuestions& questions) {
   return all;
 }
 
-}  // namespace ridge::cli
+}  // namespace ridge::doctor

@@ -1,8 +1,8 @@
-#include "cli/product_model.h"
+#include "doctor/product_model.h"
 
 #include <string_view>
 
-namespace ridge::cli {
+namespace ridge::doctor {
 namespace {
 
 constexpr int kVarint = 0, kBytes = 2;  // wire types
@@ -41,4 +41,4 @@ std::string product_model(int64_t rows, int64_t inner, int64_t columns) {
   return number(1, kIrVersion) + bytes(7, graph) + bytes(8, bytes(1, "") + number(2, kOpset));
 }
 
-}  // namespace ridge::cli
+}  // namespace ridge::doctor
