@@ -285,7 +285,7 @@ void render(const measure::Measurement& m) {
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
           layer_table(m));
-  print("\n" + m.advice);
+  print("\n" + m.advice.sentence);
 }
 
 int usage(const Error& error) {

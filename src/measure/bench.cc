@@ -114,9 +114,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
                                           options.interrupted, clock));
     m.interrupted = options.interrupted && options.interrupted();
   }
-  Advice advice = advise(m, known);
-  m.advice_id = std::move(advice.id);
-  m.advice = std::move(advice.sentence);
+  m.advice = advise(m, known);
   return m;
 }
 

@@ -36,7 +36,7 @@ struct Wish {
 
 struct Rejection {
   // not-loaded, not-on-device, no-units, peak-not-higher, compute-limits, few-matrices, not-made, not-opened, not-run,
-  // evaluation-failed, accuracy-lost. Stable, as docs/formats.md lists them.
+  // evaluation-failed, accuracy-lost. Stable: docs/contracts.md.
   std::string id;
   std::string reason;
   Wish wish = {};
