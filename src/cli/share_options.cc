@@ -9,7 +9,7 @@
 namespace ridge::cli {
 namespace {
 
-constexpr size_t kMostModels = 8;  // more have too many splits to choose from by measuring
+constexpr size_t kMostModels = 8;  // more have too many partitions to choose from by measuring
 
 // What means nothing, or something else, for several models.
 Status check_sharing(const TuneOptions& options) {

@@ -7,15 +7,15 @@
 
 #include "base/result.h"
 #include "cli/tune_options.h"
-#include "tune/share/member.h"
+#include "tune/share/co_located_model.h"
 
 namespace ridge::cli {
 
 struct ShareRequest {
-  TuneOptions options;                         // as given
-  std::vector<TuneRequest> models;             // each as if it were tuned alone
-  std::vector<tune::share::MemberGoal> goals;  // parallel to models
-  std::optional<int64_t> memory_bytes;         // --memory
+  TuneOptions options;                        // as given
+  std::vector<TuneRequest> models;            // each as if it were tuned alone
+  std::vector<tune::share::ModelGoal> goals;  // parallel to models
+  std::optional<int64_t> memory_bytes;        // --memory
 };
 
 // An error is wrong usage: options that decide nothing for several models, two models of one name.

@@ -14,15 +14,15 @@ constexpr size_t kSplitRows = 8;  // the rest is in the JSON
 
 std::string rate(double rows_per_s) { return fmt::format("{:.4g} rows/s", rows_per_s); }
 
-std::string goal_of(const tune::share::MemberGoal& goal) {
+std::string goal_of(const tune::share::ModelGoal& goal) {
   std::string text = goal.rows_per_s ? rate(*goal.rows_per_s) : "";
   if (goal.p99_ms) text += fmt::format("{}p99 ≤ {}", text.empty() ? "" : ", ", format_ms(*goal.p99_ms));
   return text.empty() ? "equal shares" : text;
 }
 
-bool has_goal(const tune::share::MemberGoal& goal) { return goal.rows_per_s || goal.p99_ms; }
+bool has_goal(const tune::share::ModelGoal& goal) { return goal.rows_per_s || goal.p99_ms; }
 
-std::vector<std::string> model_row(const tune::share::SharedModel& model) {
+std::vector<std::string> model_row(const tune::share::TunedModel& model) {
   const measure::Measurement& best = model.tuning.best;
   return {model.member.name,
           rate(model.member.alone.figures.rows_per_s),
@@ -36,9 +36,9 @@ std::vector<std::string> model_row(const tune::share::SharedModel& model) {
           best.percent_of_limit > 0 ? format_percent(best.percent_of_limit) : "unknown"};
 }
 
-std::string models_text(const tune::share::Sharing& sharing) {
+std::string models_text(const tune::share::CoLocatedTuning& sharing) {
   std::vector<std::vector<std::string>> rows;
-  for (const tune::share::SharedModel& model : sharing.models) rows.push_back(model_row(model));
+  for (const tune::share::TunedModel& model : sharing.models) rows.push_back(model_row(model));
   const char* now = sharing.choice == tune::Choice::kNone ? "closest" : "tuned";
   return table({"model", "alone, tuned", "together, untuned", fmt::format("together, {}", now), "of alone", "by", "p99",
                 "goal", "met", "of the limit"},
@@ -46,9 +46,9 @@ std::string models_text(const tune::share::Sharing& sharing) {
 }
 
 // Where a load was given: how busy it keeps the model's instances, and what a request's time comes to.
-std::string loads_text(const tune::share::Sharing& sharing) {
+std::string loads_text(const tune::share::CoLocatedTuning& sharing) {
   std::string text;
-  for (const tune::share::SharedModel& model : sharing.models) {
+  for (const tune::share::TunedModel& model : sharing.models) {
     if (!model.member.goal.rows_per_s) continue;
     text += fmt::format("{}: {} keep it {} busy; a request's p99 with its waiting: {} (derived)", model.member.name,
                         rate(*model.member.goal.rows_per_s), format_percent(100 * model.fulfilment.utilisation),
@@ -62,17 +62,17 @@ std::string loads_text(const tune::share::Sharing& sharing) {
   return text;
 }
 
-std::string splits_text(const tune::share::Sharing& sharing) {
-  std::vector<const tune::share::SplitStanding*> sorted;
-  for (const tune::share::SplitStanding& standing : sharing.splits) sorted.push_back(&standing);
+std::string partitions_text(const tune::share::CoLocatedTuning& sharing) {
+  std::vector<const tune::share::PartitionStanding*> sorted;
+  for (const tune::share::PartitionStanding& standing : sharing.partitions) sorted.push_back(&standing);
   std::stable_sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) {
     return a->score.met != b->score.met ? a->score.met : a->gain.ratio > b->gain.ratio;
   });
-  const std::vector<tune::share::Member> members = sharing.members();
+  const std::vector<tune::share::CoLocatedModel> members = sharing.members();
   std::vector<std::vector<std::string>> rows;
-  for (const tune::share::SplitStanding* standing : sorted) {
+  for (const tune::share::PartitionStanding* standing : sorted) {
     if (rows.size() == kSplitRows) break;
-    rows.push_back({tune::share::describe_split(members, standing->entry.split),
+    rows.push_back({tune::share::describe_partition(members, standing->entry.partition),
                     fmt::format("{:.3g}", standing->score.value),
                     fmt::format("{:.3g}", standing->entry.expectation.value),
                     fmt::format("{:.2f}×", standing->gain.ratio), standing->score.met ? "yes" : "no"});
@@ -82,7 +82,7 @@ std::string splits_text(const tune::share::Sharing& sharing) {
          table({"measured together", tune::share::value_name(members), "expected", "gain", "goals met"}, rows, "lrrrl");
 }
 
-std::string memory_text(const tune::share::SharedMemory& memory) {
+std::string memory_text(const tune::share::MemoryUse& memory) {
   std::string text = "memory of the process:";
   if (memory.predicted_bytes > 0) text += fmt::format(" {} predicted", format_bytes(memory.predicted_bytes));
   if (memory.measured_bytes)
@@ -94,13 +94,13 @@ std::string memory_text(const tune::share::SharedMemory& memory) {
 
 }  // namespace
 
-std::string sharing_text(const tune::share::Sharing& sharing) {
-  std::string text = models_text(sharing) + loads_text(sharing) + splits_text(sharing);
+std::string co_located_text(const tune::share::CoLocatedTuning& sharing) {
+  std::string text = models_text(sharing) + loads_text(sharing) + partitions_text(sharing);
   text += fmt::format(
       "\n{} of {} splits of {} processors measured in {} trials ({} reused), {:.0f} s; the untuned models "
       "against themselves: ±{:.1f} %\n",
-      sharing.splits.size(), sharing.candidates, sharing.processors, sharing.trials, sharing.reused, sharing.seconds,
-      sharing.noise_percent);
+      sharing.partitions.size(), sharing.candidates, sharing.processors, sharing.trials, sharing.reused,
+      sharing.seconds, sharing.noise_percent);
   for (const tune::Skipped& skipped : sharing.skipped)
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason);
   text += memory_text(sharing.memory);

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "tune/share/sharing.h"
+#include "tune/share/co_located_tuning.h"
 
 namespace ridge::cli {
 
-std::string sharing_text(const tune::share::Sharing& sharing);
+std::string co_located_text(const tune::share::CoLocatedTuning& sharing);
 
 }  // namespace ridge::cli

@@ -66,14 +66,14 @@ Status check_admitted(const tune::Candidate& candidate, const tune::Admission& a
 Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune::Store& store,
                               const tune::TuneOptions& how, tune::Explored& explored) {
   const std::optional<tune::Recorded>& recorded = model.request.recorded;
-  tune::Contest& contest = *model.contest;
+  tune::InterleavedBenchmark& benchmark = *model.benchmark;
   if (recorded) {
     RIDGE_TRY(check_admitted(recorded->candidate, model.admission));
-    return tune::remeasure(recorded->candidate, contest, model.untuned, how);
+    return tune::remeasure(recorded->candidate, benchmark, model.untuned, how);
   }
-  RIDGE_ASSIGN(explored, tune::explore(search, contest, store, how));
+  RIDGE_ASSIGN(explored, tune::explore(search, benchmark, store, how));
   while (true) {
-    RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, contest, explored, model.untuned, how));
+    RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, benchmark, explored, model.untuned, how));
     if (decision.choice != tune::Choice::kCandidate) return decision;
     RIDGE_ASSIGN(const bool keeps, keeps_rows_apart(decision.candidate, model));
     if (keeps) return decision;
@@ -118,7 +118,7 @@ Result<Found> search(const TuneModel& model, const Tell& tell) {
   tuning.batching_outlook = outlook;
   if (model.batching.possible && !request.recorded) {
     RIDGE_ASSIGN(tuning.curve,
-                 tune::measure_curve(decision, request.options.max_batch, search, *model.contest, store, how));
+                 tune::measure_curve(decision, request.options.max_batch, search, *model.benchmark, store, how));
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, decision.candidate.batch, request.goal.p99_ms);
   if (full) tuning.replay = tune::replay(tune::grid_of(search.measured()));

@@ -49,18 +49,18 @@ plan::Plan plan_of(const TuneRequest& request, const model::Graph& graph) {
   return plan;
 }
 
-Status open_contest(TuneModel& model, machine::EnergyMeter* energy) {
-  tune::ContestOptions how;
+Status open_benchmark(TuneModel& model, machine::EnergyMeter* energy) {
+  tune::BenchmarkOptions how;
   how.seconds = model.request.options.seconds;
   how.interrupted = interrupted;
   how.energy = energy;
-  RIDGE_ASSIGN(model.contest, tune::Contest::open(model.plan, &model.graph, how));
+  RIDGE_ASSIGN(model.benchmark, tune::InterleavedBenchmark::open({{model.plan, &model.graph}}, how));
   return {};
 }
 
 Status measure_untuned(TuneModel& model) {
-  model.batching = model.contest->check_batching();
-  Result<tune::Trial> trial = model.contest->measure(tune::baseline_candidate(), tune::Effort::kLong);
+  model.batching = tune::check_batching(*model.benchmark);
+  Result<tune::Trial> trial = model.benchmark->measure(tune::baseline_candidate(), tune::Effort::kLong);
   if (!trial && trial.error().code == Code::kCancelled)
     return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
   if (!trial) return trial.error();
@@ -116,22 +116,22 @@ Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const mac
   const plan::Plan plan = plan_of(request, graph);
   std::unique_ptr<TuneModel> model(
       new TuneModel{request, machine, target_of(request), std::move(graph), plan, {}, {}, nullptr, {}, {}, {}, {}});
-  RIDGE_TRY(open_contest(*model, energy));
-  model->signature = model->contest->signature();
-  model->info = model->contest->info();
+  RIDGE_TRY(open_benchmark(*model, energy));
+  model->signature = model->benchmark->untuned().session(0).signature();
+  model->info = model->benchmark->untuned().session(0).info();
   tell("untuned: the engine's defaults", 0);
   RIDGE_TRY(measure_untuned(*model));
   RIDGE_ASSIGN(
       model->admission,
       admit({request, machine, model->target, model->graph, cost::count(model->graph), plan, model->signature}, tell));
   model->implementations = price(*model);
-  model->contest->admit(implementations_of(model->admission));
+  model->benchmark->admit(0, implementations_of(model->admission));
   return model;
 }
 
 Status reopen(TuneModel& model) {
-  RIDGE_TRY(open_contest(model, nullptr));
-  model.contest->admit(implementations_of(model.admission));
+  RIDGE_TRY(open_benchmark(model, nullptr));
+  model.benchmark->admit(0, implementations_of(model.admission));
   return {};
 }
 
@@ -166,12 +166,12 @@ Result<precision::Drift> drift_of(const tune::Candidate& candidate, const TuneMo
   if (candidate == tune::baseline_candidate()) return precision::Drift{};
   const tune::Admitted* admitted = tune::admitted_as(candidate, model.admission);
   if (admitted != nullptr && !admitted->verdict.outputs.empty()) return admitted->verdict.worst;
-  return model.contest->drift(candidate);
+  return tune::drift(*model.benchmark, candidate);
 }
 
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
   if (candidate.batch == 1 || model.request.evaluation) return true;
-  RIDGE_ASSIGN(const precision::Drift drift, model.contest->drift(candidate));
+  RIDGE_ASSIGN(const precision::Drift drift, tune::drift(*model.benchmark, candidate));
   return precision::within(drift, model.request.guard);
 }
 

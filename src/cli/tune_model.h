@@ -14,8 +14,9 @@
 #include "model/graph.h"
 #include "plan/plan.h"
 #include "tune/admission.h"
-#include "tune/contest.h"
+#include "tune/interleaved_benchmark.h"
 #include "tune/repository.h"
+#include "tune/row_check.h"
 #include "tune/serving_config.h"
 #include "tune/space.h"
 #include "tune/store.h"
@@ -26,7 +27,7 @@ namespace ridge::cli {
 
 using Tell = std::function<void(const std::string& step, double share_done)>;
 
-// Stays where it is: the contest looks at the graph.
+// Stays where it is: the benchmark looks at the graph.
 struct TuneModel {
   TuneRequest request;
   const machine::Machine& machine;
@@ -35,7 +36,7 @@ struct TuneModel {
   plan::Plan plan;     // what all candidates share: model, engine, shapes at batch 1
   engine::Signature signature;
   engine::Info info;  // of the baseline's engine
-  std::unique_ptr<tune::Contest> contest;
+  std::unique_ptr<tune::InterleavedBenchmark> benchmark;
   tune::Trial
       untuned;  // the untuned model against itself: its figures, and how far noise alone lets two measurements differ
   tune::Batching batching;
@@ -49,7 +50,7 @@ Result<machine::Machine> probe_for_tuning(const TuneOptions& options, const Tell
 // read → plan → open → measure untuned → admit → price. `energy` may be null.
 Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
                                            machine::EnergyMeter* energy, const Tell& tell);
-// Opens the contest again after somebody closed it to give its memory back.
+// Opens the benchmark again after somebody closed it to give its memory back.
 Status reopen(TuneModel& model);
 
 Result<tune::StoreKey> store_key(const TuneModel& model);

@@ -13,17 +13,17 @@
 #include "cli/terminal.h"
 #include "cli/tune_model.h"
 #include "measure/resident.h"
-#include "tune/share/lone.h"
-#include "tune/share/sharing.h"
+#include "tune/share/co_located_tuning.h"
+#include "tune/share/solo_profile.h"
 
 namespace ridge::cli {
 namespace {
 
-// One model, measured alone. Its contest is closed: its memory belongs to what is measured together.
+// One model, measured alone. It is closed: its memory belongs to what is measured together.
 struct Alone {
   std::unique_ptr<TuneModel> model;
   tune::StoreKey key;
-  tune::share::Lone lone;
+  tune::share::SoloProfile solo;
 };
 
 tune::TuneOptions tuning_options(const TuneRequest& request, const Tell& tell) {
@@ -35,15 +35,15 @@ Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& 
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.options.store, key);
   if (request.options.fresh) store.clear();
-  RIDGE_ASSIGN(tune::share::Lone lone,
+  RIDGE_ASSIGN(tune::share::SoloProfile solo,
                tune::share::explore_alone(
                    {machine, model->graph, model->implementations, limits_of(*model), request.options.trials},
-                   *model->contest, store, tuning_options(request, tell)));
-  if (lone.measured.empty() && lone.explored.interrupted)
+                   *model->benchmark, store, tuning_options(request, tell)));
+  if (solo.measured.empty() && solo.explored.interrupted)
     return Error{Code::kCancelled, "interrupted before anything of it was measured; nothing was written"};
-  if (lone.measured.empty()) return Error{Code::kFailed, "no way to run it could be measured"};
-  model->contest.reset();
-  return Alone{std::move(model), key, std::move(lone)};
+  if (solo.measured.empty()) return Error{Code::kFailed, "no way to run it could be measured"};
+  model->benchmark.reset();
+  return Alone{std::move(model), key, std::move(solo)};
 }
 
 Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
@@ -75,58 +75,58 @@ tune::StoreKey shared_key(const std::vector<Alone>& all) {
   return key;
 }
 
-std::vector<tune::share::Sharer> sharers_of(const std::vector<Alone>& all) {
-  std::vector<tune::share::Sharer> sharers;
+std::vector<tune::BenchmarkedModel> models_of(const std::vector<Alone>& all) {
+  std::vector<tune::BenchmarkedModel> models;
   for (const Alone& alone : all)
-    sharers.push_back({alone.model->plan, &alone.model->graph, implementations_of(alone.model->admission)});
-  return sharers;
+    models.push_back({alone.model->plan, &alone.model->graph, implementations_of(alone.model->admission)});
+  return models;
 }
 
-// The models open together, and the search over their splits.
+// The models open together, and the search over their partitions.
 struct Together {
   const ShareRequest& request;
   const std::vector<Alone>& all;
-  tune::share::SplitBudget budget;
-  tune::share::SharedContestOptions how;
-  std::vector<tune::share::Sharer> sharers;
-  tune::share::SplitSearch search;
-  std::unique_ptr<tune::share::SharedContest> contest;
+  tune::share::ResourceBudget budget;
+  tune::BenchmarkOptions how;
+  std::vector<tune::BenchmarkedModel> models;
+  tune::share::PartitionSearch search;
+  std::unique_ptr<tune::InterleavedBenchmark> benchmark;
   std::string refuted = {};                      // why the last one that was thought to be the answer is not
-  std::optional<tune::share::Proof> proof = {};  // of the last split that was looked at, alone
+  std::optional<tune::share::Proof> proof = {};  // of the last partition that was looked at, alone
 
   Status open() {
-    RIDGE_ASSIGN(contest, tune::share::SharedContest::open(sharers, how));
+    RIDGE_ASSIGN(benchmark, tune::InterleavedBenchmark::open(models, how));
     return {};
   }
 };
 
-tune::share::SplitBudget budget_of(const ShareRequest& request, const machine::Machine& machine) {
+tune::share::ResourceBudget budget_of(const ShareRequest& request, const machine::Machine& machine) {
   const double given = static_cast<double>(request.memory_bytes.value_or(0));
   return {request.options.threads.value_or(machine::usable_threads(machine)),
           given > 0 ? given : tune::available_bytes(machine), static_cast<double>(measure::settled_resident_bytes())};
 }
 
 Together together_of(const ShareRequest& request, const machine::Machine& machine, const std::vector<Alone>& all) {
-  std::vector<tune::share::Member> members;
+  std::vector<tune::share::CoLocatedModel> members;
   std::vector<tune::Skipped> skipped;
   for (size_t i = 0; i < all.size(); ++i)
     members.push_back(
-        tune::share::member_of(all[i].model->request.options.name, request.goals[i], all[i].lone, skipped));
-  const tune::share::SplitBudget budget = budget_of(request, machine);
-  tune::share::SplitSpace space = tune::share::make_splits(members, budget);
+        tune::share::co_located_model_of(all[i].model->request.options.name, request.goals[i], all[i].solo, skipped));
+  const tune::share::ResourceBudget budget = budget_of(request, machine);
+  tune::share::PartitionSpace space = tune::share::make_partitions(members, budget);
   space.skipped.insert(space.skipped.begin(), skipped.begin(), skipped.end());
-  tune::share::SharedContestOptions how;
+  tune::BenchmarkOptions how;
   how.interrupted = interrupted;
   how.seconds = request.options.seconds;
-  return {request,         all,
-          budget,          how,
-          sharers_of(all), tune::share::SplitSearch(members, std::move(space), request.options.trials),
+  return {request,        all,
+          budget,         how,
+          models_of(all), tune::share::PartitionSearch(members, std::move(space), request.options.trials),
           nullptr};
 }
 
-Result<tune::share::SharedTrial> measure_untuned(Together& together) {
-  Result<tune::share::SharedTrial> trial =
-      together.contest->measure(tune::share::untuned_split(together.all.size()), tune::Effort::kLong);
+Result<tune::CoLocatedTrial> measure_untuned(Together& together) {
+  Result<tune::CoLocatedTrial> trial =
+      together.benchmark->measure(tune::share::untuned_partition(together.all.size()), tune::Effort::kLong);
   if (!trial && trial.error().code == Code::kCancelled)
     return Error{Code::kCancelled,
                  "interrupted before the models were measured together; nothing was written, what each "
@@ -136,44 +136,45 @@ Result<tune::share::SharedTrial> measure_untuned(Together& together) {
 }
 
 // Rows of one batch that run together must not cost accuracy.
-Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::share::Split& split) {
+Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::share::Partition& partition) {
   for (size_t i = 0; i < all.size(); ++i) {
     TuneModel& model = *all[i].model;
-    if (split[i].batch == 1) continue;
+    if (partition[i].batch == 1) continue;
     RIDGE_TRY(reopen(model));
-    const Result<bool> keeps = keeps_rows_apart(split[i], model);
-    model.contest.reset();
+    const Result<bool> keeps = keeps_rows_apart(partition[i], model);
+    model.benchmark.reset();
     if (!keeps) return keeps.error();
     if (!*keeps) return model.request.options.name + "'s rows lose accuracy when they run together";
   }
   return std::string();
 }
 
-// Why the split may not be the answer after all; empty = it may. What is free at the moment is no goal that the defaults
-// could miss, a budget that was given is one. Closes the contest.
-Result<std::string> objection(Together& together, const tune::share::Split& split) {
-  together.contest.reset();
-  RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, split));
+// Why the partition may not be the answer after all; empty = it may. What is free at the moment is no goal that the defaults
+// could miss, a budget that was given is one. Closes the models.
+Result<std::string> objection(Together& together, const tune::share::Partition& partition) {
+  together.benchmark.reset();
+  RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, partition));
   if (!lost.empty()) return lost;
-  const std::vector<tune::share::Member>& members = together.search.members();
-  RIDGE_ASSIGN(together.proof, tune::share::prove(together.sharers, members, split, together.how));
+  const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
+  RIDGE_ASSIGN(together.proof, tune::share::prove(together.models, members, partition, together.how));
   const auto resident = static_cast<double>(together.proof->resident_bytes);
   const double budget = together.budget.memory_bytes;
   if (budget > 0 && resident > budget &&
-      (together.request.memory_bytes || split != tune::share::untuned_split(split.size())))
+      (together.request.memory_bytes || partition != tune::share::untuned_partition(partition.size())))
     return fmt::format("takes {}, more than the memory budget of {} (measured)", format_bytes(resident),
                        format_bytes(budget));
   return tune::share::refuted(*together.proof, members);
 }
 
-Result<tune::share::SharedDecision> decide_together(Together& together, const tune::share::SharedExplored& explored,
-                                                    const tune::share::SharedTrial& untuned,
-                                                    const tune::TuneOptions& how) {
+Result<tune::share::CoLocatedDecision> decide_together(Together& together,
+                                                       const tune::share::CoLocatedExplored& explored,
+                                                       const tune::CoLocatedTrial& untuned,
+                                                       const tune::TuneOptions& how) {
   while (true) {
-    RIDGE_ASSIGN(tune::share::SharedDecision decision,
-                 tune::share::confirm_split(together.search, *together.contest, explored, untuned, how));
+    RIDGE_ASSIGN(tune::share::CoLocatedDecision decision,
+                 tune::share::confirm(together.search, *together.benchmark, explored, untuned, how));
     if (decision.interrupted) return decision;
-    Result<std::string> why_not = objection(together, decision.split);
+    Result<std::string> why_not = objection(together, decision.candidate);
     if (!why_not && why_not.error().code == Code::kCancelled) {
       decision.interrupted = true;
       return decision;
@@ -185,14 +186,14 @@ Result<tune::share::SharedDecision> decide_together(Together& together, const tu
       decision.choice = tune::Choice::kNone;
       return decision;
     }
-    together.search.withdraw(decision.split, *why_not);
+    together.search.withdraw(decision.candidate, *why_not);
     RIDGE_TRY(together.open());
   }
 }
 
 // The candidate's own trial alone: its place on the curve over the batch.
-const tune::Trial& lone_trial(const Alone& alone, const tune::Candidate& candidate) {
-  for (const auto& [standing, trial] : alone.lone.measured)
+const tune::Trial& solo_trial(const Alone& alone, const tune::Candidate& candidate) {
+  for (const auto& [standing, trial] : alone.solo.measured)
     if (standing.candidate == candidate) return trial;
   return alone.model->untuned;
 }
@@ -203,26 +204,26 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const Alone& alone, const tun
   const TuneModel& model = *alone.model;
   tune::Store store(model.request.options.store, alone.key);
   tune::Decision by_itself = decision;
-  by_itself.trial = lone_trial(alone, decision.candidate);
+  by_itself.trial = solo_trial(alone, decision.candidate);
   const bool untuned = decision.candidate == tune::baseline_candidate();
   const tune::Side& beside = untuned ? decision.trial.baseline : decision.trial.candidate;
-  const tune::Side& lone = untuned ? by_itself.trial.baseline : by_itself.trial.candidate;
+  const tune::Side& solo = untuned ? by_itself.trial.baseline : by_itself.trial.candidate;
   RIDGE_ASSIGN(std::vector<tune::BatchPoint> curve,
-               tune::measure_curve(by_itself, model.request.options.max_batch, alone.lone.whole, *model.contest, store,
-                                   tuning_options(model.request, tell)));
+               tune::measure_curve(by_itself, model.request.options.max_batch, alone.solo.whole, *model.benchmark,
+                                   store, tuning_options(model.request, tell)));
   for (tune::BatchPoint& point : curve) {
-    point.rows_per_s *= beside.rows_per_s / lone.rows_per_s;
-    point.p50_ms *= beside.latency_ms.p50 / lone.latency_ms.p50;
-    point.p99_ms *= beside.latency_ms.p99 / lone.latency_ms.p99;
+    point.figures.rows_per_s *= beside.rows_per_s / solo.rows_per_s;
+    point.figures.p50_ms *= beside.latency_ms.p50 / solo.latency_ms.p50;
+    point.figures.p99_ms *= beside.latency_ms.p99 / solo.latency_ms.p99;
   }
   return curve;
 }
 
 // The model's own tuning, with what it did beside the others as its figures.
-Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::SharedDecision& shared, size_t index,
+Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::CoLocatedDecision& shared, size_t index,
                                const Tell& tell) {
   TuneModel& model = *alone.model;
-  const tune::Candidate& candidate = shared.split[index];
+  const tune::Candidate& candidate = shared.candidate[index];
   const tune::Trial& trial = shared.trial.models[index];
   const bool untuned = candidate == tune::baseline_candidate();
   const tune::Choice choice = shared.choice == tune::Choice::kNone ? tune::Choice::kNone
@@ -232,7 +233,7 @@ Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::SharedDeci
                                 trial, shared.interrupted};
   tune::Tuning tuning =
       tune::summarise({model.machine, model.plan, model.info, model.implementations, model.target}, model.request.goal,
-                      alone.lone.whole, alone.lone.explored, decision, model.untuned);
+                      alone.solo.whole, alone.solo.explored, decision, model.untuned);
   RIDGE_TRY(reopen(model));
   tuning.batching = model.batching.reason;
   if (model.batching.possible) {
@@ -240,48 +241,47 @@ Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::SharedDeci
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, candidate.batch, model.request.goal.p99_ms);
   RIDGE_ASSIGN(tuning.drift, drift_of(candidate, model));
-  model.contest.reset();
+  model.benchmark.reset();
   tuning.admission = model.admission;
   tuning.energy = "not measured for models that share";
   return tuning;
 }
 
-Status save_all(const std::vector<Alone>& all, tune::share::Sharing& sharing, const std::string& repository) {
+Status save_all(const std::vector<Alone>& all, tune::share::CoLocatedTuning& sharing, const std::string& repository) {
   if (repository.empty() || sharing.choice == tune::Choice::kNone) return {};
   for (size_t i = 0; i < all.size(); ++i) {
     tune::Tuning& tuning = sharing.models[i].tuning;
-    Json json = to_json(tuning);
+    Json json = tune::to_json(tuning);
     json["shared"] = tune::share::shared_json(sharing, i);
-    RIDGE_ASSIGN(tuning.repository, write_entry(*all[i].model, tuning, tune::verified_batch(all[i].lone.whole),
+    RIDGE_ASSIGN(tuning.repository, write_entry(*all[i].model, tuning, tune::verified_batch(all[i].solo.whole),
                                                 dump_json(json, true) + "\n"));
   }
   sharing.repository = repository;
   return {};
 }
 
-Result<tune::share::Sharing> sharing_of(const Together& together, const tune::share::SharedExplored& explored,
-                                        const tune::share::SharedDecision& decision,
-                                        const tune::share::SharedTrial& untuned, const Tell& tell) {
-  tune::share::Sharing sharing =
-      tune::share::summarise_sharing(together.search, explored, decision, untuned, together.budget);
+Result<tune::share::CoLocatedTuning> result_of(const Together& together, const tune::share::CoLocatedExplored& explored,
+                                               const tune::share::CoLocatedDecision& decision,
+                                               const tune::CoLocatedTrial& untuned, const Tell& tell) {
+  tune::share::CoLocatedTuning sharing =
+      tune::share::summarise_co_located(together.search, explored, decision, untuned, together.budget);
   sharing.memory.budget_source = together.request.memory_bytes ? "--memory" : "available";
   if (together.proof) sharing.memory.measured_bytes = static_cast<double>(together.proof->resident_bytes);
   sharing.refuted = together.refuted;
-  const std::vector<tune::share::Member>& members = together.search.members();
+  const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
   for (size_t i = 0; i < members.size(); ++i) {
     RIDGE_ASSIGN(tune::Tuning tuning, tuning_of(together.all[i], decision, i, tell));
-    const tune::Side& side = decision.split[i] == tune::baseline_candidate() ? decision.trial.models[i].baseline
-                                                                             : decision.trial.models[i].candidate;
-    sharing.models.push_back(
-        {members[i], std::move(tuning),
-         tune::share::fulfilment_of(members[i].goal, decision.split[i], tune::share::figures_of(side)),
-         together.proof ? together.proof->at_load[i] : std::nullopt});
+    const tune::Side& side = decision.candidate[i] == tune::baseline_candidate() ? decision.trial.models[i].baseline
+                                                                                 : decision.trial.models[i].candidate;
+    sharing.models.push_back({members[i], std::move(tuning),
+                              tune::share::fulfilment_of(members[i].goal, decision.candidate[i], side.figures()),
+                              together.proof ? together.proof->at_load[i] : std::nullopt});
   }
   return sharing;
 }
 
-// probe → each alone → splits → together: untuned, explore, confirm → save
-Result<tune::share::Sharing> run_sharing(const ShareRequest& request) {
+// probe → each alone → partitions → together: untuned, explore, confirm → save
+Result<tune::share::CoLocatedTuning> tune_together(const ShareRequest& request) {
   const TimePoint begin = SteadyClock::now();
   Progress progress("tune");
   const Tell tell = [&](const std::string& step, double share) { progress.update(step, share); };
@@ -290,15 +290,15 @@ Result<tune::share::Sharing> run_sharing(const ShareRequest& request) {
   Together together = together_of(request, machine, all);
   RIDGE_TRY(together.open());
   tell("together: the engines' defaults", 0);
-  RIDGE_ASSIGN(const tune::share::SharedTrial untuned, measure_untuned(together));
+  RIDGE_ASSIGN(const tune::CoLocatedTrial untuned, measure_untuned(together));
   tune::Store store(request.options.store, shared_key(all));
   if (request.options.fresh) store.clear();
   const tune::TuneOptions how{{}, request.options.seconds, interrupted, tell};
-  RIDGE_ASSIGN(const tune::share::SharedExplored explored,
-               tune::share::explore_splits(together.search, *together.contest, store, how));
-  RIDGE_ASSIGN(const tune::share::SharedDecision decision, decide_together(together, explored, untuned, how));
-  together.contest.reset();
-  RIDGE_ASSIGN(tune::share::Sharing sharing, sharing_of(together, explored, decision, untuned, tell));
+  RIDGE_ASSIGN(const tune::share::CoLocatedExplored explored,
+               tune::share::explore(together.search, *together.benchmark, store, how));
+  RIDGE_ASSIGN(const tune::share::CoLocatedDecision decision, decide_together(together, explored, untuned, how));
+  together.benchmark.reset();
+  RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, tell));
   sharing.seconds = to_seconds(SteadyClock::now() - begin);
   RIDGE_TRY(save_all(all, sharing, request.options.repository));
   return sharing;
@@ -308,12 +308,12 @@ Result<tune::share::Sharing> run_sharing(const ShareRequest& request) {
 
 int tune_share(const ShareRequest& request) {
   listen_for_interruption();
-  const Result<tune::share::Sharing> sharing = run_sharing(request);
+  const Result<tune::share::CoLocatedTuning> sharing = tune_together(request);
   if (!sharing) return fail("tune", sharing.error());
   if (request.options.json)
     print_json(to_json(*sharing));
   else
-    print(sharing_text(*sharing));
+    print(co_located_text(*sharing));
   return sharing->choice == tune::Choice::kNone ? kNo : kDone;
 }
 

@@ -30,15 +30,15 @@ std::vector<std::string> row(const char* title, const measure::Measurement& m) {
 std::string front_text(const tune::Tuning& tuning) {
   if (tuning.pareto.size() < 2) return "";
   const bool energy = std::any_of(tuning.pareto.begin(), tuning.pareto.end(),
-                                  [](const tune::Standing& s) { return s.outcome.joules_per_row > 0; });
+                                  [](const tune::Standing& s) { return s.outcome.candidate.joules_per_row > 0; });
   std::vector<std::vector<std::string>> rows;
   for (const tune::Standing& point : tuning.pareto) {
     if (rows.size() == kFrontRows) break;
-    rows.push_back({describe(point.candidate), fmt::format("{:.4g} rows/s", point.outcome.rows_per_s),
-                    format_ms(point.outcome.p99_ms),
+    rows.push_back({describe(point.candidate), fmt::format("{:.4g} rows/s", point.outcome.candidate.rows_per_s),
+                    format_ms(point.outcome.candidate.p99_ms),
                     point.entry.memory_bytes > 0 ? format_bytes(point.entry.memory_bytes) : "unknown",
                     fmt::format("{:.2f}×", point.gain.ratio)});
-    if (energy) rows.back().push_back(fmt::format("{:.3g} J", point.outcome.joules_per_row));
+    if (energy) rows.back().push_back(fmt::format("{:.3g} J", point.outcome.candidate.joules_per_row));
   }
   std::vector<std::string> head{"no other is better in all of these", "throughput", "p99", "memory (derived)", "gain"};
   if (energy) head.push_back("energy per row (measured)");

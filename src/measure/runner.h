@@ -32,10 +32,8 @@ class Runner {
   double load_ms() const { return load_ms_; }  // of the first session
   double first_run_ms() const { return first_run_ms_; }
 
-  // By how much this process's resident memory grew while the runner was opened, and while its runs were going on as far
-  // as note_growth() was told of them: of several runners, each answers for its own.
+  // By how much this process's resident memory grew while the runner was opened.
   int64_t rss_delta_bytes() const { return rss_delta_bytes_; }
-  void note_growth(int64_t bytes) { rss_delta_bytes_ += bytes; }
 
  private:
   // What one caller writes to.

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "base/utc.h"
+#include "measure/interleave.h"
 #include "measure/statistics.h"
 #include "predict/calibration_run.h"
 
@@ -61,11 +62,14 @@ Result<std::vector<Reference>> open_references(const Calibration& calibration, c
   return references;
 }
 
-Status run_round(measure::Runner& runner, Nanoseconds slice, std::vector<double>& us) {
-  RIDGE_TRY(run_for(runner, Nanoseconds(0), 1));  // what ran before left the caches to itself
-  RIDGE_ASSIGN(std::vector<double> more, run_for(runner, slice, 2));
-  us.insert(us.end(), more.begin(), more.end());
-  return {};
+// Runs for about a slice; the time of each run goes to `us`.
+measure::Arm arm_of(const std::string& name, measure::Runner& runner, Nanoseconds slice, std::vector<double>& us) {
+  return {name, [&runner, slice, &us]() -> Result<std::vector<measure::Slice>> {
+            RIDGE_TRY(run_for(runner, Nanoseconds(0), 1));  // what ran before left the caches to itself
+            RIDGE_ASSIGN(const std::vector<double> more, run_for(runner, slice, 2));
+            us.insert(us.end(), more.begin(), more.end());
+            return std::vector{measure::Slice{.rate = 1e6 / measure::mean(more)}};
+          }};
 }
 
 std::tuple<std::string, int64_t, int> key_of(const Verification& v) { return {v.model, v.batch, v.threads}; }
@@ -82,11 +86,14 @@ Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, c
   RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &graph, 1));
   std::vector<double> us;
   const Nanoseconds slice = options.max_time / kRounds;
-  for (int round = 0; round < kRounds; ++round) {
-    if (round > 0 && options.interrupted && options.interrupted()) break;
-    RIDGE_TRY(run_round(runner, slice * 7 / 10, us));
-    for (Reference& reference : references) RIDGE_TRY(run_round(reference.runner, slice / 10, reference.us));
-  }
+  std::vector<measure::Arm> arms = {arm_of("the model", runner, slice * 7 / 10, us)};
+  for (Reference& reference : references)
+    arms.push_back(arm_of("a model of the calibration", reference.runner, slice / 10, reference.us));
+  measure::InterleaveOptions how;
+  how.stop = {.half_width_percent = 0, .max_samples = kRounds, .max_time = Nanoseconds::max()};
+  how.interrupted = options.interrupted;
+  const measure::Interleaved measured = measure::interleave(arms, how, system_clock());
+  if (measured.failed_arm) return wrap(measured.failure, arms[*measured.failed_arm].name);
   Verification result;
   result.machine = efficiency.machine;
   result.engine_version = efficiency.engine_version;

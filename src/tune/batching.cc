@@ -22,12 +22,12 @@ constexpr double kDelayShare = 0.1;
 void fit(std::span<const BatchPoint> points, BatchingAdvice& advice) {
   double ones = 0, rows = 0, squares = 0, times = 0, products = 0;  // sums over the points, each divided by T²
   for (const BatchPoint& point : points) {
-    const double weight = 1 / (point.p50_ms * point.p50_ms), b = static_cast<double>(point.batch);
+    const double weight = 1 / (point.figures.p50_ms * point.figures.p50_ms), b = static_cast<double>(point.batch);
     ones += weight;
     rows += weight * b;
     squares += weight * b * b;
-    times += weight * point.p50_ms;
-    products += weight * b * point.p50_ms;
+    times += weight * point.figures.p50_ms;
+    products += weight * b * point.figures.p50_ms;
   }
   const double determinant = ones * squares - rows * rows;
   if (points.size() > 1 && determinant > 0) {
@@ -69,15 +69,15 @@ std::string_view no_gain(const BatchingAdvice& advice) {
 // Why the batches above the chosen one stay out, or nothing.
 std::string held_back(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> goal_ms) {
   for (const BatchPoint& point : points)
-    if (point.batch > chosen && goal_ms && point.p99_ms > *goal_ms)
-      return fmt::format("; batch {} has a p99 of {}, above the goal", point.batch, format_ms(point.p99_ms));
+    if (point.batch > chosen && goal_ms && point.figures.p99_ms > *goal_ms)
+      return fmt::format("; batch {} has a p99 of {}, above the goal", point.batch, format_ms(point.figures.p99_ms));
   return "";
 }
 
 // What a lone request may lose, and what the goal leaves.
 double longest_delay_ms(const BatchPoint& chosen, std::optional<double> goal_ms) {
-  const double delay = kDelayShare * chosen.p50_ms;
-  return goal_ms ? std::clamp(*goal_ms - chosen.p99_ms, 0.0, delay) : delay;
+  const double delay = kDelayShare * chosen.figures.p50_ms;
+  return goal_ms ? std::clamp(*goal_ms - chosen.figures.p99_ms, 0.0, delay) : delay;
 }
 
 // The tuned batch was better than the untuned model, but batch 1 of its layout is not known.
@@ -103,24 +103,24 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
     advice.reason = "the time of a run over its batch was not measured";
     return advice;
   }
-  if (one == nullptr || one->rows_per_s <= 0) return without_comparison(*best, p99_goal_ms);
+  if (one == nullptr || one->figures.rows_per_s <= 0) return without_comparison(*best, p99_goal_ms);
   fit(points, advice);
-  advice.gain = best->rows_per_s / one->rows_per_s;
-  auto allowed = [&](const BatchPoint& point) { return !p99_goal_ms || point.p99_ms <= *p99_goal_ms; };
+  advice.gain = best->figures.rows_per_s / one->figures.rows_per_s;
+  auto allowed = [&](const BatchPoint& point) { return !p99_goal_ms || point.figures.p99_ms <= *p99_goal_ms; };
   for (const BatchPoint& point : points)
-    if (allowed(point) && point.rows_per_s >= kStillGood * best->rows_per_s)
+    if (allowed(point) && point.figures.rows_per_s >= kStillGood * best->figures.rows_per_s)
       advice.max_batch = std::max(advice.max_batch, point.batch);
   if (chosen == 1 || advice.gain < kWorthMerging || lawful_gain(advice, chosen) < kWorthMerging) {
     double most = 0;
     for (const BatchPoint& point : points)
-      if (allowed(point)) most = std::max(most, point.rows_per_s / one->rows_per_s);
+      if (allowed(point)) most = std::max(most, point.figures.rows_per_s / one->figures.rows_per_s);
     advice.reason = fmt::format("{}: the best batch does {:.2f}× the rows/s of batch 1; {}{}", no_gain(advice), most,
                                 law(advice), held_back(points, chosen, p99_goal_ms));
     return advice;
   }
   advice.helps = true;
   for (const BatchPoint& point : points)
-    if (point.batch > 1 && point.batch < chosen && point.rows_per_s >= kAsGood * best->rows_per_s) {
+    if (point.batch > 1 && point.batch < chosen && point.figures.rows_per_s >= kAsGood * best->figures.rows_per_s) {
       advice.preferred.push_back(point.batch);
       break;
     }
@@ -158,8 +158,8 @@ std::optional<BatchingOutlook> batching_outlook(std::span<const Entry> entries) 
 
 Json to_json(const BatchPoint& point) {
   return {{"batch", point.batch},
-          {"latency_ms", {{"p50", point.p50_ms}, {"p99", point.p99_ms}}},
-          {"throughput_per_s", point.rows_per_s}};
+          {"latency_ms", {{"p50", point.figures.p50_ms}, {"p99", point.figures.p99_ms}}},
+          {"throughput_per_s", point.figures.rows_per_s}};
 }
 
 Json to_json(const BatchingAdvice& advice) {

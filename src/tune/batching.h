@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "tune/figures.h"
 #include "tune/space.h"
 
 namespace ridge::tune {
@@ -19,8 +20,7 @@ namespace ridge::tune {
 // A run of the chosen layout at one batch, all its instances busy.
 struct BatchPoint {
   int64_t batch = 1;
-  double p50_ms = 0, p99_ms = 0;  // of one run
-  double rows_per_s = 0;          // of all instances
+  Figures figures;
 };
 
 struct BatchingAdvice {

@@ -14,7 +14,7 @@ std::vector<BatchPoint> affine(double fixed_ms, double per_row_ms, std::vector<i
   std::vector<BatchPoint> points;
   for (int64_t batch : batches) {
     const double ms = fixed_ms + per_row_ms * static_cast<double>(batch);
-    points.push_back({batch, ms, 1.1 * ms, 1e3 * static_cast<double>(batch) / ms});
+    points.push_back({batch, {.rows_per_s = 1e3 * static_cast<double>(batch) / ms, .p50_ms = ms, .p99_ms = 1.1 * ms}});
   }
   return points;
 }
@@ -55,7 +55,7 @@ TEST(AdviseBatching, SaysWhenMergingCannotHelp) {
 
 TEST(AdviseBatching, TheLuckOfTwoMeasurementsIsNoGain) {
   std::vector<BatchPoint> points = affine(0.01, 5);
-  points[0].rows_per_s *= 0.9;  // the rate of batch 1 was measured while something disturbed it
+  points[0].figures.rows_per_s *= 0.9;  // the rate of batch 1 was measured while something disturbed it
   const BatchingAdvice advice = advise_batching(points, 16, {});
   EXPECT_FALSE(advice.helps);
   EXPECT_THAT(advice.reason, HasSubstr("cannot be told")) << "1.11 times by these two, nothing by all";

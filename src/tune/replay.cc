@@ -27,9 +27,9 @@ Result<Standing> standing_from_json(const Json& json) {
   RIDGE_ASSIGN(standing.gain.ratio, json_member<double>(json["gain"], "ratio"));
   RIDGE_ASSIGN(standing.gain.low, json_member_or<double>(json["gain"], "low", 0));
   RIDGE_ASSIGN(standing.gain.high, json_member_or<double>(json["gain"], "high", HUGE_VAL));
-  RIDGE_ASSIGN(standing.outcome.rows_per_s, json_member<double>(json, "throughput_per_s"));
-  RIDGE_ASSIGN(standing.outcome.p50_ms, json_member<double>(json["latency_ms"], "p50"));
-  RIDGE_ASSIGN(standing.outcome.p99_ms, json_member<double>(json["latency_ms"], "p99"));
+  RIDGE_ASSIGN(standing.outcome.candidate.rows_per_s, json_member<double>(json, "throughput_per_s"));
+  RIDGE_ASSIGN(standing.outcome.candidate.p50_ms, json_member<double>(json["latency_ms"], "p50"));
+  RIDGE_ASSIGN(standing.outcome.candidate.p99_ms, json_member<double>(json["latency_ms"], "p99"));
   RIDGE_ASSIGN(standing.entry.bound_ms, json_member_or<double>(json, "bound_ms", 0));
   RIDGE_ASSIGN(standing.entry.max_rows_per_s, json_member_or<double>(json, "limit_per_s", 0));
   if (!(standing.gain.ratio > 0)) return Error{Code::kInvalid, "a gain should be above 0"};
@@ -46,10 +46,9 @@ RecordedGrid grid_of(const std::vector<Standing>& points) {
     grid.space.entries.push_back(entry);
     Outcome outcome = point.outcome;
     outcome.gains = four_pairs(point.gain);
-    outcome.baseline_rows_per_s = outcome.rows_per_s / point.gain.ratio;
-    outcome.baseline_p50_ms = 1e3 / outcome.baseline_rows_per_s;
-    outcome.baseline_p99_ms = outcome.baseline_p50_ms;
-    outcome.samples = std::max<int64_t>(outcome.samples, 1);
+    const double untuned = outcome.candidate.rows_per_s / point.gain.ratio;
+    outcome.baseline = {.rows_per_s = untuned, .p50_ms = 1e3 / untuned, .p99_ms = 1e3 / untuned};
+    outcome.candidate.samples = std::max<int64_t>(outcome.candidate.samples, 1);
     grid.outcomes.push_back(std::move(outcome));
   }
   return grid;

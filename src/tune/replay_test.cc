@@ -19,9 +19,8 @@ std::vector<Standing> points() {
     standing.candidate.batch = batch;
     standing.gain = {1 + 0.1 * static_cast<double>(batch), 0.95 + 0.1 * static_cast<double>(batch),
                      1.05 + 0.1 * static_cast<double>(batch)};
-    standing.outcome.rows_per_s = 100 * standing.gain.ratio;
-    standing.outcome.p50_ms = 1e3 * static_cast<double>(batch) / standing.outcome.rows_per_s;
-    standing.outcome.p99_ms = 1.1 * standing.outcome.p50_ms;
+    const double rows_per_s = 100 * standing.gain.ratio, ms = 1e3 * static_cast<double>(batch) / rows_per_s;
+    standing.outcome.candidate = {.rows_per_s = rows_per_s, .p50_ms = ms, .p99_ms = 1.1 * ms};
     all.push_back(standing);
   }
   return all;
@@ -33,7 +32,7 @@ TEST(Replay, RepeatsTheRecordedGainsAndTheirIntervals) {
   const Gain gain = gain_of(grid.outcomes[3].gains);
   EXPECT_NEAR(gain.ratio, 1.8, 1e-9);
   EXPECT_NEAR(std::log(gain.high / gain.low), std::log(1.85 / 1.75), 1e-9);
-  EXPECT_NEAR(grid.outcomes[3].baseline_rows_per_s, 100, 1e-9);
+  EXPECT_NEAR(grid.outcomes[3].baseline.rows_per_s, 100, 1e-9);
 }
 
 TEST(Replay, FindsTheBestOfAFewPoints) {

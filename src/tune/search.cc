@@ -31,22 +31,20 @@ constexpr double kUsualNoisePairs = 4;
 constexpr double kBaselineDeviation = 0.1;
 constexpr double kTailDeviation = 0.15;
 
-double weighted(double a, int64_t samples_a, double b, int64_t samples_b) {
-  int64_t samples = samples_a + samples_b;
-  if (samples == 0) return b;
-  return (a * static_cast<double>(samples_a) + b * static_cast<double>(samples_b)) / static_cast<double>(samples);
+// `newer` is the weight of `more`.
+void merge(Figures& all, const Figures& more, double newer) {
+  for (double Figures::*member : {&Figures::rows_per_s, &Figures::p50_ms, &Figures::p99_ms, &Figures::joules_per_row})
+    all.*member += newer * (more.*member - all.*member);
+  all.samples += more.samples;
 }
 
+// The means of all, weighted by the candidate's runs.
 void add(Outcome& all, const Outcome& more) {
-  auto merge = [&](double Outcome::*member) {
-    all.*member = weighted(all.*member, all.samples, more.*member, more.samples);
-  };
-  for (double Outcome::*member :
-       {&Outcome::rows_per_s, &Outcome::p50_ms, &Outcome::p99_ms, &Outcome::baseline_rows_per_s,
-        &Outcome::baseline_p50_ms, &Outcome::baseline_p99_ms, &Outcome::joules_per_row})
-    merge(member);
+  const auto before = static_cast<double>(all.candidate.samples), runs = static_cast<double>(more.candidate.samples);
+  const double newer = before + runs > 0 ? runs / (before + runs) : 1;
+  merge(all.candidate, more.candidate, newer);
+  merge(all.baseline, more.baseline, newer);
   all.gains.insert(all.gains.end(), more.gains.begin(), more.gains.end());
-  all.samples += more.samples;
 }
 
 // Variance of one pair's ln(gain), from all candidates together: one of four pairs says little about its own.
@@ -94,8 +92,8 @@ std::optional<size_t> nearest_to_baseline(std::span<const Entry> entries) {
 // The gain that the entry's limit allows; nothing where limits say nothing about the objective.
 std::optional<double> most_gain(const Entry& entry, const Outcome& seen, Objective objective) {
   switch (objective) {
-    case Objective::kThroughput: return entry.max_rows_per_s / seen.baseline_rows_per_s;
-    case Objective::kLatency: return seen.baseline_p50_ms / entry.bound_ms;
+    case Objective::kThroughput: return entry.max_rows_per_s / seen.baseline.rows_per_s;
+    case Objective::kLatency: return seen.baseline.p50_ms / entry.bound_ms;
     case Objective::kEnergy:
     case Objective::kCost: break;
   }
@@ -117,7 +115,7 @@ bool demands_no_less(const Candidate& a, const Candidate& b) {
 
 // At least as good in every respect, and better in one.
 bool beats(const Standing& a, const Standing& b) {
-  const Outcome &x = a.outcome, &y = b.outcome;
+  const Figures &x = a.outcome.candidate, &y = b.outcome.candidate;
   const bool no_worse = x.rows_per_s >= y.rows_per_s && x.p99_ms <= y.p99_ms &&
                         a.entry.memory_bytes <= b.entry.memory_bytes && x.joules_per_row <= y.joules_per_row;
   const bool better = x.rows_per_s > y.rows_per_s || x.p99_ms < y.p99_ms ||
@@ -127,7 +125,7 @@ bool beats(const Standing& a, const Standing& b) {
 
 bool ranks_before(const Standing& a, const Standing& b) {
   if (a.feasible != b.feasible) return a.feasible;
-  if (!a.feasible) return a.outcome.p99_ms < b.outcome.p99_ms;
+  if (!a.feasible) return a.outcome.candidate.p99_ms < b.outcome.candidate.p99_ms;
   return a.gain.ratio > b.gain.ratio;
 }
 
@@ -203,9 +201,9 @@ void Search::learn() {
     const double pairs = static_cast<double>(std::max<size_t>(seen.gains.size(), 1));
     gains.push_back({point, measure::mean(seen.gains), variance / pairs + kOpeningDeviation * kOpeningDeviation});
     if (!goal_.p99_ms) continue;
-    const double rows_per_s = 1e3 * rows_in_flight(standing.candidate) / seen.p99_ms;
+    const double rows_per_s = 1e3 * rows_in_flight(standing.candidate) / seen.candidate.p99_ms;
     tails.push_back(
-        {point, std::log(rows_per_s / seen.baseline_rows_per_s), kTailDeviation * kTailDeviation / standing.trials});
+        {point, std::log(rows_per_s / seen.baseline.rows_per_s), kTailDeviation * kTailDeviation / standing.trials});
   }
   if (like_baseline_ && state_[*like_baseline_] == State::kUntried)
     gains.push_back({*like_baseline_, 0, kBaselineDeviation * kBaselineDeviation});
@@ -250,7 +248,7 @@ double Search::promise(size_t index, const std::optional<double>& best, const st
   if (measured_.empty())  // nothing is known of times yet: the shortest run tells most safely
     return space_.entries[index].candidate.batch == 1 ? expected_improvement(gains_.belief(index), 0) : 0;
   if (!best) return expected_improvement(closeness(index), *closest);
-  const double goal = -std::log(*goal_.p99_ms / 1e3 * measured_.front().outcome.baseline_rows_per_s);
+  const double goal = -std::log(*goal_.p99_ms / 1e3 * measured_.front().outcome.baseline.rows_per_s);
   const double likely = probability_above(closeness(index), goal);
   return likely * expected_improvement(gains_.belief(index), *best);
 }
@@ -283,7 +281,8 @@ std::string Search::misses_goal(const Entry& entry) const {
   for (const Standing& other : measured_) {
     Candidate smaller = entry.candidate;
     smaller.batch = other.candidate.batch;
-    if (other.candidate == smaller && smaller.batch < entry.candidate.batch && other.outcome.p50_ms > *goal_.p99_ms)
+    if (other.candidate == smaller && smaller.batch < entry.candidate.batch &&
+        other.outcome.candidate.p50_ms > *goal_.p99_ms)
       return "a smaller batch already misses the p99 goal";
   }
   return "";
@@ -330,10 +329,11 @@ void Search::report(const Candidate& candidate, const Outcome& outcome) {
   if (known == nullptr) known = &measured_.emplace_back(Standing{candidate, {}, {}, space_.entries[index], true, 0});
   add(known->outcome, outcome);
   known->gain = gain_of(known->outcome.gains);
-  known->feasible = !goal_.p99_ms || known->outcome.p99_ms <= *goal_.p99_ms;
+  known->feasible = !goal_.p99_ms || known->outcome.candidate.p99_ms <= *goal_.p99_ms;
   ++known->trials;
   const Entry& entry = space_.entries[index];
-  if (entry.max_rows_per_s > 0) limit_slack_ = std::max(limit_slack_, known->outcome.rows_per_s / entry.max_rows_per_s);
+  if (entry.max_rows_per_s > 0)
+    limit_slack_ = std::max(limit_slack_, known->outcome.candidate.rows_per_s / entry.max_rows_per_s);
 }
 
 void Search::withdraw(const Candidate& candidate, const std::string& reason) {
@@ -349,7 +349,8 @@ std::optional<Standing> Search::best() const {
   for (const Standing& other : measured_) {
     if (best == nullptr || other.feasible != best->feasible) {
       if (best == nullptr || other.feasible) best = &other;
-    } else if (other.feasible ? surely(other) > surely(*best) : other.outcome.p99_ms < best->outcome.p99_ms) {
+    } else if (other.feasible ? surely(other) > surely(*best)
+                              : other.outcome.candidate.p99_ms < best->outcome.candidate.p99_ms) {
       best = &other;
     }
   }
@@ -362,8 +363,9 @@ std::vector<Standing> Search::pareto() const {
     bool beaten = std::any_of(measured_.begin(), measured_.end(), [&](const Standing& b) { return beats(b, a); });
     if (!beaten) result.push_back(a);
   }
-  std::sort(result.begin(), result.end(),
-            [](const Standing& a, const Standing& b) { return a.outcome.rows_per_s > b.outcome.rows_per_s; });
+  std::sort(result.begin(), result.end(), [](const Standing& a, const Standing& b) {
+    return a.outcome.candidate.rows_per_s > b.outcome.candidate.rows_per_s;
+  });
   return result;
 }
 

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "tune/effort.h"
+#include "tune/figures.h"
 #include "tune/space.h"
 #include "tune/surrogate.h"
 
@@ -22,19 +24,16 @@ namespace ridge::tune {
 
 // What one measurement of a candidate in turn with the baseline found.
 struct Outcome {
-  std::vector<double> gains;  // per pair of slices: ln(objective of the candidate / of the baseline); > 0 = better
-  double rows_per_s = 0, p50_ms = 0, p99_ms = 0;  // of the candidate
-  double baseline_rows_per_s = 0, baseline_p50_ms = 0, baseline_p99_ms = 0;
-  double joules_per_row = 0;  // of the candidate; 0 = not measured
-  int64_t samples = 0;        // runs of the candidate
-  std::string failure;        // not empty: the candidate cannot run, and why
+  std::vector<double> gains;  // per round: ln(objective of the candidate / of the baseline); > 0 = better
+  Figures candidate, baseline;
+  std::string failure;  // not empty: the candidate cannot run, and why
 };
 
 // The gain with its 95 % confidence interval, as ratios to the baseline.
 struct Gain {
   double ratio = 1;
   double low = 0;
-  double high = std::numeric_limits<double>::infinity();  // with fewer than two pairs: nothing is known
+  double high = std::numeric_limits<double>::infinity();  // with fewer than two rounds: nothing is known
 };
 Gain gain_of(std::span<const double> log_ratios);
 inline constexpr Gain kNoGain{1, 1, 1};  // of the baseline: over itself
@@ -49,13 +48,14 @@ struct Standing {
   int trials = 0;
 };
 
-enum class Effort { kShort, kLong, kConfirm };
-
-struct Probe {
+// The next measurement of a search for the best `Candidate`.
+template <typename Candidate>
+struct ProbeOf {
   Candidate candidate;
   Effort effort = Effort::kShort;
   int ordinal = 0;  // how often this candidate was measured before
 };
+using Probe = ProbeOf<Candidate>;
 
 // kFull measures every entry of the space in order, and then those that may be the best more often than kQuick does: what
 // kQuick is judged by.

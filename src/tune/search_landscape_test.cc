@@ -121,22 +121,22 @@ Outcome measure(const Landscape& landscape, const Probe& probe, double noise, st
   Outcome outcome;
   for (int i = 0; i < (probe.effort == Effort::kShort ? 4 : 8); ++i)
     outcome.gains.push_back(std::log(rows / kBaselineRows) + opening + normal(random));
-  outcome.rows_per_s = rows;
-  outcome.p50_ms = 1e3 * static_cast<double>(probe.candidate.batch * probe.candidate.instances) / rows;
-  outcome.p99_ms = 1.2 * outcome.p50_ms;
-  outcome.baseline_rows_per_s = kBaselineRows;
-  outcome.baseline_p50_ms = 10;
-  outcome.baseline_p99_ms = 12;
-  outcome.samples = 20;
+  outcome.candidate.rows_per_s = rows;
+  outcome.candidate.p50_ms = 1e3 * static_cast<double>(probe.candidate.batch * probe.candidate.instances) / rows;
+  outcome.candidate.p99_ms = 1.2 * outcome.candidate.p50_ms;
+  outcome.baseline.rows_per_s = kBaselineRows;
+  outcome.baseline.p50_ms = 10;
+  outcome.baseline.p99_ms = 12;
+  outcome.candidate.samples = 20;
   return outcome;
 }
 
-struct Figures {
+struct SearchQuality {
   double quality = 0;  // rows/s of what was found ÷ of the best there is
   double share = 0;    // of the points that were measured
 };
 
-Figures search(const Landscape& landscape, double noise, unsigned seed) {
+SearchQuality search(const Landscape& landscape, double noise, unsigned seed) {
   std::mt19937 random(seed + 1000);
   Search search(landscape.space, Goal{});
   while (std::optional<Probe> probe = search.next(0))
@@ -155,7 +155,7 @@ TEST_P(SearchOn, ReachesNinetySevenPercentOfTheOptimumWithATenthOfThePoints) {
   for (unsigned seed = kFirstSeed; seed < kFirstSeed + kSeeds; ++seed) {
     const Landscape landscape = make_landscape(kind, seed);
     points = landscape.space.entries.size();
-    const Figures figures = search(landscape, 0.04, seed);
+    const SearchQuality figures = search(landscape, 0.04, seed);
     near += figures.quality >= kGoalQuality;
     few += figures.share <= kGoalShare;
     worst = std::min(worst, figures.quality);

@@ -51,13 +51,13 @@ class Laboratory {
     double rows = surface_(probe.candidate);
     int pairs = probe.effort == Effort::kShort ? 4 : 10;
     for (int i = 0; i < pairs; ++i) outcome.gains.push_back(std::log(rows / kBaseline) + noise_(random_));
-    outcome.rows_per_s = rows;
-    outcome.p50_ms = 1e3 * static_cast<double>(probe.candidate.batch * probe.candidate.instances) / rows;
-    outcome.p99_ms = 1.2 * outcome.p50_ms;
-    outcome.baseline_rows_per_s = kBaseline;
-    outcome.baseline_p50_ms = kBaselineMs;
-    outcome.baseline_p99_ms = 1.2 * kBaselineMs;
-    outcome.samples = 20;
+    outcome.candidate.rows_per_s = rows;
+    outcome.candidate.p50_ms = 1e3 * static_cast<double>(probe.candidate.batch * probe.candidate.instances) / rows;
+    outcome.candidate.p99_ms = 1.2 * outcome.candidate.p50_ms;
+    outcome.baseline.rows_per_s = kBaseline;
+    outcome.baseline.p50_ms = kBaselineMs;
+    outcome.baseline.p99_ms = 1.2 * kBaselineMs;
+    outcome.candidate.samples = 20;
     return outcome;
   }
 
@@ -175,7 +175,7 @@ TEST(Search, PrefersTheFastestCandidateThatMeetsTheGoal) {
     if (p99 <= 60) best_feasible = std::max(best_feasible, rows);
   }
   ASSERT_TRUE(search.best() && search.best()->feasible);
-  EXPECT_LE(search.best()->outcome.p99_ms, 60);
+  EXPECT_LE(search.best()->outcome.candidate.p99_ms, 60);
   EXPECT_GE(smooth(search.best()->candidate), 0.93 * best_feasible);
 }
 
@@ -184,7 +184,8 @@ TEST(Search, SaysTheClosestCandidateWhenNoneMeetsTheGoal) {
   Laboratory(smooth, 2, 5).run(search);
   ASSERT_TRUE(search.best());
   EXPECT_FALSE(search.best()->feasible);
-  for (const Standing& other : search.measured()) EXPECT_GE(other.outcome.p99_ms, search.best()->outcome.p99_ms);
+  for (const Standing& other : search.measured())
+    EXPECT_GE(other.outcome.candidate.p99_ms, search.best()->outcome.candidate.p99_ms);
   EXPECT_GT(count_of(search.skipped(), "smaller batch already misses"), 0);
 }
 
@@ -234,8 +235,8 @@ TEST(Search, ParetoHoldsOnlyCandidatesThatNoOtherBeatsInBothRateAndLatency) {
   std::vector<Standing> pareto = search.pareto();
   ASSERT_GT(pareto.size(), 1u);
   for (size_t i = 1; i < pareto.size(); ++i) {
-    EXPECT_LT(pareto[i].outcome.rows_per_s, pareto[i - 1].outcome.rows_per_s);
-    EXPECT_LT(pareto[i].outcome.p50_ms, pareto[i - 1].outcome.p50_ms);
+    EXPECT_LT(pareto[i].outcome.candidate.rows_per_s, pareto[i - 1].outcome.candidate.rows_per_s);
+    EXPECT_LT(pareto[i].outcome.candidate.p50_ms, pareto[i - 1].outcome.candidate.p50_ms);
   }
 }
 

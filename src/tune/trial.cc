@@ -93,19 +93,31 @@ std::vector<double> gains_of(const Trial& trial, const Candidate& candidate, Obj
   return gains;
 }
 
+Result<std::vector<double>> rates_from(const Json& pair, const char* key, size_t models) {
+  const Error wrong{Code::kInvalid, std::string("member '") + key + "' of a pair should hold one rate per model"};
+  if (!pair.is_object() || !pair.contains(key) || !pair.at(key).is_array() || pair.at(key).size() != models)
+    return wrong;
+  std::vector<double> rates;
+  for (const Json& rate : pair.at(key)) {
+    if (!rate.is_number()) return wrong;
+    rates.push_back(rate.get<double>());
+  }
+  return rates;
+}
+
+Result<const Json*> array_of(const Json& json, const char* key) {
+  if (!json.is_object() || !json.contains(key) || !json.at(key).is_array())
+    return Error{Code::kInvalid, std::string("member '") + key + "' should be a list"};
+  return &json.at(key);
+}
+
 }  // namespace
 
 Outcome outcome_of(const Trial& trial, const Candidate& candidate, Objective objective) {
   Outcome outcome;
   outcome.gains = gains_of(trial, candidate, objective);
-  outcome.joules_per_row = trial.candidate.joules_per_row;
-  outcome.rows_per_s = trial.candidate.rows_per_s;
-  outcome.p50_ms = trial.candidate.latency_ms.p50;
-  outcome.p99_ms = trial.candidate.latency_ms.p99;
-  outcome.baseline_rows_per_s = trial.baseline.rows_per_s;
-  outcome.baseline_p50_ms = trial.baseline.latency_ms.p50;
-  outcome.baseline_p99_ms = trial.baseline.latency_ms.p99;
-  outcome.samples = trial.candidate.samples;
+  outcome.candidate = trial.candidate.figures();
+  outcome.baseline = trial.baseline.figures();
   outcome.failure = trial.failure;
   if (outcome.failure.empty() && outcome.gains.empty()) outcome.failure = "the energy counters gave no reading";
   return outcome;
@@ -132,6 +144,39 @@ Result<Trial> trial_from_json(const Json& json) {
   }
   RIDGE_ASSIGN(trial.baseline, read_side(json, "baseline"));
   RIDGE_ASSIGN(trial.candidate, read_side(json, "candidate"));
+  RIDGE_ASSIGN(trial.seconds, json_member<double>(json, "seconds"));
+  RIDGE_ASSIGN(trial.failure, json_member<std::string>(json, "failure"));
+  return trial;
+}
+
+Json to_json(const CoLocatedTrial& trial) {
+  Json json;
+  json["models"] = Json::array();
+  for (const Trial& model : trial.models) json["models"].push_back(to_json(model));
+  json["pairs"] = Json::array();
+  for (const CoLocatedRound& round : trial.rounds)
+    json["pairs"].push_back({{"split", round.candidate}, {"untuned", round.untuned}});
+  json["memory_bytes"] = trial.memory_bytes;
+  json["seconds"] = trial.seconds;
+  json["failure"] = trial.failure;
+  return json;
+}
+
+Result<CoLocatedTrial> co_located_trial_from_json(const Json& json) {
+  CoLocatedTrial trial;
+  RIDGE_ASSIGN(const Json* models, array_of(json, "models"));
+  for (const Json& model : *models) {
+    RIDGE_ASSIGN(Trial read, trial_from_json(model));
+    trial.models.push_back(std::move(read));
+  }
+  RIDGE_ASSIGN(const Json* pairs, array_of(json, "pairs"));
+  for (const Json& pair : *pairs) {
+    CoLocatedRound read;
+    RIDGE_ASSIGN(read.candidate, rates_from(pair, "split", trial.models.size()));
+    RIDGE_ASSIGN(read.untuned, rates_from(pair, "untuned", trial.models.size()));
+    trial.rounds.push_back(std::move(read));
+  }
+  RIDGE_ASSIGN(trial.memory_bytes, json_member<double>(json, "memory_bytes"));
   RIDGE_ASSIGN(trial.seconds, json_member<double>(json, "seconds"));
   RIDGE_ASSIGN(trial.failure, json_member<std::string>(json, "failure"));
   return trial;

@@ -1,5 +1,6 @@
-// Trial: the record of one interleaved measurement, candidate and baseline in turns. What the store keeps; holds both
-// objectives, so that a later run with another goal can use it.
+// Trial: the record of one interleaved measurement of a candidate and the untuned model, or of candidates of several models at once and
+// all of them untuned. What the store keeps: it holds what was seen and not what that is worth, so that a run with another goal can
+// use it.
 #pragma once
 
 #include <string>
@@ -8,11 +9,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "measure/measurement.h"
+#include "tune/figures.h"
 #include "tune/search.h"
 
 namespace ridge::tune {
 
-// One side of a trial: the runs of one session set, over all its slices.
+// One side of a trial: the runs of one model over all its slices.
 struct Side {
   std::string engine, engine_version, device;  // that really ran it; empty in older records
   measure::Latency latency_ms;                 // of one run
@@ -24,15 +26,31 @@ struct Side {
   double joules_per_row = 0;  // of the whole package, by its counter; 0 = not measured
   // Growth of the process while this side was opened and while it ran; 0 in older records, which did not measure it.
   int64_t rss_delta_bytes = 0;
+
+  Figures figures() const { return {rows_per_s, latency_ms.p50, latency_ms.p99, joules_per_row, samples}; }
 };
 
 struct Trial {
-  std::vector<double> rate_log_ratios;     // per pair of slices: ln(candidate rows/s ÷ baseline rows/s)
-  std::vector<double> latency_log_ratios;  // per pair: ln(baseline p50 ÷ candidate p50)
-  std::vector<double> energy_log_ratios;   // per pair: ln(baseline J/row ÷ candidate J/row); empty = not measured
+  std::vector<double> rate_log_ratios;     // per round: ln(candidate rows/s ÷ baseline rows/s)
+  std::vector<double> latency_log_ratios;  // per round: ln(baseline p50 ÷ candidate p50)
+  std::vector<double> energy_log_ratios;   // per round: ln(baseline J/row ÷ candidate J/row); empty = not measured
   Side baseline, candidate;
   double seconds = 0;   // what it took, opening included
   std::string failure;  // not empty: the candidate cannot run
+};
+
+// rows/s of every model in one round.
+struct CoLocatedRound {
+  std::vector<double> candidate, untuned;
+};
+
+struct CoLocatedTrial {
+  std::vector<Trial>
+      models;  // of each model by itself: its figures and its ratios to the untuned one, both beside the others
+  std::vector<CoLocatedRound> rounds;
+  double memory_bytes = 0;  // by how much the process grew while the candidates were opened and ran
+  double seconds = 0;
+  std::string failure;  // not empty: they cannot run
 };
 
 // Costs are those of a machine that is paid by the processor: rows per processor and second.
@@ -40,5 +58,7 @@ Outcome outcome_of(const Trial& trial, const Candidate& candidate, Objective obj
 
 Json to_json(const Trial& trial);
 Result<Trial> trial_from_json(const Json& json);
+Json to_json(const CoLocatedTrial& trial);
+Result<CoLocatedTrial> co_located_trial_from_json(const Json& json);
 
 }  // namespace ridge::tune

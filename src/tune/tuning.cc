@@ -17,15 +17,15 @@ Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : 
 Json standing_json(const Standing& standing) {
   Json json = to_json(standing.candidate);
   json["text"] = describe(standing.candidate);
-  json["throughput_per_s"] = standing.outcome.rows_per_s;
-  json["latency_ms"] = {{"p50", standing.outcome.p50_ms}, {"p99", standing.outcome.p99_ms}};
+  json["throughput_per_s"] = standing.outcome.candidate.rows_per_s;
+  json["latency_ms"] = {{"p50", standing.outcome.candidate.p50_ms}, {"p99", standing.outcome.candidate.p99_ms}};
   json["gain"] = to_json(standing.gain);
   json["meets_goal"] = standing.feasible;
-  json["samples"] = standing.outcome.samples;
+  json["samples"] = standing.outcome.candidate.samples;
   json["memory_bytes"] = standing.entry.memory_bytes;
   json["bound_ms"] = standing.entry.bound_ms;
   json["limit_per_s"] = standing.entry.max_rows_per_s;
-  if (standing.outcome.joules_per_row > 0) json["joules_per_row"] = standing.outcome.joules_per_row;
+  if (standing.outcome.candidate.joules_per_row > 0) json["joules_per_row"] = standing.outcome.candidate.joules_per_row;
   return json;
 }
 

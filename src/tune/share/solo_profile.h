@@ -1,5 +1,5 @@
-// Lone: a model measured alone at every number of processors that a split may give it: one search each, of which a later one
-// finds in the store what an earlier one measured. What splits are made of.
+// SoloProfile: a model measured alone at every number of processors that a partition may give it: one search each, of which a later one
+// finds in the store what an earlier one measured. What partitions are made of.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 #include "machine/machine.h"
 #include "model/graph.h"
-#include "tune/contest.h"
-#include "tune/share/member.h"
+#include "tune/interleaved_benchmark.h"
+#include "tune/share/co_located_model.h"
 #include "tune/space.h"
 #include "tune/store.h"
 #include "tune/tuner.h"
 
 namespace ridge::tune::share {
 
-struct Lone {
+struct SoloProfile {
   Search whole;                                      // with all processors
   Explored explored;                                 // of that search
   std::vector<std::pair<Standing, Trial>> measured;  // of all searches, each candidate once, with its longest trial
 };
 
-struct LoneSubject {
+struct SoloRequest {
   const machine::Machine& machine;
   const model::Graph& graph;
   std::span<const PricedImplementation> implementations;
@@ -34,10 +34,12 @@ struct LoneSubject {
 std::vector<int> processor_levels(int processors);
 
 // `options.seconds`: half of it for all processors, the rest for the other numbers alike. Ends early when interrupted.
-Result<Lone> explore_alone(const LoneSubject& subject, Contest& contest, Store& store, const TuneOptions& options);
+Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchmark& benchmark, Store& store,
+                                  const TuneOptions& options);
 
-// The model's part in a split. Points that miss the goal alone by more than noise are left out (counted in `skipped`), unless
-// none would be left. What it does alone comes from those that meet a p99 goal, if any do. `lone` holds at least one.
-Member member_of(const std::string& name, const MemberGoal& goal, const Lone& lone, std::vector<Skipped>& skipped);
+// The model's part in a partition. Points that miss the goal alone by more than noise are left out (counted in `skipped`), unless
+// none would be left. What it does alone comes from those that meet a p99 goal, if any do. `solo` holds at least one.
+CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goal, const SoloProfile& solo,
+                                   std::vector<Skipped>& skipped);
 
 }  // namespace ridge::tune::share

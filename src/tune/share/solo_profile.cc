@@ -1,8 +1,8 @@
-#include "tune/share/lone.h"
+#include "tune/share/solo_profile.h"
 
 #include <algorithm>
 
-#include "tune/share/splits.h"
+#include "tune/share/partitions.h"
 
 namespace ridge::tune::share {
 namespace {
@@ -10,41 +10,31 @@ namespace {
 // A goal that is missed alone by more than this is missed beside others, too: further than two measurements differ.
 constexpr double kMissedAnyway = 1 / 1.15;
 
-const Trial* longest_of(const Explored& explored, const Candidate& candidate) {
-  const Trial* longest = nullptr;
-  for (const auto& [other, trial] : explored.trials)
-    if (other == candidate && trial.failure.empty() &&
-        (longest == nullptr || trial.rate_log_ratios.size() > longest->rate_log_ratios.size()))
-      longest = &trial;
-  return longest;
-}
-
 // A candidate that several searches measured stays with the first, which was given the most time.
-void take_over_measured(Lone& lone, const Search& search, const Explored& explored) {
+void take_over_measured(SoloProfile& solo, const Search& search, const Explored& explored) {
   for (const Standing& standing : search.measured()) {
-    const bool there = std::any_of(lone.measured.begin(), lone.measured.end(),
+    const bool there = std::any_of(solo.measured.begin(), solo.measured.end(),
                                    [&](const auto& other) { return other.first.candidate == standing.candidate; });
-    const Trial* trial = longest_of(explored, standing.candidate);
-    if (!there && trial != nullptr) lone.measured.emplace_back(standing, *trial);
+    const Trial* trial = longest_trial(explored, standing.candidate);
+    if (!there && trial != nullptr) solo.measured.emplace_back(standing, *trial);
   }
 }
 
-LonePoint point_of_lone(const Standing& standing, const Trial& trial) {
-  const Outcome& seen = standing.outcome;
-  LonePoint point;
+SoloPoint solo_point_of(const Standing& standing, const Trial& trial) {
+  SoloPoint point;
   point.candidate = standing.candidate;
   point.processors = processors_of(standing.candidate);
-  point.figures = {seen.rows_per_s, seen.p50_ms, seen.p99_ms};
+  point.figures = standing.outcome.candidate;
   // The derived figure leaves out what the engine needs for itself, the measured one what an earlier session left behind.
   point.memory_bytes = std::max(standing.entry.memory_bytes, static_cast<double>(trial.candidate.rss_delta_bytes));
   return point;
 }
 
 // Of those whose runs are in time, if any are.
-LonePoint fastest(const std::vector<LonePoint>& points, const std::optional<double>& p99_ms) {
-  const LonePoint* best = nullptr;
-  auto in_time = [&](const LonePoint& point) { return !p99_ms || point.figures.p99_ms <= *p99_ms; };
-  for (const LonePoint& point : points) {
+SoloPoint fastest(const std::vector<SoloPoint>& points, const std::optional<double>& p99_ms) {
+  const SoloPoint* best = nullptr;
+  auto in_time = [&](const SoloPoint& point) { return !p99_ms || point.figures.p99_ms <= *p99_ms; };
+  for (const SoloPoint& point : points) {
     const bool sooner = best != nullptr && in_time(point) != in_time(*best);
     if (best == nullptr || (sooner ? in_time(point) : point.figures.rows_per_s > best->figures.rows_per_s))
       best = &point;
@@ -63,7 +53,8 @@ std::vector<int> processor_levels(int processors) {
   return levels;
 }
 
-Result<Lone> explore_alone(const LoneSubject& subject, Contest& contest, Store& store, const TuneOptions& options) {
+Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchmark& benchmark, Store& store,
+                                  const TuneOptions& options) {
   const std::vector<int> levels =
       processor_levels(subject.space.threads.value_or(machine::usable_threads(subject.machine)));
   auto search_at = [&](int level) {
@@ -72,27 +63,28 @@ Result<Lone> explore_alone(const LoneSubject& subject, Contest& contest, Store& 
     return Search(make_space(subject.machine, subject.graph, subject.implementations, space), options.goal,
                   subject.trials);
   };
-  Lone lone{search_at(levels.front()), {}, {}};
+  SoloProfile solo{search_at(levels.front()), {}, {}};
   TuneOptions how = options;
   how.seconds = levels.size() > 1 ? options.seconds / 2 : options.seconds;
-  RIDGE_ASSIGN(lone.explored, explore(lone.whole, contest, store, how));
-  take_over_measured(lone, lone.whole, lone.explored);
+  RIDGE_ASSIGN(solo.explored, explore(solo.whole, benchmark, store, how));
+  take_over_measured(solo, solo.whole, solo.explored);
   how.seconds = options.seconds / 2 / static_cast<double>(std::max<size_t>(1, levels.size() - 1));
-  for (size_t i = 1; i < levels.size() && !lone.explored.interrupted; ++i) {
+  for (size_t i = 1; i < levels.size() && !solo.explored.interrupted; ++i) {
     Search search = search_at(levels[i]);
-    RIDGE_ASSIGN(const Explored explored, explore(search, contest, store, how));
-    take_over_measured(lone, search, explored);
-    lone.explored.interrupted = explored.interrupted;
-    lone.explored.reused += explored.reused;
+    RIDGE_ASSIGN(const Explored explored, explore(search, benchmark, store, how));
+    take_over_measured(solo, search, explored);
+    solo.explored.interrupted = explored.interrupted;
+    solo.explored.reused += explored.reused;
   }
-  return lone;
+  return solo;
 }
 
-Member member_of(const std::string& name, const MemberGoal& goal, const Lone& lone, std::vector<Skipped>& skipped) {
-  std::vector<LonePoint> points;
-  for (const auto& [standing, trial] : lone.measured) points.push_back(point_of_lone(standing, trial));
-  Member member{name, goal, fastest(points, goal.p99_ms), {}};
-  for (const LonePoint& point : points)
+CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goal, const SoloProfile& solo,
+                                   std::vector<Skipped>& skipped) {
+  std::vector<SoloPoint> points;
+  for (const auto& [standing, trial] : solo.measured) points.push_back(solo_point_of(standing, trial));
+  CoLocatedModel member{name, goal, fastest(points, goal.p99_ms), {}};
+  for (const SoloPoint& point : points)
     if (fulfilment_of(goal, point.candidate, point.figures).ratio >= kMissedAnyway) member.points.push_back(point);
   if (member.points.empty()) member.points = points;
   for (size_t i = member.points.size(); i < points.size(); ++i)

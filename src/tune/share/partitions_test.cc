@@ -1,4 +1,4 @@
-#include "tune/share/splits.h"
+#include "tune/share/partitions.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace ridge::tune::share {
 namespace {
 
-LonePoint point(int processors, double rows_per_s, double p99_ms, double memory_bytes = 0) {
-  LonePoint point;
+SoloPoint point(int processors, double rows_per_s, double p99_ms, double memory_bytes = 0) {
+  SoloPoint point;
   point.candidate.threads = processors;
   point.processors = processors;
   point.figures = {rows_per_s, p99_ms, p99_ms};
@@ -16,23 +16,23 @@ LonePoint point(int processors, double rows_per_s, double p99_ms, double memory_
   return point;
 }
 
-Member member(const std::string& name, std::vector<LonePoint> points, MemberGoal goal = {}) {
-  LonePoint fastest = *std::max_element(points.begin(), points.end(), [](const LonePoint& a, const LonePoint& b) {
+CoLocatedModel member(const std::string& name, std::vector<SoloPoint> points, ModelGoal goal = {}) {
+  SoloPoint fastest = *std::max_element(points.begin(), points.end(), [](const SoloPoint& a, const SoloPoint& b) {
     return a.figures.rows_per_s < b.figures.rows_per_s;
   });
   return {name, goal, fastest, std::move(points)};
 }
 
-int threads_of(const SplitEntry& entry, size_t model) { return entry.split[model].threads; }
+int threads_of(const PartitionOption& entry, size_t model) { return entry.partition[model].threads; }
 
 // Two models of four processors; the second does not scale.
-std::vector<Member> scaling_and_not() {
+std::vector<CoLocatedModel> scaling_and_not() {
   return {member("a", {point(1, 25, 40), point(2, 50, 20), point(3, 75, 14), point(4, 100, 10)}),
           member("b", {point(1, 30, 33), point(2, 31, 32), point(3, 31.5, 32), point(4, 32, 31)})};
 }
 
-TEST(Splits, ThreadsGoWhereTheyHelp) {
-  const SplitSpace space = make_splits(scaling_and_not(), {4, 0, 0});
+TEST(Partitions, ThreadsGoWhereTheyHelp) {
+  const PartitionSpace space = make_partitions(scaling_and_not(), {4, 0, 0});
   ASSERT_FALSE(space.entries.empty());
   // 3 + 1: shares 0.75 and 0.94; the least is the highest of all side by side.
   EXPECT_EQ(threads_of(space.entries.front(), 0), 3);
@@ -41,21 +41,22 @@ TEST(Splits, ThreadsGoWhereTheyHelp) {
   EXPECT_NEAR(space.entries.front().expectation.value, 0.75, 1e-12);
 }
 
-TEST(Splits, WhatNeedsMoreThreadsThanThereAreIsLeftOutAndCounted) {
-  const SplitSpace space = make_splits(scaling_and_not(), {4, 0, 0});
+TEST(Partitions, WhatNeedsMoreThreadsThanThereAreIsLeftOutAndCounted) {
+  const PartitionSpace space = make_partitions(scaling_and_not(), {4, 0, 0});
   // Of 16 combinations 6 fit side by side (1+1, 1+2, 1+3, 2+1, 2+2, 3+1), and 4+4 may run in turns.
   EXPECT_EQ(space.entries.size(), 7);
   ASSERT_EQ(space.skipped.size(), 1);
   EXPECT_EQ(space.skipped[0].count, 9);
   EXPECT_NE(space.skipped[0].reason.find("4 processors"), std::string::npos);
-  EXPECT_EQ(std::count_if(space.entries.begin(), space.entries.end(), [](const SplitEntry& e) { return e.in_turns; }),
-            1);
+  EXPECT_EQ(
+      std::count_if(space.entries.begin(), space.entries.end(), [](const PartitionOption& e) { return e.in_turns; }),
+      1);
 }
 
 // In turns on two processors each model has half of the time: λ · (a/100 · 2 + b/10 · 2) ≤ 2 gives λ ≤ 1/2.
-TEST(Splits, InTurnsNoMoreProcessorTimeIsUsedThanThereIs) {
-  const std::vector<Member> two = {member("a", {point(2, 100, 10)}), member("b", {point(2, 10, 100)})};
-  const SplitSpace space = make_splits(two, {2, 0, 0});
+TEST(Partitions, InTurnsNoMoreProcessorTimeIsUsedThanThereIs) {
+  const std::vector<CoLocatedModel> two = {member("a", {point(2, 100, 10)}), member("b", {point(2, 10, 100)})};
+  const PartitionSpace space = make_partitions(two, {2, 0, 0});
   ASSERT_EQ(space.entries.size(), 1);
   EXPECT_TRUE(space.entries[0].in_turns);
   EXPECT_NEAR(space.entries[0].most_value, 0.5, 1e-12);
@@ -64,33 +65,33 @@ TEST(Splits, InTurnsNoMoreProcessorTimeIsUsedThanThereIs) {
 }
 
 // Uneven loads in turns: 10 of 100 rows/s and 5 of 10: 0.1 + 0.5 of the time for one such load, so at most 1/0.6 of them.
-TEST(Splits, TheLimitOfALoadIsTheTimeItNeeds) {
-  const std::vector<Member> two = {member("a", {point(2, 100, 10)}, {10.0, {}}),
-                                   member("b", {point(2, 10, 100)}, {5.0, {}})};
-  EXPECT_NEAR(make_splits(two, {2, 0, 0}).entries[0].most_value, 1 / 0.6, 1e-12);
+TEST(Partitions, TheLimitOfALoadIsTheTimeItNeeds) {
+  const std::vector<CoLocatedModel> two = {member("a", {point(2, 100, 10)}, {10.0, {}}),
+                                           member("b", {point(2, 10, 100)}, {5.0, {}})};
+  EXPECT_NEAR(make_partitions(two, {2, 0, 0}).entries[0].most_value, 1 / 0.6, 1e-12);
 }
 
-TEST(Splits, WhatDoesNotFitIntoTheMemoryBudgetIsLeftOutWithTheReason) {
-  const std::vector<Member> two = {member("a", {point(1, 50, 20, 600), point(1, 40, 25, 200)}),
-                                   member("b", {point(1, 50, 20, 300)})};
-  const SplitSpace space = make_splits(two, {2, 700, 100});
+TEST(Partitions, WhatDoesNotFitIntoTheMemoryBudgetIsLeftOutWithTheReason) {
+  const std::vector<CoLocatedModel> two = {member("a", {point(1, 50, 20, 600), point(1, 40, 25, 200)}),
+                                           member("b", {point(1, 50, 20, 300)})};
+  const PartitionSpace space = make_partitions(two, {2, 700, 100});
   ASSERT_EQ(space.entries.size(), 1);
   EXPECT_EQ(space.entries[0].memory_bytes, 600);
   ASSERT_EQ(space.skipped.size(), 1);
   EXPECT_NE(space.skipped[0].reason.find("memory budget"), std::string::npos) << space.skipped[0].reason;
 }
 
-TEST(Splits, MoreModelsThanProcessorsGetOneThreadEach) {
-  const std::vector<Member> three = {member("a", {point(1, 50, 20), point(2, 90, 11)}), member("b", {point(1, 50, 20)}),
-                                     member("c", {point(1, 50, 20)})};
-  const SplitSpace space = make_splits(three, {2, 0, 0});
+TEST(Partitions, MoreModelsThanProcessorsGetOneThreadEach) {
+  const std::vector<CoLocatedModel> three = {member("a", {point(1, 50, 20), point(2, 90, 11)}),
+                                             member("b", {point(1, 50, 20)}), member("c", {point(1, 50, 20)})};
+  const PartitionSpace space = make_partitions(three, {2, 0, 0});
   ASSERT_EQ(space.entries.size(), 1);
   EXPECT_EQ(threads_of(space.entries[0], 0), 1);
   EXPECT_NEAR(space.entries[0].expected[0].rows_per_s, 50 / 1.5, 1e-12);
 }
 
-TEST(Splits, OnlyPointsThatNoOtherBeatsAreWorthwhile) {
-  const std::vector<LonePoint> kept = worthwhile(
+TEST(Partitions, OnlyPointsThatNoOtherBeatsAreWorthwhile) {
+  const std::vector<SoloPoint> kept = worthwhile(
       {point(1, 50, 20, 5), point(1, 40, 30, 9), point(1, 30, 10, 5), point(2, 45, 30, 9), point(1, 50, 20, 5)});
   ASSERT_EQ(kept.size(), 3);
   EXPECT_EQ(kept[0].figures.rows_per_s, 50);
@@ -98,11 +99,11 @@ TEST(Splits, OnlyPointsThatNoOtherBeatsAreWorthwhile) {
   EXPECT_EQ(kept[2].figures.rows_per_s, 30) << "sooner";
 }
 
-TEST(Splits, EveryTextIsItsOwn) {
-  const std::vector<Member> members = scaling_and_not();
+TEST(Partitions, EveryTextIsItsOwn) {
+  const std::vector<CoLocatedModel> members = scaling_and_not();
   std::vector<std::string> texts;
-  for (const SplitEntry& entry : make_splits(members, {4, 0, 0}).entries)
-    texts.push_back(split_text(members, entry.split));
+  for (const PartitionOption& entry : make_partitions(members, {4, 0, 0}).entries)
+    texts.push_back(partition_text(members, entry.partition));
   std::sort(texts.begin(), texts.end());
   EXPECT_EQ(std::unique(texts.begin(), texts.end()), texts.end());
 }

@@ -1,4 +1,4 @@
-#include "tune/share/splits.h"
+#include "tune/share/partitions.h"
 
 #include <fmt/format.h>
 
@@ -13,38 +13,38 @@ namespace {
 // Combinations that are looked at; beyond it each model brings fewer points per number of processors.
 constexpr size_t kMostCombinations = 50000;
 
-bool no_worse(const LonePoint& a, const LonePoint& b) {
+bool no_worse(const SoloPoint& a, const SoloPoint& b) {
   return a.figures.rows_per_s >= b.figures.rows_per_s && a.figures.p99_ms <= b.figures.p99_ms &&
          a.memory_bytes <= b.memory_bytes;
 }
 
 // Of each number of processors at most `most` points, the fastest first.
-std::vector<LonePoint> fewer(const std::vector<LonePoint>& points, size_t most) {
-  std::vector<LonePoint> kept;
-  for (const LonePoint& point : points) {
-    const auto same = [&](const LonePoint& other) { return other.processors == point.processors; };
+std::vector<SoloPoint> fewer(const std::vector<SoloPoint>& points, size_t most) {
+  std::vector<SoloPoint> kept;
+  for (const SoloPoint& point : points) {
+    const auto same = [&](const SoloPoint& other) { return other.processors == point.processors; };
     if (static_cast<size_t>(std::count_if(kept.begin(), kept.end(), same)) < most) kept.push_back(point);
   }
   return kept;
 }
 
-using Chosen = std::vector<const LonePoint*>;
+using Chosen = std::vector<const SoloPoint*>;
 
 // How much longer everything takes where more threads want to run than there are processors.
 double crowding(const Chosen& choice, int processors) {
   int wanted = 0;
-  for (const LonePoint* point : choice) wanted += point->processors;
+  for (const SoloPoint* point : choice) wanted += point->processors;
   return std::max(1.0, static_cast<double>(wanted) / processors);
 }
 
 double number_of(int processors) { return static_cast<double>(processors); }
 
 // Σ processors · (share of the time that the member needs for `value` times its part) ≤ processors of the machine.
-double most_value(std::span<const Member> members, const Chosen& choice, int processors) {
+double most_value(std::span<const CoLocatedModel> members, const Chosen& choice, int processors) {
   const bool loads = all_have_loads(members);
   double least = std::numeric_limits<double>::infinity(), needed = 0;
   for (size_t i = 0; i < members.size(); ++i) {
-    const Member& member = members[i];
+    const CoLocatedModel& member = members[i];
     if (!loads && member.goal.rows_per_s) continue;
     const double part = loads ? *member.goal.rows_per_s : member.alone.figures.rows_per_s;
     least = std::min(least, choice[i]->figures.rows_per_s / part);
@@ -53,57 +53,58 @@ double most_value(std::span<const Member> members, const Chosen& choice, int pro
   return std::min(least, number_of(processors) / needed);
 }
 
-SplitEntry entry_of(std::span<const Member> members, const Chosen& choice, const SplitBudget& budget) {
-  SplitEntry entry;
+PartitionOption entry_of(std::span<const CoLocatedModel> members, const Chosen& choice, const ResourceBudget& budget) {
+  PartitionOption entry;
   const double crowd = crowding(choice, budget.processors);
   entry.memory_bytes = budget.process_bytes;
-  for (const LonePoint* point : choice) {
-    entry.split.push_back(point->candidate);
-    const ModelFigures& alone = point->figures;
-    entry.expected.push_back({alone.rows_per_s / crowd, alone.p50_ms * crowd, alone.p99_ms * crowd});
+  for (const SoloPoint* point : choice) {
+    entry.partition.push_back(point->candidate);
+    const Figures& alone = point->figures;
+    entry.expected.push_back(
+        {.rows_per_s = alone.rows_per_s / crowd, .p50_ms = alone.p50_ms * crowd, .p99_ms = alone.p99_ms * crowd});
     entry.memory_bytes += point->memory_bytes;
     entry.processors += point->processors;
   }
   entry.in_turns = entry.processors > budget.processors;
-  entry.expectation = score_of(members, entry.split, entry.expected);
+  entry.expectation = score_of(members, entry.partition, entry.expected);
   entry.most_value = most_value(members, choice, budget.processors);
   return entry;
 }
 
 // Every choice of one point per member, each handed to `use`.
 template <typename Use>
-void for_each_choice(const std::vector<std::vector<LonePoint>>& points, Chosen& choice, Use& use) {
+void for_each_choice(const std::vector<std::vector<SoloPoint>>& points, Chosen& choice, Use& use) {
   if (choice.size() == points.size()) return use(choice);
-  for (const LonePoint& point : points[choice.size()]) {
+  for (const SoloPoint& point : points[choice.size()]) {
     choice.push_back(&point);
     for_each_choice(points, choice, use);
     choice.pop_back();
   }
 }
 
-size_t combinations(const std::vector<std::vector<LonePoint>>& points) {
+size_t combinations(const std::vector<std::vector<SoloPoint>>& points) {
   size_t product = 1;
-  for (const std::vector<LonePoint>& own : points) product = std::min(product * own.size(), kMostCombinations + 1);
+  for (const std::vector<SoloPoint>& own : points) product = std::min(product * own.size(), kMostCombinations + 1);
   return product;
 }
 
 // As many points of each member as can be combined.
-std::vector<std::vector<LonePoint>> combinable(std::span<const Member> members) {
-  std::vector<std::vector<LonePoint>> points;
+std::vector<std::vector<SoloPoint>> combinable(std::span<const CoLocatedModel> members) {
+  std::vector<std::vector<SoloPoint>> points;
   for (size_t most = 8; most > 0; --most) {
     points.clear();
-    for (const Member& member : members) points.push_back(fewer(member.points, most));
+    for (const CoLocatedModel& member : members) points.push_back(fewer(member.points, most));
     if (combinations(points) <= kMostCombinations) break;
   }
   return points;
 }
 
-// Why a choice is no split worth considering; empty = it is.
-std::string unfit(std::span<const Member> members, const Chosen& choice, const SplitBudget& budget) {
+// Why a choice is no partition worth considering; empty = it is.
+std::string unfit(std::span<const CoLocatedModel> members, const Chosen& choice, const ResourceBudget& budget) {
   int wanted = 0;
   double memory = budget.process_bytes;
   bool all_whole = true, all_single = true;
-  for (const LonePoint* point : choice) {
+  for (const SoloPoint* point : choice) {
     wanted += point->processors;
     memory += point->memory_bytes;
     all_whole = all_whole && point->processors == budget.processors;
@@ -119,7 +120,7 @@ std::string unfit(std::span<const Member> members, const Chosen& choice, const S
   return "";
 }
 
-bool more_promising(const SplitEntry& a, const SplitEntry& b) {
+bool more_promising(const PartitionOption& a, const PartitionOption& b) {
   if (a.expectation.met != b.expectation.met) return a.expectation.met;
   if (!a.expectation.met && a.expectation.closeness != b.expectation.closeness)
     return a.expectation.closeness > b.expectation.closeness;
@@ -128,8 +129,8 @@ bool more_promising(const SplitEntry& a, const SplitEntry& b) {
 
 }  // namespace
 
-std::vector<LonePoint> worthwhile(std::vector<LonePoint> points) {
-  std::vector<LonePoint> kept;
+std::vector<SoloPoint> worthwhile(std::vector<SoloPoint> points) {
+  std::vector<SoloPoint> kept;
   for (size_t i = 0; i < points.size(); ++i) {
     bool beaten = false;
     for (size_t j = 0; j < points.size() && !beaten; ++j) {
@@ -139,12 +140,12 @@ std::vector<LonePoint> worthwhile(std::vector<LonePoint> points) {
     if (!beaten) kept.push_back(points[i]);
   }
   std::stable_sort(kept.begin(), kept.end(),
-                   [](const LonePoint& a, const LonePoint& b) { return a.figures.rows_per_s > b.figures.rows_per_s; });
+                   [](const SoloPoint& a, const SoloPoint& b) { return a.figures.rows_per_s > b.figures.rows_per_s; });
   return kept;
 }
 
-SplitSpace make_splits(std::span<const Member> members, const SplitBudget& budget) {
-  SplitSpace space;
+PartitionSpace make_partitions(std::span<const CoLocatedModel> members, const ResourceBudget& budget) {
+  PartitionSpace space;
   auto consider = [&](const Chosen& choice) {
     const std::string reason = unfit(members, choice, budget);
     if (reason.empty())
@@ -158,16 +159,17 @@ SplitSpace make_splits(std::span<const Member> members, const SplitBudget& budge
   return space;
 }
 
-std::string split_text(std::span<const Member> members, const Split& split) {
+std::string partition_text(std::span<const CoLocatedModel> members, const Partition& partition) {
   std::string result;
-  for (size_t i = 0; i < split.size(); ++i) result += (i == 0 ? "" : " | ") + members[i].name + ": " + text(split[i]);
+  for (size_t i = 0; i < partition.size(); ++i)
+    result += (i == 0 ? "" : " | ") + members[i].name + ": " + text(partition[i]);
   return result;
 }
 
-std::string describe_split(std::span<const Member> members, const Split& split) {
+std::string describe_partition(std::span<const CoLocatedModel> members, const Partition& partition) {
   std::string result;
-  for (size_t i = 0; i < split.size(); ++i)
-    result += (i == 0 ? "" : "; ") + members[i].name + ": " + describe(split[i]);
+  for (size_t i = 0; i < partition.size(); ++i)
+    result += (i == 0 ? "" : "; ") + members[i].name + ": " + describe(partition[i]);
   return result;
 }
 

@@ -1,5 +1,5 @@
-// Member: one of several models that share a machine: what is asked of it, and the ways to run it as measured alone. And what
-// a set of figures, one per member, is worth: the score that splits are compared by (docs/decisions/0007). Pure.
+// CoLocatedModel: one of several models that share a machine: what is asked of it, and the ways to run it as measured alone. And what
+// a set of figures, one per member, is worth: the score that partitions are compared by (docs/decisions/0007). Pure.
 #pragma once
 
 #include <optional>
@@ -8,36 +8,32 @@
 #include <vector>
 
 #include "tune/candidate.h"
+#include "tune/figures.h"
+#include "tune/trial.h"
 
 namespace ridge::tune::share {
 
-struct MemberGoal {
+struct ModelGoal {
   std::optional<double> rows_per_s;  // the load that it must carry
   std::optional<double> p99_ms;      // with a load: of a request, its waiting included; without: of one run
 };
 
-// What a model does, alone or beside others.
-struct ModelFigures {
-  double rows_per_s = 0;
-  double p50_ms = 0, p99_ms = 0;  // of one run
-};
-
 // One way to run it, alone on the machine.
-struct LonePoint {
+struct SoloPoint {
   Candidate candidate;
   int processors = 1;  // that it keeps busy
-  ModelFigures figures;
+  Figures figures;
   double memory_bytes = 0;
 };
 
 // That the candidate keeps busy.
 int processors_of(const Candidate& candidate);
 
-struct Member {
+struct CoLocatedModel {
   std::string name;
-  MemberGoal goal;
-  LonePoint alone;                // the fastest of all, which may take the whole machine
-  std::vector<LonePoint> points;  // that may be part of a split; never empty
+  ModelGoal goal;
+  SoloPoint alone;                // the fastest of all, which may take the whole machine
+  std::vector<SoloPoint> points;  // that may be part of a partition; never empty
 };
 
 // What one member's figures mean for its goal.
@@ -49,7 +45,7 @@ struct Fulfilment {
   bool met() const { return miss.empty(); }
 };
 // `candidate` tells instances and batch.
-Fulfilment fulfilment_of(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures);
+Fulfilment fulfilment_of(const ModelGoal& goal, const Candidate& candidate, const Figures& figures);
 
 // What the members do together. `value` is the figure to be maximised: with a load for every member, how many times all
 // loads together are carried, that is, the least rows/s ÷ load; else, of the members without a load, the least share of
@@ -59,15 +55,21 @@ struct Score {
   double closeness = 1;  // least ratio of a goal, at most 1
   double value = 0;
 };
-Score score_of(std::span<const Member> members, std::span<const Candidate> split,
-               std::span<const ModelFigures> figures);
+Score score_of(std::span<const CoLocatedModel> members, std::span<const Candidate> partition,
+               std::span<const Figures> figures);
 // The value alone, of rows/s: for single slices.
-double value_of(std::span<const Member> members, std::span<const double> rows_per_s);
-bool all_have_loads(std::span<const Member> members);
+double value_of(std::span<const CoLocatedModel> members, std::span<const double> rows_per_s);
+bool all_have_loads(std::span<const CoLocatedModel> members);
 // "least share of its throughput alone", "times the loads".
-const char* value_name(std::span<const Member> members);
+const char* value_name(std::span<const CoLocatedModel> members);
 
-struct SplitBudget {
+// ln(value of the candidates ÷ of the untuned models) per round.
+std::vector<double> gains_of(const CoLocatedTrial& trial, std::span<const CoLocatedModel> members);
+// Of every model.
+std::vector<Figures> candidate_figures(const CoLocatedTrial& trial);
+std::vector<Figures> untuned_figures(const CoLocatedTrial& trial);
+
+struct ResourceBudget {
   int processors = 1;
   double memory_bytes = 0;   // of the process; 0 = not known
   double process_bytes = 0;  // that it takes without any model

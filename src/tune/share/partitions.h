@@ -1,4 +1,4 @@
-// Splits: every way to divide the machine's threads and memory among models that is worth considering, from what each did
+// Partitions: every way to divide the machine's threads and memory among models that is worth considering, from what each did
 // alone, with what is expected of it and what it cannot exceed.
 //
 // Two kinds. Side by side: each model has processors of its own, together no more than there are. In turns: each may use all
@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "tune/search.h"
-#include "tune/share/member.h"
+#include "tune/share/co_located_model.h"
 #include "tune/space.h"
 
 namespace ridge::tune::share {
 
-using Split = std::vector<Candidate>;  // one per member, in their order
+using Partition = std::vector<Candidate>;  // one per member, in their order
 
-struct SplitEntry {
-  Split split;
-  std::vector<ModelFigures> expected;  // of each member, if they disturb each other only by taking processors
+struct PartitionOption {
+  Partition partition;
+  std::vector<Figures> expected;  // of each member, if they disturb each other only by taking processors
   Score expectation;
   // No measurement of it can have a higher value: nobody is faster beside others than alone, and no more processor time is
   // used than there is. Of figures that were themselves measured, so true up to their noise.
@@ -28,19 +28,19 @@ struct SplitEntry {
   bool in_turns = false;
 };
 
-struct SplitSpace {
-  std::vector<SplitEntry> entries;  // the most promising first
+struct PartitionSpace {
+  std::vector<PartitionOption> entries;  // the most promising first
   std::vector<Skipped> skipped;
 };
 
-// The points of a model measured alone that may be part of a split: for each number of processors those that no other beats
+// The points of a model measured alone that may be part of a partition: for each number of processors those that no other beats
 // in rows/s, p99 and memory at once.
-std::vector<LonePoint> worthwhile(std::vector<LonePoint> points);
+std::vector<SoloPoint> worthwhile(std::vector<SoloPoint> points);
 
-SplitSpace make_splits(std::span<const Member> members, const SplitBudget& budget);
+PartitionSpace make_partitions(std::span<const CoLocatedModel> members, const ResourceBudget& budget);
 
 // Unique text: "A: threads=1 … | B: …". Key in the store.
-std::string split_text(std::span<const Member> members, const Split& split);
-std::string describe_split(std::span<const Member> members, const Split& split);
+std::string partition_text(std::span<const CoLocatedModel> members, const Partition& partition);
+std::string describe_partition(std::span<const CoLocatedModel> members, const Partition& partition);
 
 }  // namespace ridge::tune::share

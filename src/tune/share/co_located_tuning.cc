@@ -1,4 +1,4 @@
-#include "tune/share/sharing.h"
+#include "tune/share/co_located_tuning.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ Json at_load_json(const std::optional<AtLoad>& seen) {
           {"origin", "measured"}};
 }
 
-Json goal_json(const SharedModel& model) {
+Json goal_json(const TunedModel& model) {
   const Fulfilment& fulfilment = model.fulfilment;
   const bool load = model.member.goal.rows_per_s.has_value();
   return {{"rows_per_s", optional_json(model.member.goal.rows_per_s)},
@@ -38,7 +38,7 @@ Json goal_json(const SharedModel& model) {
           {"at_load", at_load_json(model.at_load)}};
 }
 
-Json point_json(const LonePoint& point) {
+Json point_json(const SoloPoint& point) {
   Json json = to_json(point.candidate);
   json["text"] = describe(point.candidate);
   json["processors"] = point.processors;
@@ -48,7 +48,7 @@ Json point_json(const LonePoint& point) {
   return json;
 }
 
-Json model_json(const SharedModel& model) {
+Json model_json(const TunedModel& model) {
   Json json;
   json["name"] = model.member.name;
   json["goal"] = goal_json(model);
@@ -63,10 +63,10 @@ Json model_json(const SharedModel& model) {
   return json;
 }
 
-Json split_json(const SplitStanding& standing, const std::vector<Member>& members) {
+Json partition_json(const PartitionStanding& standing, const std::vector<CoLocatedModel>& members) {
   Json models = Json::array();
   for (size_t i = 0; i < members.size(); ++i) {
-    Json model = to_json(standing.entry.split[i]);
+    Json model = to_json(standing.entry.partition[i]);
     model["name"] = members[i].name;
     model["throughput_per_s"] = standing.figures[i].rows_per_s;
     model["expected_per_s"] = standing.entry.expected[i].rows_per_s;
@@ -84,7 +84,7 @@ Json split_json(const SplitStanding& standing, const std::vector<Member>& member
           {"trials", standing.trials}};
 }
 
-Json memory_json(const SharedMemory& memory) {
+Json memory_json(const MemoryUse& memory) {
   return {{"budget", memory.budget_bytes > 0 ? Json(memory.budget_bytes) : Json()},
           {"budget_source", memory.budget_source},
           {"predicted", memory.predicted_bytes},
@@ -92,25 +92,25 @@ Json memory_json(const SharedMemory& memory) {
 }
 
 // The model whose part decides the value, or the goal that is missed by most.
-const SharedModel& tightest(const Sharing& sharing) {
+const TunedModel& tightest(const CoLocatedTuning& sharing) {
   const bool loads = all_have_loads(sharing.members());
-  auto slack = [&](const SharedModel& model) {
+  auto slack = [&](const TunedModel& model) {
     if (sharing.choice == Choice::kNone) return model.fulfilment.ratio;
     if (loads) return model.tuning.best.throughput_per_s / *model.member.goal.rows_per_s;
     return model.member.goal.rows_per_s ? HUGE_VAL : model.share();
   };
   return *std::min_element(sharing.models.begin(), sharing.models.end(),
-                           [&](const SharedModel& a, const SharedModel& b) { return slack(a) < slack(b); });
+                           [&](const TunedModel& a, const TunedModel& b) { return slack(a) < slack(b); });
 }
 
-std::string value_sentence(const Sharing& sharing, double value) {
+std::string value_sentence(const CoLocatedTuning& sharing, double value) {
   if (all_have_loads(sharing.members())) return fmt::format("carry {:.2f} times the loads", value);
   return fmt::format("do at least {} of what each does alone", format_percent(100 * value));
 }
 
-std::string missed(const Sharing& sharing) {
+std::string missed(const CoLocatedTuning& sharing) {
   std::string text;
-  for (const SharedModel& model : sharing.models) {
+  for (const TunedModel& model : sharing.models) {
     if (model.fulfilment.met()) continue;
     const Fulfilment alone = fulfilment_of(model.member.goal, model.member.alone.candidate, model.member.alone.figures);
     text += fmt::format("{}{}: {}{}", text.empty() ? "" : "; ", model.member.name, model.fulfilment.miss,
@@ -122,63 +122,64 @@ std::string missed(const Sharing& sharing) {
 
 }  // namespace
 
-std::vector<Member> Sharing::members() const {
-  std::vector<Member> all;
-  for (const SharedModel& model : models) all.push_back(model.member);
+std::vector<CoLocatedModel> CoLocatedTuning::members() const {
+  std::vector<CoLocatedModel> all;
+  for (const TunedModel& model : models) all.push_back(model.member);
   return all;
 }
 
-Sharing summarise_sharing(const SplitSearch& search, const SharedExplored& explored, const SharedDecision& decision,
-                          const SharedTrial& untuned, const SplitBudget& budget) {
-  Sharing sharing;
-  const std::vector<Member>& members = search.members();
+CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLocatedExplored& explored,
+                                     const CoLocatedDecision& decision, const CoLocatedTrial& untuned,
+                                     const ResourceBudget& budget) {
+  CoLocatedTuning sharing;
+  const std::vector<CoLocatedModel>& members = search.members();
   sharing.choice = decision.choice;
   sharing.gain = decision.gain;
   const Gain itself = gain_of(gains_of(untuned, members));
   sharing.noise_percent = 50 * (itself.high - itself.low);
   sharing.untuned = untuned_score(members, decision.trial);
-  const bool changed = decision.split != untuned_split(members.size());
-  sharing.best = changed ? score_of(members, decision.split, split_figures(decision.trial)) : sharing.untuned;
+  const bool changed = decision.candidate != untuned_partition(members.size());
+  sharing.best = changed ? score_of(members, decision.candidate, candidate_figures(decision.trial)) : sharing.untuned;
   sharing.processors = budget.processors;
   int wanted = 0;
-  for (const Candidate& candidate : decision.split) wanted += processors_of(candidate);
+  for (const Candidate& candidate : decision.candidate) wanted += processors_of(candidate);
   sharing.in_turns = wanted > budget.processors;
   sharing.memory.budget_bytes = budget.memory_bytes;
-  sharing.splits = search.measured();
-  for (const SplitStanding& standing : sharing.splits)
-    if (standing.entry.split == decision.split) sharing.memory.predicted_bytes = standing.entry.memory_bytes;
+  sharing.partitions = search.measured();
+  for (const PartitionStanding& standing : sharing.partitions)
+    if (standing.entry.partition == decision.candidate) sharing.memory.predicted_bytes = standing.entry.memory_bytes;
   sharing.candidates = search.candidates();
-  sharing.trials = explored.trials;
+  sharing.trials = static_cast<int>(explored.trials.size());
   sharing.reused = explored.reused;
   sharing.skipped = search.skipped();
   sharing.interrupted = explored.interrupted || decision.interrupted;
   return sharing;
 }
 
-std::string conclusion(const Sharing& sharing) {
+std::string conclusion(const CoLocatedTuning& sharing) {
   if (sharing.choice == Choice::kNone) return fmt::format("The goals cannot be met together: {}.", missed(sharing));
-  const bool goals = std::any_of(sharing.models.begin(), sharing.models.end(), [](const SharedModel& model) {
+  const bool goals = std::any_of(sharing.models.begin(), sharing.models.end(), [](const TunedModel& model) {
     return model.member.goal.rows_per_s || model.member.goal.p99_ms;
   });
-  const SharedModel& last = tightest(sharing);
+  const TunedModel& last = tightest(sharing);
   const std::string end = fmt::format("{}{} is the tightest: {}.", goals ? "all goals are met; " : "", last.member.name,
                                       limit_sentence(last.tuning.best));
   if (sharing.choice == Choice::kBaseline)
     return fmt::format("The engines' defaults stand, they {}: no split was better with confidence; {}",
                        value_sentence(sharing, sharing.untuned.value), end);
-  Split split;
-  for (const SharedModel& model : sharing.models) split.push_back(model.tuning.candidate);
+  Partition partition;
+  for (const TunedModel& model : sharing.models) partition.push_back(model.tuning.candidate);
   return fmt::format(
       "{}: together they {}, {:.2f}× (95 %: {:.2f} to {:.2f}) as much as the engines' defaults together; {}",
-      describe_split(sharing.members(), split), value_sentence(sharing, sharing.best.value), sharing.gain.ratio,
+      describe_partition(sharing.members(), partition), value_sentence(sharing, sharing.best.value), sharing.gain.ratio,
       sharing.gain.low, sharing.gain.high, end);
 }
 
-Json to_json(const Sharing& sharing) {
-  const std::vector<Member> members = sharing.members();
-  Json models = Json::array(), splits = Json::array();
-  for (const SharedModel& model : sharing.models) models.push_back(model_json(model));
-  for (const SplitStanding& standing : sharing.splits) splits.push_back(split_json(standing, members));
+Json to_json(const CoLocatedTuning& sharing) {
+  const std::vector<CoLocatedModel> members = sharing.members();
+  Json models = Json::array(), partitions = Json::array();
+  for (const TunedModel& model : sharing.models) models.push_back(model_json(model));
+  for (const PartitionStanding& standing : sharing.partitions) partitions.push_back(partition_json(standing, members));
   Json json;
   json["machine"] = machine::to_json(sharing.models.front().tuning.machine);
   json["models"] = std::move(models);
@@ -190,9 +191,10 @@ Json to_json(const Sharing& sharing) {
   json["processors"] = sharing.processors;
   json["in_turns"] = sharing.in_turns;
   json["memory_bytes"] = memory_json(sharing.memory);
-  json["splits"] = std::move(splits);
-  json["space"] = {
-      {"candidates", sharing.candidates}, {"measured", sharing.splits.size()}, {"skipped", to_json(sharing.skipped)}};
+  json["splits"] = std::move(partitions);
+  json["space"] = {{"candidates", sharing.candidates},
+                   {"measured", sharing.partitions.size()},
+                   {"skipped", to_json(sharing.skipped)}};
   json["trials"] = sharing.trials;
   json["reused"] = sharing.reused;
   json["interrupted"] = sharing.interrupted;
@@ -202,11 +204,11 @@ Json to_json(const Sharing& sharing) {
   return json;
 }
 
-Json shared_json(const Sharing& sharing, size_t model) {
+Json shared_json(const CoLocatedTuning& sharing, size_t model) {
   Json with = Json::array();
   for (size_t i = 0; i < sharing.models.size(); ++i)
     if (i != model) with.push_back(sharing.models[i].member.name);
-  const SharedModel& own = sharing.models[model];
+  const TunedModel& own = sharing.models[model];
   return {{"with", std::move(with)},
           {"goal", goal_json(own)},
           {"alone", point_json(own.member.alone)},

@@ -1,4 +1,4 @@
-#include "tune/share/member.h"
+#include "tune/share/co_located_model.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // The load on the instances as measured: a run's mean time follows from the rows/s of all of them kept busy.
-sizing::Capacity under_load(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures) {
+sizing::Capacity under_load(const ModelGoal& goal, const Candidate& candidate, const Figures& figures) {
   const double rows_at_once = static_cast<double>(candidate.instances) * static_cast<double>(candidate.batch);
   sizing::Load load;
   load.rows_per_s = *goal.rows_per_s;
@@ -30,8 +30,7 @@ void lower(Fulfilment& fulfilment, double ratio, const std::string& miss) {
   fulfilment.miss += (fulfilment.miss.empty() ? "" : "; ") + miss;
 }
 
-void judge_load(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures,
-                Fulfilment& fulfilment) {
+void judge_load(const ModelGoal& goal, const Candidate& candidate, const Figures& figures, Fulfilment& fulfilment) {
   const sizing::Capacity busy = under_load(goal, candidate, figures);
   const double most = sizing::Load{}.most_utilisation;
   fulfilment.utilisation = busy.utilisation;
@@ -50,7 +49,7 @@ void judge_load(const MemberGoal& goal, const Candidate& candidate, const ModelF
 
 }  // namespace
 
-Fulfilment fulfilment_of(const MemberGoal& goal, const Candidate& candidate, const ModelFigures& figures) {
+Fulfilment fulfilment_of(const ModelGoal& goal, const Candidate& candidate, const Figures& figures) {
   Fulfilment fulfilment;
   fulfilment.ratio = kNoLimit;
   if (goal.rows_per_s) {
@@ -66,15 +65,16 @@ int processors_of(const Candidate& candidate) {
   return std::max(1, candidate.threads) * candidate.inter_op_threads * candidate.instances;
 }
 
-bool all_have_loads(std::span<const Member> members) {
-  return std::all_of(members.begin(), members.end(), [](const Member& m) { return m.goal.rows_per_s.has_value(); });
+bool all_have_loads(std::span<const CoLocatedModel> members) {
+  return std::all_of(members.begin(), members.end(),
+                     [](const CoLocatedModel& m) { return m.goal.rows_per_s.has_value(); });
 }
 
-const char* value_name(std::span<const Member> members) {
+const char* value_name(std::span<const CoLocatedModel> members) {
   return all_have_loads(members) ? "times the loads" : "least share of the throughput alone";
 }
 
-double value_of(std::span<const Member> members, std::span<const double> rows_per_s) {
+double value_of(std::span<const CoLocatedModel> members, std::span<const double> rows_per_s) {
   const bool loads = all_have_loads(members);
   double least = kNoLimit;
   for (size_t i = 0; i < members.size(); ++i) {
@@ -86,18 +86,37 @@ double value_of(std::span<const Member> members, std::span<const double> rows_pe
   return least;
 }
 
-Score score_of(std::span<const Member> members, std::span<const Candidate> split,
-               std::span<const ModelFigures> figures) {
+Score score_of(std::span<const CoLocatedModel> members, std::span<const Candidate> partition,
+               std::span<const Figures> figures) {
   Score score;
   std::vector<double> rates;
   for (size_t i = 0; i < members.size(); ++i) {
-    const Fulfilment fulfilment = fulfilment_of(members[i].goal, split[i], figures[i]);
+    const Fulfilment fulfilment = fulfilment_of(members[i].goal, partition[i], figures[i]);
     score.met = score.met && fulfilment.met();
     score.closeness = std::min(score.closeness, fulfilment.ratio);
     rates.push_back(figures[i].rows_per_s);
   }
   score.value = value_of(members, rates);
   return score;
+}
+
+std::vector<double> gains_of(const CoLocatedTrial& trial, std::span<const CoLocatedModel> members) {
+  std::vector<double> gains;
+  for (const CoLocatedRound& round : trial.rounds)
+    gains.push_back(std::log(value_of(members, round.candidate) / value_of(members, round.untuned)));
+  return gains;
+}
+
+std::vector<Figures> candidate_figures(const CoLocatedTrial& trial) {
+  std::vector<Figures> figures;
+  for (const Trial& model : trial.models) figures.push_back(model.candidate.figures());
+  return figures;
+}
+
+std::vector<Figures> untuned_figures(const CoLocatedTrial& trial) {
+  std::vector<Figures> figures;
+  for (const Trial& model : trial.models) figures.push_back(model.baseline.figures());
+  return figures;
 }
 
 }  // namespace ridge::tune::share

@@ -1,4 +1,4 @@
-#include "tune/share/split_search.h"
+#include "tune/share/partition_search.h"
 
 #include <algorithm>
 #include <cassert>
@@ -10,26 +10,26 @@ namespace ridge::tune::share {
 namespace {
 
 constexpr double kContendFrom = 0.6;  // share of the budget after which nothing new is tried
-constexpr size_t kSplitContenders = 3;
-constexpr int kSplitLongTrials = 3;  // of each contender at most, beyond the first
-// A split that is expected to have this much less value than the best measured may still turn out better: what models do to
-// each other differs by split.
-constexpr double kSplitSlack = 1.15;
-// ModelFigures measured alone are off by noise; a limit made of them is trusted beyond this.
+constexpr size_t kMostContenders = 3;
+constexpr int kMostLongTrials = 3;  // of each contender at most, beyond the first
+// A partition that is expected to have this much less value than the best measured may still turn out better: what models do to
+// each other differs by partition.
+constexpr double kExpectationSlack = 1.15;
+// Figures measured alone are off by noise; a limit made of them is trusted beyond this.
 constexpr double kLimitSlack = 1.10;
 
 // All trials weigh alike: their numbers of runs hardly differ, and short ones show the same machine.
 double running_mean(double mean, int count, double next) { return mean + (next - mean) / (count + 1); }
 
-void add_figures(SplitStanding& standing, const SharedTrial& trial) {
-  const std::vector<ModelFigures> now = split_figures(trial);
+void add_figures(PartitionStanding& standing, const CoLocatedTrial& trial) {
+  const std::vector<Figures> now = candidate_figures(trial);
   standing.figures.resize(now.size());
   for (size_t i = 0; i < now.size(); ++i)
-    for (double ModelFigures::*figure : {&ModelFigures::rows_per_s, &ModelFigures::p50_ms, &ModelFigures::p99_ms})
+    for (double Figures::*figure : {&Figures::rows_per_s, &Figures::p50_ms, &Figures::p99_ms})
       standing.figures[i].*figure = running_mean(standing.figures[i].*figure, standing.trials, now[i].*figure);
 }
 
-bool ranks_above(const SplitStanding& a, const SplitStanding& b) {
+bool ranks_above(const PartitionStanding& a, const PartitionStanding& b) {
   if (a.score.met != b.score.met) return a.score.met;
   if (!a.score.met && a.score.closeness != b.score.closeness) return a.score.closeness > b.score.closeness;
   return a.gain.ratio > b.gain.ratio;
@@ -37,34 +37,34 @@ bool ranks_above(const SplitStanding& a, const SplitStanding& b) {
 
 }  // namespace
 
-SplitSearch::SplitSearch(std::vector<Member> members, SplitSpace space, int max_trials)
+PartitionSearch::PartitionSearch(std::vector<CoLocatedModel> members, PartitionSpace space, int max_trials)
     : members_(std::move(members)),
       space_(std::move(space)),
       max_trials_(max_trials),
       state_(space_.entries.size(), State::kUntried) {}
 
-std::optional<SplitProbe> SplitSearch::next(double spent) {
+std::optional<PartitionProbe> PartitionSearch::next(double spent) {
   if (spent >= 1 || (max_trials_ > 0 && trials_ >= max_trials_)) return std::nullopt;
   if (max_trials_ > 0) spent = std::max(spent, static_cast<double>(trials_) / max_trials_);
   if (spent < kContendFrom || measured_.empty())
-    if (std::optional<SplitProbe> probe = explore()) return probe;
+    if (std::optional<PartitionProbe> probe = explore()) return probe;
   return refine();
 }
 
-// What the split's value will be: its expectation, less what splits of its kind fell short of theirs.
-double SplitSearch::believed(const SplitEntry& entry) const {
+// What the partition's value will be: its expectation, less what partitions of its kind fell short of theirs.
+double PartitionSearch::believed(const PartitionOption& entry) const {
   std::vector<double> shortfalls;
-  for (const SplitStanding& other : measured_)
+  for (const PartitionStanding& other : measured_)
     if (other.entry.in_turns == entry.in_turns)
       shortfalls.push_back(std::log(other.score.value / other.entry.expectation.value));
   return entry.expectation.value * (shortfalls.empty() ? 1 : std::exp(measure::mean(shortfalls)));
 }
 
-std::optional<SplitProbe> SplitSearch::explore() const {
-  const SplitEntry* chosen = nullptr;
+std::optional<PartitionProbe> PartitionSearch::explore() const {
+  const PartitionOption* chosen = nullptr;
   double most = 0;
   for (size_t i = 0; i < space_.entries.size(); ++i) {
-    const SplitEntry& entry = space_.entries[i];
+    const PartitionOption& entry = space_.entries[i];
     if (state_[i] != State::kUntried || !cannot_win(entry).empty()) continue;
     // Sorted by promise already; of equal ones the first. One that should meet the goals goes before one that should not.
     if (chosen != nullptr && chosen->expectation.met && !entry.expectation.met) continue;
@@ -74,46 +74,46 @@ std::optional<SplitProbe> SplitSearch::explore() const {
     most = value;
   }
   if (chosen == nullptr) return std::nullopt;
-  return SplitProbe{chosen->split, Effort::kShort, 0};
+  return PartitionProbe{chosen->partition, Effort::kShort, 0};
 }
 
 // The leader and those that may still be better again, the least measured first.
-std::optional<SplitProbe> SplitSearch::refine() const {
-  const std::vector<const SplitStanding*> ranked = ranking();
+std::optional<PartitionProbe> PartitionSearch::refine() const {
+  const std::vector<const PartitionStanding*> ranked = ranking();
   if (ranked.empty()) return std::nullopt;
-  const SplitStanding& leader = *ranked.front();
-  const SplitStanding* chosen = nullptr;
-  for (size_t rank = 0; rank < std::min(kSplitContenders, ranked.size()); ++rank) {
-    const SplitStanding& contender = *ranked[rank];
+  const PartitionStanding& leader = *ranked.front();
+  const PartitionStanding* chosen = nullptr;
+  for (size_t rank = 0; rank < std::min(kMostContenders, ranked.size()); ++rank) {
+    const PartitionStanding& contender = *ranked[rank];
     const bool open = rank == 0 ? contender.trials < 2 : contender.gain.high > leader.gain.low;
-    if (contender.score.met != leader.score.met || !open || contender.trials > kSplitLongTrials) continue;
+    if (contender.score.met != leader.score.met || !open || contender.trials > kMostLongTrials) continue;
     if (chosen == nullptr || contender.trials < chosen->trials) chosen = &contender;
   }
   if (chosen == nullptr) return std::nullopt;
-  return SplitProbe{chosen->entry.split, Effort::kLong, chosen->trials};
+  return PartitionProbe{chosen->entry.partition, Effort::kLong, chosen->trials};
 }
 
-// Why measuring the split cannot change the result; empty = it can.
-std::string SplitSearch::cannot_win(const SplitEntry& entry) const {
-  const std::optional<SplitStanding> leader = best();
+// Why measuring the partition cannot change the result; empty = it can.
+std::string PartitionSearch::cannot_win(const PartitionOption& entry) const {
+  const std::optional<PartitionStanding> leader = best();
   if (!leader || !leader->score.met) return "";
   const double surely = leader->score.value * leader->gain.low / leader->gain.ratio;
   if (kLimitSlack * entry.most_value < surely)
     return "even if the models did not disturb each other, it would be behind the best measured";
-  if (kSplitSlack * believed(entry) < leader->score.value)
+  if (kExpectationSlack * believed(entry) < leader->score.value)
     return "too little to be expected, by what similar ones showed";
   if (!entry.expectation.met) return "not expected to meet the goals that the best measured meets";
   return "";
 }
 
-void SplitSearch::report(const Split& split, const SharedTrial& trial) {
-  const size_t index = index_of(split);
+void PartitionSearch::report(const Partition& partition, const CoLocatedTrial& trial) {
+  const size_t index = index_of(partition);
   ++trials_;
-  if (!trial.failure.empty()) return withdraw(split, "failed: " + trial.failure);
+  if (!trial.failure.empty()) return withdraw(partition, "failed: " + trial.failure);
   state_[index] = State::kMeasured;
   auto known = std::find_if(measured_.begin(), measured_.end(),
-                            [&](const SplitStanding& other) { return other.entry.split == split; });
-  SplitStanding& standing = known == measured_.end() ? measured_.emplace_back() : *known;
+                            [&](const PartitionStanding& other) { return other.entry.partition == partition; });
+  PartitionStanding& standing = known == measured_.end() ? measured_.emplace_back() : *known;
   standing.entry = space_.entries[index];
   add_figures(standing, trial);
   const std::vector<double> gains = gains_of(trial, members_);
@@ -122,28 +122,27 @@ void SplitSearch::report(const Split& split, const SharedTrial& trial) {
   standing.memory_bytes = std::max(standing.memory_bytes, trial.memory_bytes);
   standing.fulfilments.clear();
   for (size_t i = 0; i < members_.size(); ++i)
-    standing.fulfilments.push_back(fulfilment_of(members_[i].goal, split[i], standing.figures[i]));
-  standing.score = score_of(members_, split, standing.figures);
-  standing.last = trial;
+    standing.fulfilments.push_back(fulfilment_of(members_[i].goal, partition[i], standing.figures[i]));
+  standing.score = score_of(members_, partition, standing.figures);
   ++standing.trials;
 }
 
-void SplitSearch::withdraw(const Split& split, const std::string& reason) {
-  state_[index_of(split)] = State::kWithdrawn;
+void PartitionSearch::withdraw(const Partition& partition, const std::string& reason) {
+  state_[index_of(partition)] = State::kWithdrawn;
   count_skip(withdrawn_, reason);
-  std::erase_if(measured_, [&](const SplitStanding& other) { return other.entry.split == split; });
+  std::erase_if(measured_, [&](const PartitionStanding& other) { return other.entry.partition == partition; });
 }
 
-std::optional<SplitStanding> SplitSearch::best() const {
-  const SplitStanding* best = nullptr;
-  for (const SplitStanding& other : measured_) {
+std::optional<PartitionStanding> PartitionSearch::best() const {
+  const PartitionStanding* best = nullptr;
+  for (const PartitionStanding& other : measured_) {
     const bool both_meet = best != nullptr && best->score.met && other.score.met;
     if (best == nullptr || (both_meet ? other.gain.low > best->gain.low : ranks_above(other, *best))) best = &other;
   }
   return best ? std::optional(*best) : std::nullopt;
 }
 
-std::vector<Skipped> SplitSearch::skipped() const {
+std::vector<Skipped> PartitionSearch::skipped() const {
   std::vector<Skipped> result = space_.skipped;
   result.insert(result.end(), withdrawn_.begin(), withdrawn_.end());
   for (size_t i = 0; i < state_.size(); ++i) {
@@ -154,22 +153,22 @@ std::vector<Skipped> SplitSearch::skipped() const {
   return result;
 }
 
-size_t SplitSearch::candidates() const {
+size_t PartitionSearch::candidates() const {
   size_t count = space_.entries.size();
   for (const Skipped& skipped : space_.skipped) count += static_cast<size_t>(skipped.count);
   return count;
 }
 
-std::vector<const SplitStanding*> SplitSearch::ranking() const {
-  std::vector<const SplitStanding*> ranked;
-  for (const SplitStanding& other : measured_) ranked.push_back(&other);
+std::vector<const PartitionStanding*> PartitionSearch::ranking() const {
+  std::vector<const PartitionStanding*> ranked;
+  for (const PartitionStanding& other : measured_) ranked.push_back(&other);
   std::stable_sort(ranked.begin(), ranked.end(), [](auto* a, auto* b) { return ranks_above(*a, *b); });
   return ranked;
 }
 
-size_t SplitSearch::index_of(const Split& split) const {
+size_t PartitionSearch::index_of(const Partition& partition) const {
   for (size_t i = 0; i < space_.entries.size(); ++i)
-    if (space_.entries[i].split == split) return i;
+    if (space_.entries[i].partition == partition) return i;
   assert(false && "only splits of the space are reported");
   return 0;
 }

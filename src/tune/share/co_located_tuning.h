@@ -1,4 +1,4 @@
-// Sharing: what `ridge tune A B --share` found: every model beside the others, as untuned and as tuned, beside what it does
+// CoLocatedTuning: what `ridge tune A B --share` found: every model beside the others, as untuned and as tuned, beside what it does
 // alone, its goal and its limit. The JSON contract of a shared tuning (docs/contracts.md).
 #pragma once
 
@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/json.h"
-#include "tune/share/shared_tuner.h"
+#include "tune/share/co_located_tuner.h"
+#include "tune/share/proof.h"
 #include "tune/tuning.h"
 
 namespace ridge::tune::share {
 
-struct SharedModel {
-  Member member;
+struct TunedModel {
+  CoLocatedModel member;
   Tuning tuning;          // baseline and best are both of the shared trial; the rest is of the model alone
   Fulfilment fulfilment;  // of `tuning.best`
   std::optional<AtLoad> at_load =
@@ -21,43 +22,44 @@ struct SharedModel {
   double share() const { return tuning.best.throughput_per_s / member.alone.figures.rows_per_s; }
 };
 
-struct SharedMemory {
+struct MemoryUse {
   double budget_bytes = 0;
   std::string budget_source;             // "--memory", "available"
-  double predicted_bytes = 0;            // of the process with the split's models
+  double predicted_bytes = 0;            // of the process with the partition's models
   std::optional<double> measured_bytes;  // resident memory of this process with them alone open, after they ran
 };
 
-struct Sharing {
-  std::vector<SharedModel> models;
+struct CoLocatedTuning {
+  std::vector<TunedModel> models;
   Choice choice = Choice::kBaseline;
   Score untuned, best;
   Gain gain;                 // of the value, best over untuned
   double noise_percent = 0;  // half-width of the interval of the untuned models against themselves
   int processors = 1;        // the budget
   bool in_turns = false;     // each may use all of them
-  SharedMemory memory;
-  std::vector<SplitStanding> splits;  // all that were measured
+  MemoryUse memory;
+  std::vector<PartitionStanding> partitions;  // all that were measured
   size_t candidates = 0;
-  int trials = 0, reused = 0;  // of splits
+  int trials = 0, reused = 0;  // of partitions
   std::vector<Skipped> skipped;
   std::string refuted;  // of kNone: what the proof at the loads, or of the memory, said against it; empty = not that
   bool interrupted = false;
   double seconds = 0;
   std::string repository;  // empty = nothing written
 
-  std::vector<Member> members() const;
+  std::vector<CoLocatedModel> members() const;
 };
 
 // All but models, memory, seconds and repository.
-Sharing summarise_sharing(const SplitSearch& search, const SharedExplored& explored, const SharedDecision& decision,
-                          const SharedTrial& untuned, const SplitBudget& budget);
+CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLocatedExplored& explored,
+                                     const CoLocatedDecision& decision, const CoLocatedTrial& untuned,
+                                     const ResourceBudget& budget);
 
 // One plain sentence: what changed, what it gained, what limits it now; or why the goals cannot be met.
-std::string conclusion(const Sharing& sharing);
+std::string conclusion(const CoLocatedTuning& sharing);
 
-Json to_json(const Sharing& sharing);
+Json to_json(const CoLocatedTuning& sharing);
 // What the tuning.json of one of the models says of the others: member `shared`.
-Json shared_json(const Sharing& sharing, size_t model);
+Json shared_json(const CoLocatedTuning& sharing, size_t model);
 
 }  // namespace ridge::tune::share

@@ -1,4 +1,4 @@
-#include "tune/share/member.h"
+#include "tune/share/co_located_model.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 namespace ridge::tune::share {
 namespace {
 
-Member with_goal(const std::string& name, double alone_rows_per_s, MemberGoal goal = {}) {
-  Member member{name, goal, {}, {}};
+CoLocatedModel with_goal(const std::string& name, double alone_rows_per_s, ModelGoal goal = {}) {
+  CoLocatedModel member{name, goal, {}, {}};
   member.alone.figures.rows_per_s = alone_rows_per_s;
   return member;
 }
@@ -45,26 +45,26 @@ TEST(Fulfilment, TheP99UnderALoadCountsTheWaiting) {
 }
 
 TEST(Score, WithoutLoadsIsTheLeastShareOfWhatEachDoesAlone) {
-  const std::vector<Member> members = {with_goal("a", 100), with_goal("b", 10)};
+  const std::vector<CoLocatedModel> members = {with_goal("a", 100), with_goal("b", 10)};
   const std::vector<double> rates = {40, 6};
   EXPECT_NEAR(value_of(members, rates), 0.4, 1e-12);
 }
 
 TEST(Score, WithALoadForEachIsHowManyTimesAllAreCarried) {
-  const std::vector<Member> members = {with_goal("a", 100, {20.0, {}}), with_goal("b", 10, {5.0, {}})};
+  const std::vector<CoLocatedModel> members = {with_goal("a", 100, {20.0, {}}), with_goal("b", 10, {5.0, {}})};
   const std::vector<double> rates = {40, 6};
   EXPECT_NEAR(value_of(members, rates), 1.2, 1e-12);
 }
 
 TEST(Score, OfMixedGoalsTheLoadsAreConditionsAndTheOthersAreMaximised) {
-  const std::vector<Member> members = {with_goal("a", 100, {20.0, {}}), with_goal("b", 10)};
-  const std::vector<Candidate> split = {laid_out(1, 1, 1), laid_out(1, 1, 1)};
-  const std::vector<ModelFigures> enough = {{40, 25, 25}, {6, 160, 160}};
-  EXPECT_TRUE(score_of(members, split, enough).met);
-  EXPECT_NEAR(score_of(members, split, enough).value, 0.6, 1e-12);
-  const std::vector<ModelFigures> too_little = {{15, 66, 66}, {9, 110, 110}};
-  EXPECT_FALSE(score_of(members, split, too_little).met);
-  EXPECT_NEAR(score_of(members, split, too_little).closeness, 0.8 * 15 / 20, 1e-12);
+  const std::vector<CoLocatedModel> members = {with_goal("a", 100, {20.0, {}}), with_goal("b", 10)};
+  const std::vector<Candidate> partition = {laid_out(1, 1, 1), laid_out(1, 1, 1)};
+  const std::vector<Figures> enough = {{40, 25, 25}, {6, 160, 160}};
+  EXPECT_TRUE(score_of(members, partition, enough).met);
+  EXPECT_NEAR(score_of(members, partition, enough).value, 0.6, 1e-12);
+  const std::vector<Figures> too_little = {{15, 66, 66}, {9, 110, 110}};
+  EXPECT_FALSE(score_of(members, partition, too_little).met);
+  EXPECT_NEAR(score_of(members, partition, too_little).closeness, 0.8 * 15 / 20, 1e-12);
 }
 
 }  // namespace

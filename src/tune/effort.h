@@ -1,0 +1,21 @@
+// Effort: how long a trial's slices are and how many rounds of them it measures.
+#pragma once
+
+#include "measure/stop_rule.h"
+
+namespace ridge::tune {
+
+enum class Effort { kShort, kLong, kConfirm };  // short ones only have to show a direction
+
+// `search_seconds`: of the whole search, of which a trial takes a share at most; `spent` of that share is gone already.
+measure::StopOptions rounds_of(Effort effort, double search_seconds, Nanoseconds spent);
+
+constexpr double kSlowRunMs = 250;  // from here on the first run is warm-up enough, and slices are short of runs
+
+// A slice in which each of `callers` does whole runs of about `run_ms`: one caller alone needs one, several half a run beyond
+// whole ones, so that jitter does not decide whether a run counts.
+double slice_ms(double run_ms, int callers, double least_ms);
+// Of one untuned model beside it: as long, but not without end where the candidate's runs are slow.
+double untuned_slice_ms(double own_ms, double least_ms);
+
+}  // namespace ridge::tune

@@ -1,0 +1,15 @@
+// Figures: what a way to run a model does, measured: the few numbers that searches and advice work with.
+#pragma once
+
+#include <cstdint>
+
+namespace ridge::tune {
+
+struct Figures {
+  double rows_per_s = 0;
+  double p50_ms = 0, p99_ms = 0;  // of one run
+  double joules_per_row = 0;      // 0 = not measured
+  int64_t samples = 0;            // runs
+};
+
+}  // namespace ridge::tune

@@ -1,0 +1,24 @@
+// Row check: whether rows that run together come out as they do alone, by running both.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "precision/drift.h"
+#include "tune/candidate.h"
+#include "tune/interleaved_benchmark.h"
+
+namespace ridge::tune {
+
+// Whether rows may be merged into one run.
+struct Batching {
+  bool possible = false;
+  std::string reason;  // why not
+};
+// A batch may be open in name only: checked by running two different rows together and each alone. Of the only model.
+Batching check_batching(InterleavedBenchmark& benchmark);
+
+// Outputs of the candidate's one run against the untuned model's row by row, on the same inputs.
+Result<precision::Drift> drift(InterleavedBenchmark& benchmark, const Candidate& candidate);
+
+}  // namespace ridge::tune

@@ -1,0 +1,162 @@
+// Search and confirm: lets a search choose and a benchmark measure until the budget is spent, then measures the leader once more against
+// the untuned models, longer. The same for one model (tuner.h) and for co-located models (share/co_located_tuner.h).
+//
+// A Problem says what differs:
+//   using Candidate, Trial;
+//   Clock& clock();
+//   std::optional<ProbeOf<Candidate>> next(double spent);      // as Search::next()
+//   Result<Trial> measure(const Candidate&, Effort);
+//   std::optional<Trial> recall(const Candidate&, int ordinal);   // from the store
+//   void keep(const Candidate&, int ordinal, const Trial&);       // in it
+//   bool report(const Candidate&, const Trial&);               // to the search; false: the candidate failed and is out
+//   void withdraw(const Candidate&, const std::string& reason);
+//   std::optional<Leader<Candidate>> leader() const;           // the best so far
+//   Candidate untuned() const;
+//   bool untuned_meets(const Trial&) const;                    // the goal, by the trial's untuned side
+//   bool meets(const Candidate&, const Trial&) const;          // the same of the candidate's
+//   Gain gain(const Candidate&, const Trial&) const;
+//   static size_t rounds(const Trial&);
+//   std::string describe(const Candidate&) const;
+//   std::string so_far() const;                                // about the leader, for the progress line; may be empty
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "tune/search.h"
+
+namespace ridge::tune {
+
+struct TuneOptions {
+  Goal goal;            // of one model; co-located models have theirs
+  double seconds = 60;  // for the search; what the store already paid for counts. The confirmation comes on top
+  std::function<bool()> interrupted;                                         // polled; may be empty
+  std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+
+  bool stopped() const { return interrupted && interrupted(); }
+  void report(const std::string& step, double share_done) const {
+    if (progress) progress(step, std::min(share_done, 1.0));
+  }
+};
+
+// Every trial of a search, from the store or just measured.
+template <typename Candidate, typename Trial>
+struct ExploredOf {
+  std::vector<std::pair<Candidate, Trial>> trials;
+  int reused = 0;  // of them from the store
+  bool interrupted = false;
+};
+
+enum class Choice {
+  kCandidate,  // better than the untuned models with confidence, or the only one that meets the goal
+  kBaseline,   // nothing is better with confidence
+  kNone,       // nothing meets the goal
+};
+
+template <typename Candidate, typename Trial>
+struct DecisionOf {
+  Choice choice = Choice::kBaseline;
+  Candidate candidate;       // of kNone: the one closest to the goal
+  Gain gain;                 // of the candidate, from `trial`
+  Trial trial;               // kBaseline: its untuned side is what counts
+  bool interrupted = false;  // decided by what was explored, without confirmation
+};
+
+template <typename Candidate>
+struct Leader {
+  Candidate candidate;
+  bool meets = true;  // the goal
+  Gain gain;
+};
+
+// What the results say so far, without measuring; pure.
+template <typename Candidate>
+Choice choose(const std::optional<Leader<Candidate>>& leader, bool untuned_meets) {
+  if (leader && leader->meets && (!untuned_meets || leader->gain.low > 1)) return Choice::kCandidate;
+  return untuned_meets ? Choice::kBaseline : Choice::kNone;
+}
+
+template <typename Problem>
+Result<ExploredOf<typename Problem::Candidate, typename Problem::Trial>> explore(Problem& problem,
+                                                                                 const TuneOptions& options) {
+  ExploredOf<typename Problem::Candidate, typename Problem::Trial> explored;
+  const TimePoint begin = problem.clock().now();
+  double paid_before = 0;  // [s] by earlier runs, for what the store gave
+  auto spent = [&] { return (to_seconds(problem.clock().now() - begin) + paid_before) / options.seconds; };
+  while (auto probe = problem.next(spent())) {
+    if ((explored.interrupted = options.stopped())) break;
+    options.report(problem.describe(probe->candidate) + problem.so_far(), spent());
+    auto trial = problem.recall(probe->candidate, probe->ordinal);
+    if (trial) {
+      paid_before += trial->seconds;
+      ++explored.reused;
+    } else {
+      auto measured = problem.measure(probe->candidate, probe->effort);
+      if ((explored.interrupted = !measured && measured.error().code == Code::kCancelled)) break;
+      if (!measured) return measured.error();
+      trial = std::move(*measured);
+      // What failed once may work when there is more memory; it is tried again next time.
+      if (trial->failure.empty()) problem.keep(probe->candidate, probe->ordinal, *trial);
+    }
+    problem.report(probe->candidate, *trial);
+    explored.trials.emplace_back(std::move(probe->candidate), std::move(*trial));
+  }
+  return explored;
+}
+
+// Of the candidate's trials the one with the most rounds; null if none succeeded.
+template <typename Problem>
+const typename Problem::Trial* longest_trial(
+    const ExploredOf<typename Problem::Candidate, typename Problem::Trial>& explored,
+    const typename Problem::Candidate& candidate) {
+  const typename Problem::Trial* longest = nullptr;
+  for (const auto& [other, trial] : explored.trials)
+    if (other == candidate && trial.failure.empty() &&
+        (longest == nullptr || Problem::rounds(trial) >= Problem::rounds(*longest)))
+      longest = &trial;
+  return longest;
+}
+
+constexpr int kConfirmations = 3;
+
+// Measures the leader once more in turn with the untuned models, longer and never from the store; if it is not better with
+// confidence the next one gets a chance, then the untuned models stand. `untuned` is these against themselves. Interrupted:
+// decides by what was explored.
+template <typename Problem>
+Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm(
+    Problem& problem, const ExploredOf<typename Problem::Candidate, typename Problem::Trial>& explored,
+    const typename Problem::Trial& untuned, const TuneOptions& options) {
+  using Decision = DecisionOf<typename Problem::Candidate, typename Problem::Trial>;
+  typename Problem::Trial last = untuned;
+  auto unconfirmed = [&](Choice choice, bool interrupted) {
+    const auto leader = problem.leader();
+    if (choice == Choice::kBaseline || !leader) return Decision{choice, problem.untuned(), kNoGain, last, interrupted};
+    const auto* trial = longest_trial<Problem>(explored, leader->candidate);
+    return Decision{choice, leader->candidate, leader->gain, trial ? *trial : last, interrupted};
+  };
+  for (int i = 0; i < kConfirmations; ++i) {
+    const Choice choice = choose(problem.leader(), problem.untuned_meets(last));
+    if (explored.interrupted || options.stopped()) return unconfirmed(choice, true);
+    if (choice != Choice::kCandidate) return unconfirmed(choice, false);
+    const auto candidate = problem.leader()->candidate;
+    options.report("confirming " + problem.describe(candidate), 1);
+    auto trial = problem.measure(candidate, Effort::kConfirm);
+    if (!trial && trial.error().code == Code::kCancelled) return unconfirmed(choice, true);
+    if (!trial) return trial.error();
+    if (!problem.report(candidate, *trial)) continue;
+    last = std::move(*trial);
+    const Gain gain = problem.gain(candidate, last);
+    if (problem.meets(candidate, last) && (!problem.untuned_meets(last) || gain.low > 1))
+      return Decision{Choice::kCandidate, candidate, gain, std::move(last), false};
+    problem.withdraw(candidate, "ahead in the search, not borne out by the confirmation");
+  }
+  return unconfirmed(problem.untuned_meets(last) ? Choice::kBaseline : Choice::kNone, false);
+}
+
+}  // namespace ridge::tune

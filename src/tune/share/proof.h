@@ -1,0 +1,39 @@
+// Proof: a partition by itself, at the end: every model at its load while the others are at theirs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "tune/interleaved_benchmark.h"
+#include "tune/share/co_located_model.h"
+#include "tune/share/partitions.h"
+
+namespace ridge::tune::share {
+
+// What one model did at its load while the others were at theirs.
+struct AtLoad {
+  double asked_per_s = 0, done_per_s = 0;  // rows
+  double request_p99_ms =
+      0;  // from the intended moment; where rows are merged, the first one's wait for the others (derived) too
+  int64_t runs = 0;
+};
+
+struct Proof {
+  int64_t resident_bytes = 0;                  // of this process, after all of it
+  std::vector<std::optional<AtLoad>> at_load;  // per member; absent where none is asked for
+};
+// All other sessions are closed before. Models without a load are kept busy meanwhile. At least a second, and as long as the rarest
+// load needs for 200 runs, but at most `options.seconds` / 4; a load of which that time would see less than ten runs is raised to
+// ten.
+Result<Proof> prove(std::span<const BenchmarkedModel> models, std::span<const CoLocatedModel> members,
+                    const Partition& partition, const BenchmarkOptions& options, Clock& clock = system_clock());
+// Why it does not bear out the goals: less than four fifths of a load is done (random arrivals alone make a few per cent), or a
+// request's p99 is above its goal; empty = it does.
+std::string refuted(const Proof& proof, std::span<const CoLocatedModel> members);
+
+}  // namespace ridge::tune::share
