@@ -34,6 +34,9 @@ add_library(ridge_onnxruntime_headers INTERFACE)
 target_include_directories(ridge_onnxruntime_headers SYSTEM INTERFACE "${RIDGE_DEPS}/onnxruntime-headers/usr/include/onnxruntime")
 target_compile_definitions(ridge_onnxruntime_headers INTERFACE ORT_API_MANUAL_INIT)
 
+# OpenCL: headers only, <CL/cl.h>. The loader is opened at run time.
+find_path(OPENCL_INCLUDE_DIR CL/cl.h REQUIRED)
+
 # Boost.Asio and Beast, headers only.
 find_path(BOOST_INCLUDE_DIR boost/beast/core.hpp REQUIRED)
 add_library(ridge_asio INTERFACE)

@@ -1,12 +1,9 @@
 # Libraries that stand in for what a test machine lacks, in <build>/test-support: tests/support/*.cc.
 #   libnvidia-ml.so.1      NVIDIA's management library, plays scripted cards; libnvidia-ml-old.so.1 lacks the newer functions
-#   librocm_smi64.so.1     AMD's, the same; -old is of ROCm 5, -ancient too old to be used
-#   libamd_smi.so.1        its successor, the same; -old is of ROCm 6.3, -ancient too old to be used
 #   libcuda.so.1           NVIDIA's driver, plays scripted cards and does their work on the processor; -old is of CUDA 10, -ancient
 #                          too old to be used
 #   libnvrtc.so.1          its run-time compiler, for the same; libcublasLt.so.1 its matrix products
 #   libnccl.so.1           NCCL, which works on the memory of these cards; -ancient too old to be used
-#   libze_loader.so.1      Level Zero's loader with Intel's cards, the same; -old is of before 1.5
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
 set(RIDGE_FAKES "")
 
@@ -25,14 +22,6 @@ endfunction()
 if(NOT RIDGE_FUZZ)
   ridge_fake(fake_nvml nvidia-ml)
   ridge_fake(fake_nvml nvidia-ml-old FAKE_NVML_OLD)
-  ridge_fake(fake_rocm_smi rocm_smi64)
-  ridge_fake(fake_rocm_smi rocm_smi64-old FAKE_ROCM_SMI_OLD)
-  ridge_fake(fake_rocm_smi rocm_smi64-ancient FAKE_ROCM_SMI_OLD FAKE_ROCM_SMI_ANCIENT)
-  ridge_fake(fake_amd_smi amd_smi)
-  ridge_fake(fake_amd_smi amd_smi-old FAKE_AMD_SMI_OLD)
-  ridge_fake(fake_amd_smi amd_smi-ancient FAKE_AMD_SMI_ANCIENT)
-  ridge_fake(fake_level_zero ze_loader)
-  ridge_fake(fake_level_zero ze_loader-old FAKE_LEVEL_ZERO_OLD)
   ridge_fake(fake_nvrtc nvrtc)
   ridge_fake(fake_cublaslt cublasLt)
   target_link_libraries(fake_cublasLt PRIVATE ridge_base)
@@ -75,6 +64,19 @@ if(NOT RIDGE_FUZZ AND TARGET engine_test)
   target_compile_definitions(engine_test PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
   add_dependencies(engine_test ${RIDGE_FAKES})
 endif()
+
+# Our own declarations of NVIDIA's interfaces, against NVIDIA's headers (from ./dev setup for tests; where they are not there, nothing is
+# compared). They compile, or they differ. cublasLt.h and nccl.h come only in packages of hundreds of megabytes.
+foreach(interface cuda nvml nvrtc)
+  find_path(RIDGE_HEADER_${interface} ${interface}.h PATHS "${RIDGE_DEPS}/vendor-headers" "${RIDGE_DEPS}/nvrtc" NO_DEFAULT_PATH)
+  if(RIDGE_HEADER_${interface} AND TARGET gpu_test)
+    add_library(abi_${interface} OBJECT tests/abi/${interface}_abi_check.cc)
+    target_include_directories(abi_${interface} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    target_include_directories(abi_${interface} SYSTEM PRIVATE "${RIDGE_HEADER_${interface}}")
+    target_link_libraries(abi_${interface} PRIVATE ridge_base)
+    add_dependencies(gpu_test abi_${interface})
+  endif()
+endforeach()
 
 # Models written as text, which the passes are tested on too.
 if(TARGET precision_test)

@@ -11,7 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "lab/ledger.h"
-#include "report/lab_page.h"
+#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
@@ -77,7 +77,7 @@ int show_occupancy(OccupancyOptions& options) {
 
 Status write_page(const std::string& path, report::Language language, const Json& ledger) {
   if (path.empty()) return {};
-  RIDGE_TRY(write_file_atomically(path, report::lab_page(ledger, language)));
+  RIDGE_TRY(write_file_atomically(path, report::page(report::PageKind::kLab, ledger, language)));
   say("ridge lab: wrote " + path);
   return {};
 }

@@ -64,7 +64,7 @@ Status write_page(const Study& study, const std::vector<Section>& sections) {
   if (path.empty()) return ok_status();
   Json json = json_of(study, sections);
   if (study.efficiency) json["ledger"] = ledger_json(*study.efficiency);
-  RIDGE_TRY(write_file_atomically(path, report::plan_page(json, study.request.language)));
+  RIDGE_TRY(write_file_atomically(path, report::page(report::PageKind::kPlan, json, study.request.language)));
   say("ridge plan: wrote " + path);
   return ok_status();
 }

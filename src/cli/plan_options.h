@@ -15,7 +15,7 @@
 #include "limits/nvidia_card.h"
 #include "model/reader.h"
 #include "predict/batch_curve.h"
-#include "report/plan_page.h"
+#include "report/page.h"
 
 namespace CLI {
 class App;

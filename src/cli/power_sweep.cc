@@ -14,7 +14,7 @@
 #include "cli/verb.h"
 #include "power/hold.h"
 #include "power/sweep.h"
-#include "report/power_page.h"
+#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
@@ -132,7 +132,7 @@ void render(const power::Sweep& sweep) {
 
 Status write_sweep_page(const std::string& path, report::Language language, const power::Sweep& sweep) {
   if (path.empty()) return {};
-  RIDGE_TRY(write_file_atomically(path, report::power_page(to_json(sweep), language)));
+  RIDGE_TRY(write_file_atomically(path, report::page(report::PageKind::kPowerSweep, to_json(sweep), language)));
   say("ridge power sweep: wrote " + path);
   return {};
 }

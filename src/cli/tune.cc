@@ -18,7 +18,7 @@
 #include "cost/costs.h"
 #include "machine/energy_meter.h"
 #include "measure/layers.h"
-#include "report/tune_page.h"
+#include "report/page.h"
 #include "tune/regression.h"
 #include "tune/replay.h"
 #include "tune/store.h"
@@ -159,7 +159,7 @@ Json json_of(const Found& found) {
 Status write_page(const TuneRequest& request, const Found& found) {
   const std::string& path = request.options.html;
   if (path.empty()) return {};
-  RIDGE_TRY(write_file_atomically(path, report::tune_page(json_of(found), request.language)));
+  RIDGE_TRY(write_file_atomically(path, report::page(report::PageKind::kTune, json_of(found), request.language)));
   say("ridge tune: wrote " + path);
   return {};
 }

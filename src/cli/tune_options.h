@@ -11,7 +11,7 @@
 #include "cli/accuracy_options.h"
 #include "model/reader.h"
 #include "plan/device.h"
-#include "report/frame.h"
+#include "report/page.h"
 #include "tune/regression.h"
 #include "tune/space.h"
 

@@ -1,5 +1,7 @@
 #include "doctor/areas.h"
 
+#include "machine/kernel_gpus.h"
+
 namespace ridge::doctor {
 namespace {
 
@@ -74,14 +76,6 @@ const std::vector<std::string> kGpuFiles = {
     "sys/bus/pci/devices/*/aer_dev_correctable",
     "sys/bus/pci/devices/*/aer_dev_nonfatal",
     "sys/bus/pci/devices/*/aer_dev_fatal",
-    "sys/bus/pci/devices/*/mem_info_vram_total",
-    "sys/bus/pci/devices/*/mem_info_vram_used",
-    "sys/bus/pci/devices/*/gpu_busy_percent",
-    "sys/bus/pci/devices/*/ras/umc_err_count",
-    "sys/bus/pci/devices/*/hwmon/hwmon*/temp1_input",
-    "sys/bus/pci/devices/*/hwmon/hwmon*/temp1_crit",
-    "sys/bus/pci/devices/*/hwmon/hwmon*/power1_average",
-    "sys/bus/pci/devices/*/hwmon/hwmon*/power1_cap",
     "proc/driver/nvidia/version",
 };
 
@@ -95,6 +89,12 @@ const std::vector<std::string> kClockFiles = {
     "sys/devices/system/clocksource/clocksource0/available_clocksource",
 };
 
+std::vector<std::string> gpu_files() {
+  std::vector<std::string> files = kGpuFiles;
+  for (std::string& file : machine::kernel_gpu_files()) files.push_back(std::move(file));
+  return files;
+}
+
 }  // namespace
 
 const std::vector<Area>& areas() {
@@ -104,7 +104,7 @@ const std::vector<Area>& areas() {
       {"limits", kLimitsFiles, judge_limits},
       {"storage", {}, judge_storage},
       {"network", kNetworkFiles, judge_network},
-      {"gpu", kGpuFiles, judge_gpus},
+      {"gpu", gpu_files(), judge_gpus},
       {"log", {}, judge_kernel_log},
       {"versions", kVersionFiles, judge_versions},
       {"engines", {}, judge_engines},

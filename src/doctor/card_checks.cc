@@ -57,11 +57,6 @@ std::string remedy_of_silence(machine::GpuVendor vendor) {
   return "";
 }
 
-bool lacks_permission(const Card& card) {
-  return !card.temperature_c && !card.memory_used_bytes &&
-         card.memory_used_bytes.reason.find("no permission") != std::string::npos;
-}
-
 bool too_hot(const KnownCard& known) {
   const Card& card = known.card;
   return known.vendor != machine::GpuVendor::kNvidia && card.temperature_c && card.slowdown_temperature_c &&
@@ -83,7 +78,6 @@ std::string health_text(const KnownCard& known) {
     text += fmt::format(", {} rows remapped", count_text(card.rows_remapped));
   else if (card.rows_remapped)
     text += fmt::format(", {} pages retired", count_text(card.rows_remapped));
-  if (card.memory_health) text += ", health " + *card.memory_health;
   return text;
 }
 
@@ -97,8 +91,8 @@ std::string_view matter_of(const Finding& finding) {
 std::string_view library_name(machine::GpuVendor vendor) {
   switch (vendor) {
     case machine::GpuVendor::kNvidia: return "NVML";
-    case machine::GpuVendor::kAmd: return "ROCm SMI or AMD SMI";
-    case machine::GpuVendor::kIntel: return "Level Zero";
+    case machine::GpuVendor::kAmd: return "amdgpu";
+    case machine::GpuVendor::kIntel: return "i915 or xe";
   }
   return "";
 }
@@ -119,9 +113,6 @@ Finding judge_answer(const KnownCard& known) {
   const Card& card = known.card;
   Finding finding = about_card(known, "state", "state");
   if (!card.failure.empty()) return fail(finding, card.failure, remedy_of_silence(known.vendor));
-  if (lacks_permission(card))
-    return warn(finding, card.memory_used_bytes.reason,
-                "usermod -aG render,video USER and log in again; in a container give it /dev/dri and /dev/kfd");
   std::string evidence = card.uuid ? *card.uuid : "answers";
   if (card.pci_address) evidence += " at " + *card.pci_address;
   if (card.temperature_c) evidence += fmt::format(", {} °C", *card.temperature_c);
@@ -164,13 +155,11 @@ Finding judge_slowdown(const KnownCard& known) {
 Finding judge_ecc(const KnownCard& known) {
   const Card& card = known.card;
   Finding finding = about_card(known, "ecc", "memory errors");
-  if (!card.ecc_uncorrected && !card.row_remap_failed && !card.memory_health)
+  if (!card.ecc_uncorrected && !card.row_remap_failed)
     return not_applicable(finding, "this card counts none: " + card.ecc_uncorrected.reason);
   std::string evidence = health_text(known);
   if (card.row_remap_failed && *card.row_remap_failed)
     return fail(finding, evidence + ", a remap failed", "replace the card: it has no spare rows left");
-  if (card.memory_health && (*card.memory_health == "replace" || *card.memory_health == "critical"))
-    return fail(finding, evidence, "replace the card: its memory is worn out");
   if (card.ecc_uncorrected && *card.ecc_uncorrected > 0)
     return fail(
         finding, evidence,
@@ -180,8 +169,6 @@ Finding judge_ecc(const KnownCard& known) {
                 evidence + (known.vendor == machine::GpuVendor::kNvidia ? ", a remap waits for a reset"
                                                                         : ", a repair waits for a reset"),
                 fmt::format("reset the card at the next chance ({})", reset_command(known)));
-  if (card.memory_health && *card.memory_health == "degraded")
-    return warn(finding, evidence, "watch the count; plan to replace the card");
   return ok(finding, evidence);
 }
 
@@ -211,16 +198,17 @@ Finding judge_card_link(const KnownCard& known) {
 Finding judge_use(const KnownCard& known) {
   const Card& card = known.card;
   Finding finding = about_card(known, "use", "other work");
-  if (!card.memory_used_bytes || !card.memory_total_bytes)
-    return not_applicable(finding, card.memory_used_bytes.reason);
-  std::string evidence =
-      fmt::format("{} of {} in use", bytes(*card.memory_used_bytes), bytes(*card.memory_total_bytes));
+  if (!card.memory_used_bytes) return not_applicable(finding, card.memory_used_bytes.reason);
+  std::string evidence = bytes(*card.memory_used_bytes);
+  if (card.memory_total_bytes) evidence += " of " + bytes(*card.memory_total_bytes);
+  evidence += " in use";
   if (card.utilization_percent) evidence += fmt::format(", {} % busy", *card.utilization_percent);
   for (const gpu::CardProcess& process : card.processes)
     evidence += fmt::format(", process {}{}", process.pid,
                             process.memory_bytes < 0 ? "" : " with " + bytes(process.memory_bytes));
   bool busy = card.utilization_percent && *card.utilization_percent > 10;
-  if (*card.memory_used_bytes > *card.memory_total_bytes / 10 || busy)
+  const bool full = card.memory_total_bytes && *card.memory_used_bytes > *card.memory_total_bytes / 10;
+  if (full || busy)
     return warn(finding, evidence, "end it or wait before measuring; plan with the memory that is left");
   return ok(finding, evidence);
 }
@@ -246,8 +234,7 @@ Findings one_per_matter(Findings bus, std::vector<CardFindings> cards) {
     for (Finding& finding : card.findings) {
       const std::string id = fmt::format("gpu.{}.{}", card.address, matter_of(finding));
       auto same = std::find_if(bus.begin(), bus.end(), [&](const Finding& other) { return other.id == id; });
-      // What amdgpu tells of a state through /sys is a part of what the library tells, in several findings.
-      if (same != bus.end() && same->verdict < finding.verdict && matter_of(finding) != "state") continue;
+      if (same != bus.end() && same->verdict < finding.verdict) continue;
       if (same != bus.end()) bus.erase(same);
       from_libraries.push_back(std::move(finding));
     }

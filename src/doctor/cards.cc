@@ -1,49 +1,61 @@
 #include "doctor/cards.h"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "doctor/capture.h"
 #include "doctor/card_checks.h"
 #include "doctor/facts.h"
 #include "doctor/probes.h"
+#include "machine/kernel_gpus.h"
 
 namespace ridge::doctor {
 namespace {
 
-constexpr std::array<std::pair<machine::GpuVendor, const char*>, 3> kCardEntries = {
-    {{machine::GpuVendor::kNvidia, entry::kNvml},
-     {machine::GpuVendor::kAmd, entry::kAmdCards},
-     {machine::GpuVendor::kIntel, entry::kIntelCards}}};
-
-gpu::Reading<gpu::CardSystem> system_at(const machine::Tree& tree, const char* path) {
-  if (!tree.files.contains(path)) return Error{Code::kNotFound, machine::reason_at(tree, path)};
-  Result<Json> json = machine::json_at(tree, path);
+gpu::Reading<gpu::CardSystem> nvidia_system(const machine::Tree& tree) {
+  if (!tree.files.contains(entry::kNvml)) return Error{Code::kNotFound, machine::reason_at(tree, entry::kNvml)};
+  Result<Json> json = machine::json_at(tree, entry::kNvml);
   if (!json) return json.error();
   return gpu::card_system_from_json(*json);
 }
 
+gpu::Reading<gpu::CardSystem> kernel_system(const machine::Tree& tree, machine::GpuVendor vendor) {
+  gpu::CardSystem system;
+  system.cards = machine::kernel_gpus(tree, vendor);
+  if (system.cards.empty())
+    return Error{Code::kNotFound,
+                 fmt::format("there is no GPU of {} that {} has", machine::vendor_name(vendor), library_name(vendor))};
+  system.library = library_name(vendor);
+  system.driver_version = machine::kernel_driver_version(tree, vendor);
+  system.cuda_version = Error{Code::kUnsupported, "a notion of NVIDIA's"};
+  return system;
+}
+
 }  // namespace
 
-machine::Tree gather_cards(Nanoseconds limit) {
+machine::Tree gather_cards(Nanoseconds limit, const std::string& root) {
   machine::Tree tree;
-  std::vector<std::string> files;
-  for (const char* name : {"class", "vendor", "device", "uevent", "numa_node", "local_cpulist"})
+  std::vector<std::string> files = machine::kernel_gpu_files();
+  for (const char* name : {"class", "vendor", "device", "uevent", "numa_node", "local_cpulist", "current_link_speed",
+                           "current_link_width", "max_link_speed", "max_link_width"})
     files.push_back(std::string("sys/bus/pci/devices/*/") + name);
-  capture(tree, "", files, limit);
+  capture(tree, root, files, limit);
   GatherOptions options;
   options.areas = {"gpu"};
   options.limit = limit;
+  options.root = root;
   for (const Probe& probe : probes_of(options, {}))
-    for (const auto& [vendor, path] : kCardEntries)
-      if (probe.entry == std::string_view(path)) machine::save_answer(tree, path, probe.ask(tree));
+    for (std::string_view path : {entry::kNvml, entry::kGpuLooks, entry::kPciNames})
+      if (probe.entry == path) machine::save_answer(tree, probe.entry, probe.ask(tree));
   return tree;
 }
 
 std::vector<MakersSystem> cards_in(const machine::Tree& tree) {
   std::vector<MakersSystem> makers;
-  for (const auto& [vendor, path] : kCardEntries)
-    makers.push_back({vendor, std::string(library_name(vendor)), system_at(tree, path)});
+  for (machine::GpuVendor vendor : {machine::GpuVendor::kNvidia, machine::GpuVendor::kAmd, machine::GpuVendor::kIntel})
+    makers.push_back({vendor, std::string(library_name(vendor)),
+                      vendor == machine::GpuVendor::kNvidia ? nvidia_system(tree) : kernel_system(tree, vendor)});
   return makers;
 }
 

@@ -1,5 +1,5 @@
-// The cards of every maker as their libraries tell them, apart from the doctor's judgement: for whoever wants to know what
-// cards there are, without hanging where a driver does.
+// The GPUs of every vendor, apart from the doctor's judgement: NVIDIA's as its management library describes them, AMD's and Intel's as
+// the kernel's files do. A driver that hangs does not hang the caller.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace ridge::doctor {
 
-// Asks the libraries, each in a child with this time limit; those of a maker without a card on the bus are not opened unless
-// the environment names one. Call it while the process has one thread. The entries are those of the doctor's facts (facts.h).
-machine::Tree gather_cards(Nanoseconds limit);
+// Asks the library and reads the files, each in a child with this time limit. `root`
+// stands before /sys and /proc. Call it while the process has one thread. The entries are those of the doctor's facts (facts.h).
+machine::Tree gather_cards(Nanoseconds limit, const std::string& root);
 
 struct MakersSystem {
   machine::GpuVendor vendor = machine::GpuVendor::kNvidia;
-  std::string library;  // "NVML"
+  std::string library;  // or kernel driver: "NVML"
   gpu::Reading<gpu::CardSystem> system;
 };
 // What a tree holds of them, NVIDIA first. Pure.

@@ -10,9 +10,9 @@
 #include "base/units.h"
 #include "doctor/areas.h"
 #include "doctor/card_checks.h"
-#include "doctor/library_cards.h"
 #include "doctor/nvidia_cards.h"
 #include "gpu/card.h"
+#include "machine/kernel_gpus.h"
 #include "machine/pci_gpus.h"
 
 namespace ridge::doctor {
@@ -100,48 +100,6 @@ Finding judge_node(const Facts& facts, const machine::PciGpu& gpu) {
       fmt::format("numactl --cpunodebind={0} --membind={0}: copies to the card cross between sockets", *gpu.numa_node));
 }
 
-std::optional<double> in_hwmon(const machine::Tree& tree, const std::string& address, std::string_view file) {
-  std::vector<std::string> paths = machine::paths_like(tree, "sys/bus/pci/devices/" + address + "/hwmon/", file);
-  if (paths.empty()) return std::nullopt;
-  std::optional<int64_t> value = machine::number_at(tree, paths.front());
-  if (!value) return std::nullopt;
-  return static_cast<double>(*value);
-}
-
-// amdgpu tells through /sys what the other makers tell through a library. Units: hwmon gives m°C and µW.
-Finding judge_amd_state(const machine::Tree& tree, const machine::PciGpu& gpu) {
-  const std::string folder = "sys/bus/pci/devices/" + gpu.address + "/";
-  Finding finding = about(kGpuArea, gpu.address + ".state", "state of " + name_of(gpu), "/" + folder);
-  std::optional<int64_t> total = machine::number_at(tree, folder + "mem_info_vram_total"),
-                         used = machine::number_at(tree, folder + "mem_info_vram_used");
-  if (!total || !used) return not_applicable(finding, "this driver does not tell its memory");
-  std::string evidence = fmt::format("{} of {} in use", format_bytes(static_cast<double>(*used)),
-                                     format_bytes(static_cast<double>(*total)));
-  if (auto busy = machine::number_at(tree, folder + "gpu_busy_percent")) evidence += fmt::format(", {} % busy", *busy);
-  auto heat = in_hwmon(tree, gpu.address, "/temp1_input"), critical = in_hwmon(tree, gpu.address, "/temp1_crit");
-  if (heat) evidence += fmt::format(", {:.0f} °C", *heat / 1000);
-  if (auto power = in_hwmon(tree, gpu.address, "/power1_average")) evidence += fmt::format(", {:.0f} W", *power / 1e6);
-  if (heat && critical && *heat > *critical - 5000)
-    return warn(finding, evidence + fmt::format(" (critical {:.0f} °C)", *critical / 1000),
-                "look at fans and inlet air");
-  if (*used > *total / 10 && *total > (int64_t{2} << 30))
-    return warn(finding, evidence, "end what holds the memory (rocm-smi --showpids), or plan with what is left");
-  return ok(finding, evidence);
-}
-
-Finding judge_amd_errors(const machine::Tree& tree, const machine::PciGpu& gpu) {
-  const std::string path = "sys/bus/pci/devices/" + gpu.address + "/ras/umc_err_count";
-  Finding finding = about(kGpuArea, gpu.address + ".ecc", "memory errors of " + name_of(gpu), "/" + path);
-  std::optional<std::string> text = machine::text_at(tree, path);
-  if (!text) return not_applicable(finding, "this card or driver counts none");
-  int64_t uncorrected = to_number(line_value(*text, "ue").value_or("")).value_or(0);
-  int64_t corrected = to_number(line_value(*text, "ce").value_or("")).value_or(0);
-  std::string evidence = fmt::format("{} corrected, {} uncorrected", corrected, uncorrected);
-  if (uncorrected > 0)
-    return fail(finding, evidence, "reset the card; replace it if the count grows: results may be wrong");
-  return ok(finding, evidence);
-}
-
 // The run-time library that engines need of a maker: whether the loader finds it.
 Finding judge_runtime(const machine::Tree& tree, machine::GpuVendor vendor) {
   const char* library = vendor == machine::GpuVendor::kAmd ? "libamdhip64.so" : "libze_loader.so.1";
@@ -180,14 +138,29 @@ Findings judge_bus(const Facts& facts, const std::vector<machine::PciGpu>& gpus)
     findings.push_back(judge_pci_link(gpu));
     findings.push_back(judge_pci_errors(tree, gpu));
     findings.push_back(judge_node(facts, gpu));
-    if (gpu.vendor != machine::GpuVendor::kAmd) continue;
-    findings.push_back(judge_amd_state(tree, gpu));
-    findings.push_back(judge_amd_errors(tree, gpu));
   }
   for (machine::GpuVendor vendor : {machine::GpuVendor::kAmd, machine::GpuVendor::kIntel})
     if (std::any_of(gpus.begin(), gpus.end(),
                     [&](const machine::PciGpu& gpu) { return gpu.vendor == vendor && !gpu.display_only; }))
       findings.push_back(judge_runtime(tree, vendor));
+  return findings;
+}
+
+Finding judge_level(const KnownCard& known) {
+  Finding finding = about_card(known, "level", "performance level");
+  const gpu::Reading<std::string>& level = known.card.performance_level;
+  if (!level) return not_applicable(finding, level.reason);
+  if (*level == "auto" || *level == "high" || *level == "perf_determinism") return ok(finding, *level);
+  return warn(finding, *level + ": it was set, and holds the clocks",
+              fmt::format("echo auto > /sys/bus/pci/devices/{}/power_dpm_force_performance_level, as root",
+                          *known.card.pci_address));
+}
+
+Findings judge_kernel_gpu(const KnownCard& known) {
+  if (!known.card.failure.empty()) return {judge_answer(known)};
+  Findings findings = {judge_answer(known),    judge_slowdown(known), judge_ecc(known),
+                       judge_card_link(known), judge_use(known),      judge_power_limit(known)};
+  if (known.vendor == machine::GpuVendor::kAmd) findings.push_back(judge_level(known));
   return findings;
 }
 
@@ -202,18 +175,15 @@ Findings judge_gpus(const Facts& facts) {
   const bool nvidia = on_bus(machine::GpuVendor::kNvidia);
   NvidiaFindings of_nvidia = judge_nvidia_cards(tree, nvidia);
   std::vector<CardFindings> cards = std::move(of_nvidia.of_cards);
-  Findings of_libraries = std::move(of_nvidia.of_system);
-  for (machine::GpuVendor vendor : {machine::GpuVendor::kAmd, machine::GpuVendor::kIntel}) {
-    LibraryFindings told = judge_library_cards(tree, vendor, on_bus(vendor));
-    std::move(told.of_cards.begin(), told.of_cards.end(), std::back_inserter(cards));
-    std::move(told.of_library.begin(), told.of_library.end(), std::back_inserter(of_libraries));
-  }
+  for (machine::GpuVendor vendor : {machine::GpuVendor::kAmd, machine::GpuVendor::kIntel})
+    for (const gpu::Card& card : machine::kernel_gpus(tree, vendor))
+      cards.push_back({*card.pci_address, judge_kernel_gpu({card, vendor})});
   Findings findings = one_per_matter(judge_bus(facts, gpus), std::move(cards));
   if (gpus.empty())
     findings.push_back(
         not_applicable(about(kGpuArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),
                        "there is none of NVIDIA, AMD or Intel, or the bus is not visible in this container"));
-  std::move(of_libraries.begin(), of_libraries.end(), std::back_inserter(findings));
+  std::move(of_nvidia.of_system.begin(), of_nvidia.of_system.end(), std::back_inserter(findings));
   if (nvidia || tree.files.contains(entry::kNvidiaSmi) ||
       machine::reason_at(tree, entry::kNvidiaSmi).find("did not end") != std::string::npos)
     findings.push_back(judge_nvidia_smi(tree));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "doctor/test_facts.h"
@@ -95,20 +96,6 @@ TEST(GpuNode, ProcessorsFarFromTheCardWarn) {
               AllOf(StartsWith("warn: node 1"), HasSubstr("--cpunodebind=1")));
   facts.machine->cpu.numa[1].processors = 2;
   EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.numa"), StartsWith("ok: node 1"));
-}
-
-TEST(AmdCard, StateErrorsAndRuntimeAreJudged) {
-  const std::string state =
-      "uevent: DRIVER=amdgpu\nmem_info_vram_total: 206141652992\nmem_info_vram_used: 300000000\ngpu_busy_percent: 0\n"
-      "hwmon/hwmon3/temp1_input: 98000\nhwmon/hwmon3/temp1_crit: 100000\nhwmon/hwmon3/power1_average: 140000000\n";
-  EXPECT_THAT(
-      judged_gpus(device("0x1002", state), "gpu.0000:18:00.0.state"),
-      AllOf(StartsWith("warn: 286 MiB of 192 GiB in use, 0 % busy, 98 °C, 140 W"), HasSubstr("critical 100 °C")));
-  Facts facts = facts_of(device("0x1002", state));
-  facts.tree.files["sys/bus/pci/devices/0000:18:00.0/ras/umc_err_count"] = "ue: 1\nce: 7\n";
-  facts.tree.files[entry::kLibraries] = "libamdhip64.so: open library libamdhip64.so: cannot open shared object file\n";
-  EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.ecc"), StartsWith("fail: 7 corrected, 1 uncorrected"));
-  EXPECT_THAT(found(judge_gpus(facts), "gpu.amd.runtime"), AllOf(StartsWith("warn: open library"), HasSubstr("HIP")));
 }
 
 gpu::Card card() {
@@ -230,29 +217,13 @@ TEST(PeerLinks, CardWithoutABridgeIsNoFault) {
   EXPECT_THAT(judged_links({card()}), StartsWith("not_applicable: it has none"));
 }
 
-// One of AMD's at 0000:18:00.0, known to the bus and to the library.
-gpu::Card amd_card() {
-  gpu::Card known;
-  known.name = std::string("AMD Instinct MI300X");
-  known.pci_address = std::string("0000:18:00.0");
-  known.memory_total_bytes = int64_t{192} << 30;
-  known.memory_used_bytes = int64_t{1} << 28;
-  known.temperature_c = int64_t{40};
-  known.slowdown_temperature_c = int64_t{100};
-  known.ecc_corrected = known.ecc_uncorrected = int64_t{0};
-  known.slowdown_bits = int64_t{0};
-  known.pcie_width = known.pcie_width_max = int64_t{16};
-  known.pcie_generation = known.pcie_generation_max = int64_t{5};
-  known.power_limit_mw = known.power_limit_default_mw = int64_t{750000};
-  known.performance_level = std::string("auto");
-  return known;
-}
-
-Findings judged_amd(const gpu::Card& known, const std::string& bus = device("0x1002", "uevent: DRIVER=amdgpu\n")) {
-  gpu::CardSystem system;
-  system.cards = {known};
-  Facts facts = facts_of(bus);
-  facts.tree.files[entry::kAmdCards] = dump_json(to_json(system));
+// tests/machines/doctor-amd.tree with other texts of its GPU's files.
+Findings judged_amd(const std::map<std::string, std::string>& changes = {}) {
+  Facts facts = facts_of("");
+  Result<machine::Tree> tree = machine::read_tree(std::string(RIDGE_SOURCE_DIR) + "/tests/machines/doctor-amd.tree");
+  EXPECT_TRUE(tree.ok());
+  facts.tree = tree ? *tree : machine::Tree{};
+  for (const auto& [file, text] : changes) facts.tree.files["sys/bus/pci/devices/0000:05:00.0/" + file] = text;
   return judge_gpus(facts);
 }
 
@@ -261,73 +232,50 @@ size_t count_of(const Findings& findings, std::string_view id) {
       std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.id == id; }));
 }
 
-TEST(LibraryCards, BusAndLibraryGiveOneFindingPerMatter) {
-  const std::string bus = device("0x1002",
-                                 "uevent: DRIVER=amdgpu\nmem_info_vram_total: 206158430208\n"
-                                 "mem_info_vram_used: 268435456\nras/umc_err_count: ue: 0 ce: 0\n"
-                                 "current_link_width: 8\nmax_link_width: 16\n"
-                                 "current_link_speed: 32.0 GT/s PCIe\nmax_link_speed: 32.0 GT/s PCIe\n");
-  Findings findings = judged_amd(amd_card(), bus);
-  for (const char* matter : {"state", "ecc", "link", "driver", "throttle", "use"})
-    EXPECT_EQ(count_of(findings, std::string("gpu.0000:18:00.0.") + matter), 1u) << matter;
-  EXPECT_THAT(found(findings, "gpu.0000:18:00.0.link"), StartsWith("warn: x8 at 32 GT/s")) << "the worse of both";
-  EXPECT_THAT(found(findings, "gpu.0000:18:00.0.state"), AllOf(StartsWith("ok: "), HasSubstr("40 °C")));
+TEST(KernelGpuChecks, EveryMatterHasOneFinding) {
+  const Findings findings = judged_amd();
+  for (const char* matter : {"state", "ecc", "link", "driver", "throttle", "use", "power_limit", "level"}) {
+    const std::string id = std::string("gpu.0000:05:00.0.") + matter;
+    EXPECT_EQ(count_of(findings, id), 1u) << matter;
+    EXPECT_THAT(found(findings, id), StartsWith("ok: ")) << matter;
+  }
+  EXPECT_THAT(found(findings, "gpu.amd.runtime"), AllOf(StartsWith("warn: open library"), HasSubstr("HIP")));
 }
 
-TEST(LibraryCards, EveryFaultHasItsFinding) {
-  gpu::Card bad = amd_card();
-  bad.slowdown_bits = static_cast<int64_t>(gpu::kHotSignal);
-  bad.ecc_uncorrected = int64_t{2};
-  bad.temperature_c = int64_t{97};
-  bad.memory_used_bytes = int64_t{100} << 30;
-  bad.power_limit_mw = int64_t{400000};
-  bad.performance_level = std::string("low");
-  Findings findings = judged_amd(bad);
-  const std::string id = "gpu.0000:18:00.0.";
-  EXPECT_THAT(found(findings, id + "throttle"), StartsWith("fail: hot signal"));
-  EXPECT_THAT(found(findings, id + "ecc"), AllOf(StartsWith("fail: "), HasSubstr("rocm-smi --gpureset -d 0")));
-  EXPECT_THAT(found(findings, id + "state"), AllOf(StartsWith("warn: "), HasSubstr("critical 100 °C")));
-  EXPECT_THAT(found(findings, id + "use"), StartsWith("warn: 100 GiB of 192 GiB"));
-  EXPECT_THAT(found(findings, id + "power_limit"), HasSubstr("--setpoweroverdrive 750"));
-  EXPECT_THAT(found(findings, id + "level"), StartsWith("warn: low"));
+TEST(KernelGpuChecks, EveryFaultHasItsFinding) {
+  const std::string id = "gpu.0000:05:00.0.";
+  auto verdict = [&](const char* matter, const std::map<std::string, std::string>& changes) {
+    return found(judged_amd(changes), id + matter);
+  };
+  EXPECT_THAT(verdict("state", {{"hwmon/hwmon4/temp2_input", "97000"}}),
+              AllOf(StartsWith("warn: "), HasSubstr("critical 100 °C")));
+  EXPECT_THAT(verdict("ecc", {{"ras/umc_err_count", "ue: 2\nce: 7\n"}}),
+              AllOf(StartsWith("fail: 7 corrected and 2 uncorrected"), HasSubstr("--gpureset -d 0")));
+  EXPECT_THAT(verdict("ecc", {{"ras/gpu_vram_bad_pages", "0x1 : 0x1000 : P\n"}}), StartsWith("warn: "));
+  EXPECT_THAT(verdict("ecc", {{"ras/gpu_vram_bad_pages", "0x1 : 0x1000 : F\n"}}), StartsWith("fail: "));
+  EXPECT_THAT(verdict("link", {{"current_link_width", "8"}}), StartsWith("warn: generation 5 x8"));
+  EXPECT_THAT(verdict("use", {{"mem_info_vram_used", "107374182400"}}), StartsWith("warn: 100 GiB of 192 GiB"));
+  EXPECT_THAT(verdict("use", {{"gpu_busy_percent", "99"}}), StartsWith("warn: "));
+  EXPECT_THAT(verdict("power_limit", {{"hwmon/hwmon4/power1_cap", "400000000"}}),
+              AllOf(StartsWith("warn: 400 W, by default 750 W"), HasSubstr("--setpoweroverdrive 750")));
+  EXPECT_THAT(verdict("level", {{"power_dpm_force_performance_level", "low"}}), StartsWith("warn: low"));
 }
 
-TEST(LibraryCards, LostCardAndMissingPermissionAreSaid) {
-  gpu::Card lost = amd_card();
-  lost.failure = "rsmi_dev_temp_metric_get: file error (ROCm SMI status 3)";
-  EXPECT_THAT(found(judged_amd(lost), "gpu.0000:18:00.0.state"), StartsWith("fail: rsmi_dev_temp_metric_get"));
-  gpu::Card closed = amd_card();
-  const Error denied{Code::kUnavailable, "no permission: add the user to the groups render and video"};
-  closed.temperature_c = closed.memory_used_bytes = denied;
-  EXPECT_THAT(found(judged_amd(closed), "gpu.0000:18:00.0.state"),
-              AllOf(StartsWith("warn: no permission"), HasSubstr("/dev/dri")));
+TEST(KernelGpuChecks, GpuThatDoesNotAnswerHasNoOtherFinding) {
+  Facts facts = facts_of(device("0x1002", "uevent: DRIVER=amdgpu\n"));
+  const Findings findings = judge_gpus(facts);
+  EXPECT_THAT(found(findings, "gpu.0000:18:00.0.state"), AllOf(StartsWith("fail: "), HasSubstr("reboot")));
+  EXPECT_EQ(found(findings, "gpu.0000:18:00.0.ecc"), "not found");
 }
 
-TEST(LibraryCards, MissingLibraryIsNoFaultAndARefusingOneIs) {
-  const std::string bus = device("0x1002", "uevent: DRIVER=amdgpu\n");
-  EXPECT_EQ(found(judge_gpus(facts_of(bus)), "gpu.amd.library"), "not found") << "an older recording";
-  EXPECT_THAT(judged_gpus(bus + "=== missing/tools/amd_cards: open library librocm_smi64.so.7: no such file\n",
-                          "gpu.amd.library"),
-              StartsWith("not_applicable: open library"));
-  EXPECT_THAT(
-      judged_gpus(bus + "=== missing/tools/amd_cards: rsmi_init: could not be initialised\n", "gpu.amd.library"),
-      AllOf(StartsWith("warn: rsmi_init"), HasSubstr("/dev/kfd")));
-  EXPECT_THAT(judged_gpus(bus + "=== missing/tools/amd_cards: AMD's management library did not end within 5 s\n",
-                          "gpu.amd.library"),
-              StartsWith("fail: "));
-  EXPECT_EQ(judged_gpus("=== missing/tools/intel_cards: there is no card of Intel\n", "gpu.intel.library"),
-            "not found");
-}
-
-TEST(LibraryCards, HealthOfIntelsMemoryIsJudged) {
-  gpu::Card worn = amd_card();
-  worn.memory_health = std::string("replace");
-  gpu::CardSystem system;
-  system.cards = {worn};
+TEST(KernelGpuChecks, IntelsUseIsJudgedWithoutItsMemorysSize) {
   Facts facts = facts_of("");
-  facts.tree.files[entry::kIntelCards] = dump_json(to_json(system));
-  EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.ecc"),
-              AllOf(StartsWith("fail: "), HasSubstr("health replace")));
+  Result<machine::Tree> tree = machine::read_tree(std::string(RIDGE_SOURCE_DIR) + "/tests/machines/doctor-intel.tree");
+  ASSERT_TRUE(tree.ok());
+  facts.tree = *tree;
+  EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:03:00.0.use"),
+              StartsWith("warn: 6.00 GiB in use, 96 % busy, process 4711 with 6.00 GiB"));
+  EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:07:00.0.use"), StartsWith("ok: 64.0 MiB in use, 6 % busy"));
 }
 
 TEST(NvidiaCard, HiddenCardsFail) {

@@ -22,11 +22,11 @@
 #include "doctor/link_speed.h"
 #include "doctor/memory_modules.h"
 #include "doctor/storage_speed.h"
-#include "gpu/amd_smi.h"
 #include "gpu/cuda/cuda.h"
-#include "gpu/level_zero.h"
 #include "gpu/nvml/nvml.h"
+#include "machine/gpu_looks.h"
 #include "machine/pci_gpus.h"
+#include "machine/pci_names.h"
 
 namespace ridge::doctor {
 namespace {
@@ -102,16 +102,6 @@ Result<std::string> cuda_devices() {
   Json devices = Json::array();
   for (const gpu::cuda::CudaDevice& device : library.devices()) devices.push_back(to_json(device));
   return dump_json(devices);
-}
-
-Result<std::string> amd_cards() {
-  RIDGE_ASSIGN(gpu::CardSystem system, gpu::amd_cards());
-  return dump_json(to_json(system));
-}
-
-Result<std::string> level_zero() {
-  RIDGE_ASSIGN(gpu::LevelZero library, gpu::LevelZero::open());
-  return dump_json(to_json(library.system()));
 }
 
 Result<std::string> compute_libraries() {
@@ -223,25 +213,20 @@ Ask in_child(std::string what, Nanoseconds limit, std::function<Result<std::stri
   return [what, limit, work](const machine::Tree&) { return result_of_function(what, {.time = limit}, work); };
 }
 
-// Libraries of a maker without a card here are not worth loading.
-Ask libraries_if_needed(Nanoseconds limit) {
-  return [limit](const machine::Tree& read) -> Result<std::string> {
+// What is asked only for GPUs of AMD and Intel.
+Ask if_not_nvidia_only(Ask ask) {
+  return [ask = std::move(ask)](const machine::Tree& read) -> Result<std::string> {
     if (!has_vendor(read, machine::GpuVendor::kAmd) && !has_vendor(read, machine::GpuVendor::kIntel))
-      return Error{Code::kNotFound, "there is no card of AMD or Intel"};
-    return in_child("loading the compute libraries", limit, compute_libraries)(read);
+      return Error{Code::kNotFound, "there is no GPU of AMD or Intel"};
+    return ask(read);
   };
 }
 
-// Nor are their management libraries, unless the environment names one.
-Ask library_of(machine::GpuVendor vendor, Nanoseconds limit) {
-  const bool amd = vendor == machine::GpuVendor::kAmd;
-  return [amd, vendor, limit](const machine::Tree& read) -> Result<std::string> {
-    const std::string named =
-        amd ? variable("RIDGE_ROCM_SMI") + variable("RIDGE_AMD_SMI") : variable("RIDGE_LEVEL_ZERO");
-    if (!has_vendor(read, vendor) && named.empty())
-      return Error{Code::kNotFound, fmt::format("there is no card of {}", machine::vendor_name(vendor))};
-    const std::string what = fmt::format("{}'s management library", machine::vendor_name(vendor));
-    return in_child(what, limit, amd ? amd_cards : level_zero)(read);
+Ask pci_names(const GatherOptions& options) {
+  return [options](const machine::Tree& read) -> Result<std::string> {
+    std::vector<std::string> ids;
+    for (const machine::PciGpu& gpu : machine::pci_gpus(read)) ids.push_back(gpu.id);
+    return in_child("reading pci.ids", options.limit, [&] { return machine::find_pci_names(options.root, ids); })(read);
   };
 }
 
@@ -264,13 +249,20 @@ std::vector<Probe> probes_of(const GatherOptions& options, const std::vector<std
        "NVIDIA's library",
        in_child("NVIDIA's management library", limit, nvml)},
       {{"gpu"}, entry::kCuda, "NVIDIA's driver", in_child("NVIDIA's driver library", limit, cuda_devices)},
-      {{"gpu"}, entry::kAmdCards, "AMD's library", library_of(machine::GpuVendor::kAmd, limit)},
-      {{"gpu"}, entry::kIntelCards, "Intel's library", library_of(machine::GpuVendor::kIntel, limit)},
+      {{"gpu"},
+       entry::kGpuLooks,
+       "counters of GPUs",
+       if_not_nvidia_only(in_child("reading the counters of GPUs", limit,
+                                   [options] { return machine::take_gpu_looks(options.root); }))},
+      {{"gpu"}, entry::kPciNames, "names of GPUs", if_not_nvidia_only(pci_names(options))},
       {{"gpu"},
        entry::kNvidiaSmi,
        "nvidia-smi",
        [limit](const machine::Tree&) { return run_tool({"nvidia-smi", "-L"}, limit); }},
-      {{"gpu"}, entry::kLibraries, "compute libraries", libraries_if_needed(limit)},
+      {{"gpu"},
+       entry::kLibraries,
+       "compute libraries",
+       if_not_nvidia_only(in_child("loading the compute libraries", limit, compute_libraries))},
       {{"log"}, entry::kKernelLog, "kernel log", [limit](const machine::Tree&) { return kernel_log(limit); }},
       {{"versions"},
        entry::kInstalled,

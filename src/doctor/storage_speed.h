@@ -2,7 +2,7 @@
 // (loading weights on demand, data sets). Around the page cache where the file system lets us (O_DIRECT).
 //
 // Writes one temporary file of a stated size and removes its name at once, so that nothing stays behind however it
-// ends. Blocks while the disk does: call it in a child (bounded.h).
+// ends. Blocks while the disk does: call it in a child (base/child_process.h).
 #pragma once
 
 #include <cstdint>

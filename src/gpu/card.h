@@ -1,5 +1,5 @@
-// A card as the management library of its maker tells it (NVIDIA: gpu/nvml/nvml.h, AMD: gpu/rocm_smi.h, Intel:
-// gpu/level_zero.h): identity, state and limits at one moment. A plain value, printable as JSON and readable back; each
+// A GPU as NVIDIA's management library (gpu/nvml.h) or the kernel's files (AMD and Intel: machine/kernel_gpus.h) describe it:
+// identity, state and limits at one moment. A plain value, printable as JSON and readable back; each
 // field is a value or the reason why there is none (too old a library, no permission, not supported by this card, card
 // lost, no such notion with this maker). Units are in the names.
 #pragma once
@@ -65,7 +65,6 @@ struct Card {
   Reading<int64_t> rows_remapped;  // memory rows replaced by spare ones, ever; AMD: pages that are no longer used
   Reading<bool> row_remap_pending;
   Reading<bool> row_remap_failed;
-  Reading<std::string> memory_health;  // Intel: "ok", "degraded", "critical", "replace"
   Reading<bool> persistence;
   Reading<int64_t> compute_mode;           // NVIDIA: 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process
   Reading<int64_t> performance_state;      // NVIDIA: 0 fastest … 15
@@ -120,7 +119,6 @@ void visit_readings(CardLike& card, Visit&& visit) {
   visit("rows_remapped", card.rows_remapped);
   visit("row_remap_pending", card.row_remap_pending);
   visit("row_remap_failed", card.row_remap_failed);
-  visit("memory_health", card.memory_health);
   visit("persistence", card.persistence);
   visit("compute_mode", card.compute_mode);
   visit("performance_state", card.performance_state);

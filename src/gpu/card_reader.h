@@ -10,7 +10,6 @@
 // One thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -19,9 +18,6 @@
 #include "gpu/reading.h"
 
 namespace ridge::gpu {
-
-// Between two looks at counters whose growth tells power, use or throttling.
-constexpr std::chrono::milliseconds kBetweenLooks(100);
 
 template <typename Library>
 class CardReader {

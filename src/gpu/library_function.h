@@ -22,6 +22,7 @@ namespace ridge::gpu {
 template <typename Signature>
 class LibraryFunction {
  public:
+  using Type = Signature;
   // One that the library may lack: it is nullptr then.
   LibraryFunction(const DynamicLibrary& library, const char* name) : name_(name) {
     if (Result<Signature*> found = library.symbol<Signature>(name)) pointer_ = *found;

@@ -38,13 +38,15 @@ constexpr Row kRows[] = {
      {SlowdownKind::kThermal, "heat (voltage regulator)", "a voltage regulator is above its highest temperature"}},
     {kHotSignal,
      {SlowdownKind::kHardware, "hot signal", "the board or a voltage regulator signals that it is too hot"}},
-    {kNarrowRange, {SlowdownKind::kHarmless, "block with a lower clock", "a part of the chip has a lower range"}},
 };
+
+static_assert(uint64_t{kPowerLimit} == nvml::kSoftwarePowerCap && uint64_t{kHeat} == nvml::kSoftwareThermal &&
+              uint64_t{kPowerBrake} == nvml::kHardwarePowerBrake);
 
 constexpr uint64_t kUnknownSlowdown = uint64_t{1} << 63;
 
 struct Translation {
-  uint64_t foreign;  // bits of the maker
+  uint64_t foreign;  // AMD's bits
   uint64_t ours;
 };
 
@@ -67,28 +69,6 @@ constexpr Translation kAmd[] = {
     {bits(57, 57), kReliabilityLimit},
 };
 
-// Average and burst power cap, current limit, thermal limit, alert of the power supply, range set by software, range
-// of a block, voltage, heat, power.
-constexpr Translation kLevelZero[] = {
-    {bits(0, 1) | bits(9, 9), nvml::kSoftwarePowerCap},
-    {bits(2, 2), kCurrentLimit},
-    {bits(3, 3) | bits(8, 8), nvml::kSoftwareThermal},
-    {bits(4, 4), nvml::kHardwarePowerBrake},
-    {bits(5, 5), nvml::kApplicationClocks},
-    {bits(6, 6), kNarrowRange},
-    {bits(7, 7), kVoltageLimit},
-};
-
-template <size_t count>
-uint64_t translated(uint64_t foreign, const Translation (&table)[count]) {
-  uint64_t result = 0;
-  for (const Translation& row : table) {
-    if ((foreign & row.foreign) != 0) result |= row.ours;
-    foreign &= ~row.foreign;
-  }
-  return foreign == 0 ? result : result | kUnknownSlowdown;
-}
-
 }  // namespace
 
 bool clocks_are_set(uint64_t bits) { return (bits & nvml::kApplicationClocks) != 0; }
@@ -103,8 +83,13 @@ std::vector<Slowdown> decode_slowdown(uint64_t bits) {
   return result;
 }
 
-uint64_t slowdown_of_amd(uint64_t independent_status) { return translated(independent_status, kAmd); }
-
-uint64_t slowdown_of_level_zero(uint32_t reasons) { return translated(reasons, kLevelZero); }
+uint64_t slowdown_of_amd(uint64_t independent_status) {
+  uint64_t result = 0;
+  for (const Translation& row : kAmd) {
+    if ((independent_status & row.foreign) != 0) result |= row.ours;
+    independent_status &= ~row.foreign;
+  }
+  return independent_status == 0 ? result : result | kUnknownSlowdown;
+}
 
 }  // namespace ridge::gpu

@@ -1,8 +1,6 @@
-// Why a card does not run at its highest clock. One coding for all makers: NVML's bits (gpu/nvml/abi.h) and, above
-// them, what only the others tell; the bits of AMD and Intel are translated into it, then decoded.
+// Why a card does not run at its highest clock. One coding for all vendors: NVML's bits and, above them, what only the others tell.
 // Sources: NVML API reference, "nvmlClocksEventReasons" (until driver 535 "nvmlClocksThrottleReasons"); AMD: Linux
-// drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*_BIT; Intel: Level Zero specification 1.17,
-// zes_freq_throttle_reason_flag_t.
+// drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*_BIT; Intel: machine/kernel_gpus.cc.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +16,17 @@ enum class SlowdownKind {
   kHardware,  // the board itself pulls the clock down: heat, power supply, or a brake signal
 };
 
-// Beside NVML's; NVML numbers its own from bit 0 up.
-enum OtherSlowdownBit : uint64_t {
+// Those that others than NVML tell: some of NVML's own, which begin at bit 0, and what NVML does not know.
+enum SlowdownBit : uint64_t {
+  kPowerLimit = 0x4,
+  kHeat = 0x20,
+  kPowerBrake = 0x80,
   kCurrentLimit = uint64_t{1} << 32,
   kVoltageLimit = uint64_t{1} << 33,
   kReliabilityLimit = uint64_t{1} << 34,
   kMemoryHeat = uint64_t{1} << 35,
   kRegulatorHeat = uint64_t{1} << 36,
   kHotSignal = uint64_t{1} << 37,
-  kNarrowRange = uint64_t{1} << 38,
 };
 
 struct Slowdown {
@@ -41,9 +41,8 @@ std::vector<Slowdown> decode_slowdown(uint64_t bits);
 // Whether somebody fixed the clocks, and that limits them now.
 bool clocks_are_set(uint64_t bits);
 
-// From amdgpu's indep_throttle_status (the same for every AMD card), and from the throttle reasons of a Level Zero
-// frequency domain. A bit that is newer than this program becomes one that decode_slowdown() calls "other".
+// From amdgpu's indep_throttle_status, the same for every AMD card. A bit that is newer than this program becomes one that
+// decode_slowdown() calls "other".
 uint64_t slowdown_of_amd(uint64_t independent_status);
-uint64_t slowdown_of_level_zero(uint32_t reasons);
 
 }  // namespace ridge::gpu

@@ -111,7 +111,7 @@ bool Overview::all_answer() const {
 
 Overview look(Nanoseconds limit) {
   Overview overview;
-  machine::Tree tree = doctor::gather_cards(limit);
+  machine::Tree tree = doctor::gather_cards(limit, system_root());
   for (doctor::MakersSystem& told : doctor::cards_in(tree))
     overview.makers.push_back({std::string(machine::vendor_name(told.vendor)), told.library,
                                told.system ? std::move(told.system->cards) : std::vector<gpu::Card>{},

@@ -144,38 +144,31 @@ struct CardSampler::Shared {
   std::condition_variable_any changed;
   std::vector<CardSample> last;  // guarded by mutex, as the following
   TimePoint heard{};             // when the last look ended
-  bool ended = false;
 
   explicit Shared(std::chrono::milliseconds every) : period(every) {}
   // The library is opened and asked without the lock.
-  void run(const std::stop_token& stop) {
-    if (Result<gpu::nvml::Nvml> library = gpu::nvml::Nvml::open()) {
-      CardEyes eyes(std::move(*library));
-      std::vector<CardSample> samples;
-      while (!stop.stop_requested()) {
-        samples = eyes.look(samples);
-        std::unique_lock lock(mutex);
-        last = samples;
-        heard = SteadyClock::now();
-        changed.wait_for(lock, stop, period, [] { return false; });
-      }
+  Status run(const std::stop_token& stop) {
+    RIDGE_ASSIGN(gpu::nvml::Nvml library, gpu::nvml::Nvml::open());
+    CardEyes eyes(std::move(library));
+    std::vector<CardSample> samples;
+    while (!stop.stop_requested()) {
+      samples = eyes.look(samples);
+      std::unique_lock lock(mutex);
+      last = samples;
+      heard = SteadyClock::now();
+      changed.wait_for(lock, stop, period, [] { return false; });
     }
-    std::lock_guard lock(mutex);
-    ended = true;
-    changed.notify_all();
+    return {};
   }
 };
 
 CardSampler::CardSampler(std::chrono::milliseconds period)
     : shared_(std::make_shared<Shared>(period)),
-      thread_([shared = shared_](const std::stop_token& stop) { shared->run(stop); }) {}
+      thread_([shared = shared_](const std::stop_token& stop) { return shared->run(stop); }) {}
 
 CardSampler::~CardSampler() {
   thread_.request_stop();
-  std::unique_lock lock(shared_->mutex);
-  if (shared_->changed.wait_for(lock, kPatience, [this] { return shared_->ended; })) return;
-  log::warning("the NVIDIA driver does not answer: left behind");
-  thread_.detach();
+  if (!thread_.outcome(kPatience)) log::warning("the NVIDIA driver does not answer: left behind");
 }
 
 std::vector<CardSample> CardSampler::last() const {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/bounded_thread.h"
 #include "gpu/card.h"
 
 namespace prometheus {
@@ -52,7 +52,7 @@ class CardSampler {
  private:
   struct Shared;  // with the thread, which may outlive this
   std::shared_ptr<Shared> shared_;
-  std::jthread thread_;
+  BoundedThread thread_;
 };
 
 }  // namespace ridge::telemetry

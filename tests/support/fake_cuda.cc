@@ -252,3 +252,29 @@ EXPORT int cuDeviceGetUuid_v2(Uuid* uuid, Device device) {
 EXPORT int cuDevicePrimaryCtxRelease_v2(Device device) { return cuDevicePrimaryCtxRelease(device); }
 
 }  // extern "C"
+
+// As what ridge looks up, which tests/abi compares with NVIDIA's header.
+#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::Library::name)::Type>)
+SAME(cuGetErrorName);
+SAME(cuGetErrorString);
+SAME(cuInit);
+SAME(cuDriverGetVersion);
+SAME(cuDeviceGetCount);
+SAME(cuDeviceGet);
+SAME(cuDeviceGetName);
+SAME(cuDeviceGetPCIBusId);
+SAME(cuDeviceGetUuid);
+SAME(cuDeviceTotalMem_v2);
+SAME(cuDeviceGetAttribute);
+SAME(cuDevicePrimaryCtxRetain);
+SAME(cuDevicePrimaryCtxRelease);
+SAME(cuCtxSetCurrent);
+SAME(cuModuleLoadDataEx);
+SAME(cuModuleUnload);
+SAME(cuModuleGetFunction);
+SAME(cuFuncGetAttribute);
+SAME(cuFuncSetAttribute);
+SAME(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+SAME(cuDeviceGetUuid_v2);
+SAME(cuDevicePrimaryCtxRelease_v2);
+#undef SAME

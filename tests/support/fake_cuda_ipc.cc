@@ -76,3 +76,12 @@ EXPORT int cuMemGetAddressRange_v2(Address* base, size_t* size, Address address)
 }
 
 }  // extern "C"
+
+// As what ridge looks up, which tests/abi compares with NVIDIA's header.
+#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::Library::name)::Type>)
+SAME(cuIpcGetMemHandle);
+SAME(cuIpcOpenMemHandle_v2);
+SAME(cuIpcOpenMemHandle);
+SAME(cuIpcCloseMemHandle);
+SAME(cuMemGetAddressRange_v2);
+#undef SAME

@@ -346,3 +346,44 @@ EXPORT int cuMemPoolSetAttribute(Handle, int attribute, void*) {
 }
 
 }  // extern "C"
+
+// As what ridge looks up, which tests/abi compares with NVIDIA's header.
+#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::Library::name)::Type>)
+SAME(cuMemGetInfo_v2);
+SAME(cuMemAlloc_v2);
+SAME(cuMemAllocManaged);
+SAME(cuMemFree_v2);
+SAME(cuMemHostAlloc);
+SAME(cuMemFreeHost);
+SAME(cuMemHostGetDevicePointer_v2);
+SAME(cuMemcpyHtoD_v2);
+SAME(cuMemcpyDtoH_v2);
+SAME(cuMemcpyHtoDAsync_v2);
+SAME(cuMemcpyDtoHAsync_v2);
+SAME(cuMemcpyDtoDAsync_v2);
+SAME(cuMemsetD8Async);
+SAME(cuStreamCreate);
+SAME(cuStreamDestroy_v2);
+SAME(cuStreamSynchronize);
+SAME(cuStreamQuery);
+SAME(cuStreamWaitEvent);
+SAME(cuEventCreate);
+SAME(cuEventDestroy_v2);
+SAME(cuEventRecord);
+SAME(cuEventSynchronize);
+SAME(cuEventElapsedTime);
+SAME(cuLaunchKernel);
+SAME(cuStreamBeginCapture_v2);
+SAME(cuStreamEndCapture);
+SAME(cuGraphDestroy);
+SAME(cuGraphExecDestroy);
+SAME(cuGraphLaunch);
+SAME(cuGraphInstantiate_v2);
+SAME(cuMemPrefetchAsync);
+SAME(cuGraphInstantiateWithFlags);
+SAME(cuMemPrefetchAsync_v2);
+SAME(cuMemAllocAsync);
+SAME(cuMemFreeAsync);
+SAME(cuDeviceGetDefaultMemPool);
+SAME(cuMemPoolSetAttribute);
+#undef SAME

@@ -395,3 +395,73 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* coun
 #endif
 
 }  // extern "C"
+
+// As what ridge looks up, which tests/abi compares with NVIDIA's header.
+namespace {
+struct LookedUp {
+#define FUNCTION(name, ...) std::add_pointer_t<__VA_ARGS__> name;
+  RIDGE_NVML_REQUIRED(FUNCTION)
+  RIDGE_NVML_OPTIONAL(FUNCTION)
+#undef FUNCTION
+};
+#define SAME(name) static_assert(std::is_same_v<decltype(&::name), decltype(LookedUp::name)>)
+SAME(nvmlDeviceGetArchitecture);
+SAME(nvmlDeviceGetClockInfo);
+SAME(nvmlDeviceGetComputeMode);
+SAME(nvmlDeviceGetCount_v2);
+SAME(nvmlDeviceGetCudaComputeCapability);
+SAME(nvmlDeviceGetCurrPcieLinkGeneration);
+SAME(nvmlDeviceGetCurrPcieLinkWidth);
+SAME(nvmlDeviceGetCurrentClocksThrottleReasons);
+SAME(nvmlDeviceGetEccMode);
+SAME(nvmlDeviceGetEnforcedPowerLimit);
+SAME(nvmlDeviceGetFieldValues);
+SAME(nvmlDeviceGetHandleByIndex_v2);
+SAME(nvmlDeviceGetMaxClockInfo);
+SAME(nvmlDeviceGetMaxPcieLinkGeneration);
+SAME(nvmlDeviceGetMaxPcieLinkWidth);
+SAME(nvmlDeviceGetMemoryBusWidth);
+SAME(nvmlDeviceGetMemoryInfo);
+SAME(nvmlDeviceGetName);
+SAME(nvmlDeviceGetNumGpuCores);
+SAME(nvmlDeviceGetNvLinkErrorCounter);
+SAME(nvmlDeviceGetNvLinkRemotePciInfo_v2);
+SAME(nvmlDeviceGetNvLinkState);
+SAME(nvmlDeviceGetPciInfo_v3);
+SAME(nvmlDeviceGetPcieReplayCounter);
+SAME(nvmlDeviceGetPerformanceState);
+SAME(nvmlDeviceGetPersistenceMode);
+SAME(nvmlDeviceGetPowerManagementDefaultLimit);
+SAME(nvmlDeviceGetPowerManagementLimit);
+SAME(nvmlDeviceGetPowerManagementLimitConstraints);
+SAME(nvmlDeviceGetPowerUsage);
+SAME(nvmlDeviceGetTemperature);
+SAME(nvmlDeviceGetTemperatureThreshold);
+SAME(nvmlDeviceGetTopologyCommonAncestor);
+SAME(nvmlDeviceGetTotalEccErrors);
+SAME(nvmlDeviceGetTotalEnergyConsumption);
+SAME(nvmlDeviceGetUUID);
+SAME(nvmlDeviceGetUtilizationRates);
+SAME(nvmlDeviceResetGpuLockedClocks);
+SAME(nvmlDeviceResetMemoryLockedClocks);
+SAME(nvmlDeviceSetGpuLockedClocks);
+SAME(nvmlDeviceSetMemoryLockedClocks);
+SAME(nvmlDeviceSetPowerManagementLimit);
+SAME(nvmlErrorString);
+SAME(nvmlInit_v2);
+SAME(nvmlShutdown);
+SAME(nvmlSystemGetCudaDriverVersion_v2);
+SAME(nvmlSystemGetDriverVersion);
+#ifndef FAKE_NVML_OLD
+SAME(nvmlDeviceGetAttributes_v2);
+SAME(nvmlDeviceGetComputeInstanceId);
+SAME(nvmlDeviceGetComputeRunningProcesses_v3);
+SAME(nvmlDeviceGetCurrentClocksEventReasons);
+SAME(nvmlDeviceGetGpuInstanceId);
+SAME(nvmlDeviceGetMaxMigDeviceCount);
+SAME(nvmlDeviceGetMigDeviceHandleByIndex);
+SAME(nvmlDeviceGetMigMode);
+SAME(nvmlDeviceGetRemappedRows);
+#endif
+#undef SAME
+}  // namespace

@@ -60,3 +60,20 @@ EXPORT int nvrtcGetPTXSize(Program program, size_t* size) {
 EXPORT int nvrtcGetPTX(Program program, char* code) { return give(result(program, "compute_"), code); }
 
 }  // extern "C"
+
+// As what ridge looks up, which tests/abi compares with NVIDIA's header.
+#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::nvrtc::Library::name)::Type>)
+SAME(nvrtcGetErrorString);
+SAME(nvrtcVersion);
+SAME(nvrtcGetNumSupportedArchs);
+SAME(nvrtcGetSupportedArchs);
+SAME(nvrtcCreateProgram);
+SAME(nvrtcDestroyProgram);
+SAME(nvrtcCompileProgram);
+SAME(nvrtcGetProgramLogSize);
+SAME(nvrtcGetProgramLog);
+SAME(nvrtcGetCUBINSize);
+SAME(nvrtcGetCUBIN);
+SAME(nvrtcGetPTXSize);
+SAME(nvrtcGetPTX);
+#undef SAME

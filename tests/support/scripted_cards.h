@@ -1,5 +1,4 @@
-// The cards that a stand-in for a maker's management library plays, read from a script: the text file that an
-// environment variable names. Shared by fake_nvml.cc, fake_rocm_smi.cc and fake_level_zero.cc.
+// The GPUs that a fake of a vendor's library plays, read from a script: the text file that an environment variable names.
 //
 //   # comment
 //   driver_version 580.95.05        of the system, before the first card

@@ -1,5 +1,5 @@
 // The binary interface of NVIDIA's driver (libcuda.so.1), as far as ridge calls it: our own declarations, so that no vendor
-// header is needed to build.
+// header is needed to build; tests/abi compares them with cuda.h.
 // Source: CUDA Driver API, https://docs.nvidia.com/cuda/cuda-driver-api/ (names, order of arguments, values; those of CUDA
 // 13.1, which are the same in every version that has the function).
 #pragma once

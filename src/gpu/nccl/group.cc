@@ -8,7 +8,6 @@
 #include <cstring>
 #include <thread>
 
-#include "gpu/bounded_call.h"
 #include "gpu/cuda/memory.h"
 #include "gpu/cuda/stream.h"
 #include "gpu/nccl/abi.h"
@@ -128,7 +127,7 @@ NcclGroup& NcclGroup::operator=(NcclGroup&& other) noexcept {
 
 NcclGroup::~NcclGroup() {
   if (!state_ || !joined_ || broken_) return;
-  BoundedCall leaving([state = state_] { return state->leave(); });
+  BoundedThread leaving([state = state_](const std::stop_token&) { return state->leave(); });
   leaving.outcome(state_->patience);
 }
 
@@ -153,7 +152,7 @@ Result<NcclGroup> NcclGroup::create(const Nccl& nccl, const std::vector<cuda::Cu
 
 Status NcclGroup::within_patience(const char* doing, std::function<Status()> call) {
   if (broken_) return *broken_;
-  BoundedCall made(std::move(call));
+  BoundedThread made([call = std::move(call)](const std::stop_token&) { return call(); });
   std::optional<Status> outcome = made.outcome(state_->patience);
   if (outcome && *outcome) return {};
   broken_ = outcome
@@ -169,12 +168,12 @@ Status NcclGroup::within_patience(const char* doing, std::function<Status()> cal
 
 // Who waits in our own code stops at once, and touches no communicator then. Who hangs in the library returns when its communicators
 // are aborted (NCCL user guide, "Fault Tolerance"), as do the kernels on the cards.
-void NcclGroup::abort(BoundedCall& call) {
+void NcclGroup::abort(BoundedThread& call) {
   const Nanoseconds patience = std::min<Nanoseconds>(state_->patience, kMostForAborting);
   state_->aborted = true;
   call.outcome(patience);
   if (!joined_) return;
-  BoundedCall aborting([state = state_] { return state->leave(); });
+  BoundedThread aborting([state = state_](const std::stop_token&) { return state->leave(); });
   aborting.outcome(patience);
   call.outcome(patience);
 }

@@ -13,14 +13,11 @@
 #include <span>
 #include <vector>
 
+#include "base/bounded_thread.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "gpu/cuda/context.h"
 #include "gpu/nccl/nccl.h"
-
-namespace ridge::gpu {
-class BoundedCall;
-}
 
 namespace ridge::gpu::nccl {
 
@@ -53,7 +50,7 @@ class NcclGroup {
   explicit NcclGroup(std::shared_ptr<State> state);
   // In a thread of its own, for at most `patience`.
   Status within_patience(const char* doing, std::function<Status()> call);
-  void abort(BoundedCall& call);
+  void abort(BoundedThread& call);
 
   std::shared_ptr<State> state_;  // shared with calls that do not return
   bool joined_ = false;           // there are communicators

@@ -210,7 +210,7 @@ Card read_card(const Library& library, int index, Detail detail) {
   Card card;
   card.index = index;
   const Error foreign{Code::kUnsupported, "NVIDIA's library has no such notion"};
-  card.memory_health = card.performance_level = card.partition = foreign;
+  card.performance_level = card.partition = foreign;
   Device device = nullptr;
   if (int code = library.nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(index), &device); code != kSuccess) {
     Error error = library.error("nvmlDeviceGetHandleByIndex_v2", code);

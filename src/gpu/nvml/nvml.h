@@ -1,7 +1,7 @@
 // NVIDIA's management library (NVML), opened at run time: what cards there are, how they fare, and their power limit and
 // locked clocks, which it can change. Absent, too old, without permission and lost cards are values with a reason.
 // Thread-safe, as the library itself is; a call into a broken driver may hang, so
-// ask from a child process (doctor/bounded.h) where that must not matter.
+// ask from a child process (base/child_process.h) where that must not matter.
 #pragma once
 
 #include <memory>

@@ -217,16 +217,6 @@ TEST(Slowdown, BitsOfAmdBecomeTheCommonOnes) {
   EXPECT_THAT(amd({62}), ElementsAre("other"));
 }
 
-// zes_freq_throttle_reason_flag_t: AVE_PWR_CAP is bit 0, CURRENT_LIMIT 2, THERMAL_LIMIT 3, PSU_ALERT 4, SW_RANGE 5.
-TEST(Slowdown, ReasonsOfLevelZeroBecomeTheCommonOnes) {
-  EXPECT_THAT(names(slowdown_of_level_zero(0)), ElementsAre());
-  EXPECT_THAT(names(slowdown_of_level_zero(0x9)), ElementsAre("power limit", "heat"));
-  EXPECT_THAT(names(slowdown_of_level_zero(0x4)), ElementsAre("current limit"));
-  EXPECT_THAT(names(slowdown_of_level_zero(0x10)), ElementsAre("power brake"));
-  EXPECT_THAT(names(slowdown_of_level_zero(0x20)), ElementsAre("set clocks"));
-  EXPECT_THAT(names(slowdown_of_level_zero(0x400)), ElementsAre("other"));
-}
-
 TEST(Pcie, GenerationIsThatOfTheTransferRate) {
   EXPECT_EQ(pcie_generation(16e9), 4);
   EXPECT_EQ(pcie_generation(2.5e9), 1);

@@ -10,13 +10,11 @@
 
 namespace ridge::gpu::opencl {
 
-using opencl::Handle;
-using opencl::kSuccess;
-
 struct OpenClLink::State {
   // One direction: a queue of its own, so that both can be under way at the same time.
   struct Lane {
-    OpenClObject queue, device, pinned;
+    OpenClObject<cl_command_queue> queue;
+    OpenClObject<cl_mem> device, pinned;
     Buffer pageable;
     std::byte* mapped = nullptr;  // of `pinned`
     std::byte* host(HostMemory memory) { return memory == HostMemory::kPinned ? mapped : pageable.data(); }
@@ -25,16 +23,16 @@ struct OpenClLink::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State();
-  Status start(Handle on);
-  Status start(Lane& lane, Handle on);
+  Status start(cl_device_id on);
+  Status start(Lane& lane, cl_device_id on);
   // Queues a copy over the lane, which goes on by itself.
   Status send(Lane& lane, HostMemory memory);
-  Status fetch(Lane& lane, HostMemory memory, Handle from);
+  Status fetch(Lane& lane, HostMemory memory, cl_mem from);
   Status finish(Lane& lane);
 
   std::shared_ptr<const opencl::Library> library;
   size_t bytes;
-  OpenClObject context;
+  OpenClObject<cl_context> context;
   Lane to_device, to_host;
 };
 
@@ -46,29 +44,28 @@ OpenClLink::State::~State() {
   }
 }
 
-Status OpenClLink::State::start(Handle on) {
-  int32_t code = kSuccess;
+Status OpenClLink::State::start(cl_device_id on) {
+  cl_int code = CL_SUCCESS;
   context = OpenClObject(library->clCreateContext(nullptr, 1, &on, nullptr, nullptr, &code), library->clReleaseContext);
-  if (code != kSuccess) return opencl_error("clCreateContext", code);
+  if (code != CL_SUCCESS) return opencl_error("clCreateContext", code);
   RIDGE_TRY(start(to_device, on));
   return start(to_host, on);
 }
 
-Status OpenClLink::State::start(Lane& lane, Handle on) {
-  int32_t code = kSuccess;
+Status OpenClLink::State::start(Lane& lane, cl_device_id on) {
+  cl_int code = CL_SUCCESS;
   lane.queue = OpenClObject(library->clCreateCommandQueue(context.get(), on, 0, &code), library->clReleaseCommandQueue);
-  if (code != kSuccess) return opencl_error("clCreateCommandQueue", code);
-  lane.device = OpenClObject(library->clCreateBuffer(context.get(), opencl::kReadWrite, bytes, nullptr, &code),
+  if (code != CL_SUCCESS) return opencl_error("clCreateCommandQueue", code);
+  lane.device = OpenClObject(library->clCreateBuffer(context.get(), CL_MEM_READ_WRITE, bytes, nullptr, &code),
                              library->clReleaseMemObject);
-  if (code != kSuccess) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} bytes", bytes));
+  if (code != CL_SUCCESS) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} bytes", bytes));
   lane.pinned = OpenClObject(
-      library->clCreateBuffer(context.get(), opencl::kReadWrite | opencl::kInHostMemory, bytes, nullptr, &code),
+      library->clCreateBuffer(context.get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &code),
       library->clReleaseMemObject);
-  if (code != kSuccess) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} pinned bytes", bytes));
-  lane.mapped = static_cast<std::byte*>(
-      library->clEnqueueMapBuffer(lane.queue.get(), lane.pinned.get(), opencl::kBlocking,
-                                  opencl::kMapRead | opencl::kMapWrite, 0, bytes, 0, nullptr, nullptr, &code));
-  if (code != kSuccess) return opencl_error("clEnqueueMapBuffer", code);
+  if (code != CL_SUCCESS) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} pinned bytes", bytes));
+  lane.mapped = static_cast<std::byte*>(library->clEnqueueMapBuffer(
+      lane.queue.get(), lane.pinned.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, nullptr, nullptr, &code));
+  if (code != CL_SUCCESS) return opencl_error("clEnqueueMapBuffer", code);
   lane.pageable = Buffer(bytes);
   std::fill_n(lane.pageable.data(), bytes, std::byte{0});  // touched: pages that are not there would be timed else
   std::fill_n(lane.mapped, bytes, std::byte{0});
@@ -76,26 +73,26 @@ Status OpenClLink::State::start(Lane& lane, Handle on) {
 }
 
 Status OpenClLink::State::send(Lane& lane, HostMemory memory) {
-  int32_t code = library->clEnqueueWriteBuffer(lane.queue.get(), lane.device.get(), opencl::kNonBlocking, 0, bytes,
-                                               lane.host(memory), 0, nullptr, nullptr);
-  if (code == kSuccess) code = library->clFlush(lane.queue.get());
-  return code == kSuccess ? Status{} : opencl_error("clEnqueueWriteBuffer", code);
+  cl_int code = library->clEnqueueWriteBuffer(lane.queue.get(), lane.device.get(), CL_FALSE, 0, bytes,
+                                              lane.host(memory), 0, nullptr, nullptr);
+  if (code == CL_SUCCESS) code = library->clFlush(lane.queue.get());
+  return code == CL_SUCCESS ? Status{} : opencl_error("clEnqueueWriteBuffer", code);
 }
 
-Status OpenClLink::State::fetch(Lane& lane, HostMemory memory, Handle from) {
-  int32_t code = library->clEnqueueReadBuffer(lane.queue.get(), from, opencl::kNonBlocking, 0, bytes, lane.host(memory),
-                                              0, nullptr, nullptr);
-  if (code == kSuccess) code = library->clFlush(lane.queue.get());
-  return code == kSuccess ? Status{} : opencl_error("clEnqueueReadBuffer", code);
+Status OpenClLink::State::fetch(Lane& lane, HostMemory memory, cl_mem from) {
+  cl_int code =
+      library->clEnqueueReadBuffer(lane.queue.get(), from, CL_FALSE, 0, bytes, lane.host(memory), 0, nullptr, nullptr);
+  if (code == CL_SUCCESS) code = library->clFlush(lane.queue.get());
+  return code == CL_SUCCESS ? Status{} : opencl_error("clEnqueueReadBuffer", code);
 }
 
 Status OpenClLink::State::finish(Lane& lane) {
-  int32_t code = library->clFinish(lane.queue.get());
-  return code == kSuccess ? Status{} : opencl_error("clFinish", code);
+  cl_int code = library->clFinish(lane.queue.get());
+  return code == CL_SUCCESS ? Status{} : opencl_error("clFinish", code);
 }
 
 Result<OpenClLink> OpenCl::link(size_t index, size_t bytes) const {
-  RIDGE_ASSIGN(Handle device, handle(index));
+  RIDGE_ASSIGN(cl_device_id device, handle(index));
   auto state = std::make_unique<OpenClLink::State>(library_, bytes);
   RIDGE_TRY(state->start(device));
   return OpenClLink(std::move(state));

@@ -9,13 +9,10 @@
 
 namespace ridge::gpu::opencl {
 
-using opencl::Handle;
-using opencl::kSuccess;
-
-Result<Handle> OpenClWorkspace::State::make_object(opencl::Bits flags, size_t bytes) {
-  int32_t code = kSuccess;
-  Handle made = library->clCreateBuffer(context.get(), flags, bytes, nullptr, &code);
-  if (code != kSuccess) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} bytes", bytes));
+Result<cl_mem> OpenClWorkspace::State::make_object(cl_mem_flags flags, size_t bytes) {
+  cl_int code = CL_SUCCESS;
+  cl_mem made = library->clCreateBuffer(context.get(), flags, bytes, nullptr, &code);
+  if (code != CL_SUCCESS) return wrap(opencl_error("clCreateBuffer", code), fmt::format("{} bytes", bytes));
   return made;
 }
 
@@ -27,19 +24,19 @@ Result<OpenClBuffer> OpenClWorkspace::State::allocate(MemoryKind kind, size_t by
     made.host.resize(bytes / sizeof(float));
   } else if (kind == MemoryKind::kUnified) {
     if (!unified_memory) return Error{Code::kUnsupported, "this OpenCL device shares no addresses with the host (SVM)"};
-    void* address = library->clSVMAlloc(context.get(), opencl::kReadWrite, bytes, 0);
+    void* address = library->clSVMAlloc(context.get(), CL_MEM_READ_WRITE, bytes, 0);
     if (address == nullptr) return Error{Code::kExhausted, fmt::format("clSVMAlloc: no {} bytes", bytes)};
     made.address = {address, [this](void* memory) { library->clSVMFree(context.get(), memory); }};
   } else {
     bool pinned = kind == MemoryKind::kPinned;
-    RIDGE_ASSIGN(Handle object, make_object(opencl::kReadWrite | (pinned ? opencl::kInHostMemory : 0), bytes));
+    RIDGE_ASSIGN(cl_mem object, make_object(CL_MEM_READ_WRITE | (pinned ? CL_MEM_ALLOC_HOST_PTR : 0), bytes));
     made.object = OpenClObject(object, library->clReleaseMemObject);
     if (!pinned) return made;
-    RIDGE_ASSIGN(Handle on, queue(0));
-    int32_t code = kSuccess;
-    void* mapped = library->clEnqueueMapBuffer(on, object, opencl::kBlocking, opencl::kMapRead | opencl::kMapWrite, 0,
-                                               bytes, 0, nullptr, nullptr, &code);
-    if (code != kSuccess) return opencl_error("clEnqueueMapBuffer", code);
+    RIDGE_ASSIGN(cl_command_queue on, queue(0));
+    cl_int code = CL_SUCCESS;
+    void* mapped = library->clEnqueueMapBuffer(on, object, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, nullptr,
+                                               nullptr, &code);
+    if (code != CL_SUCCESS) return opencl_error("clEnqueueMapBuffer", code);
     made.address = {mapped, [this, on, object](void* memory) {
                       library->clEnqueueUnmapMemObject(on, object, memory, 0, nullptr, nullptr);
                       library->clFinish(on);
@@ -48,16 +45,17 @@ Result<OpenClBuffer> OpenClWorkspace::State::allocate(MemoryKind kind, size_t by
   return made;
 }
 
-Status OpenClWorkspace::State::touch(Handle on, void* unified, void* memory, size_t bytes, bool write) {
-  int32_t code = library->clEnqueueSVMMap(on, opencl::kBlocking, write ? opencl::kMapWrite : opencl::kMapRead, unified,
-                                          bytes, 0, nullptr, nullptr);
-  if (code != kSuccess) return opencl_error("clEnqueueSVMMap", code);
+Status OpenClWorkspace::State::touch(cl_command_queue on, void* unified, void* memory, size_t bytes, bool write) {
+  cl_int code =
+      library->clEnqueueSVMMap(on, CL_TRUE, write ? CL_MAP_WRITE : CL_MAP_READ, unified, bytes, 0, nullptr, nullptr);
+  if (code != CL_SUCCESS) return opencl_error("clEnqueueSVMMap", code);
   std::memcpy(write ? unified : memory, write ? memory : unified, bytes);
   code = library->clEnqueueSVMUnmap(on, unified, 0, nullptr, nullptr);
-  return code == kSuccess ? Status{} : opencl_error("clEnqueueSVMUnmap", code);
+  return code == CL_SUCCESS ? Status{} : opencl_error("clEnqueueSVMUnmap", code);
 }
 
-Status OpenClWorkspace::State::copy(Handle on, OpenClBuffer& from, OpenClBuffer& to, size_t at, size_t bytes) {
+Status OpenClWorkspace::State::copy(cl_command_queue on, OpenClBuffer& from, OpenClBuffer& to, size_t at,
+                                    size_t bytes) {
   assert(at + bytes <= std::min(from.bytes, to.bytes));
   auto behind = [&](void* address) { return static_cast<char*>(address) + at; };
   void *source = from.host_address(), *target = to.host_address();
@@ -69,27 +67,26 @@ Status OpenClWorkspace::State::copy(Handle on, OpenClBuffer& from, OpenClBuffer&
   }
   if (source != nullptr && target != nullptr)
     return Error{Code::kInvalid, "a copy from the host's memory to the host's memory needs no device"};
-  int32_t code = kSuccess;
+  cl_int code = CL_SUCCESS;
   if (source != nullptr)
-    code = library->clEnqueueWriteBuffer(on, to.object.get(), opencl::kNonBlocking, at, bytes, behind(source), 0,
-                                         nullptr, nullptr);
+    code = library->clEnqueueWriteBuffer(on, to.object.get(), CL_FALSE, at, bytes, behind(source), 0, nullptr, nullptr);
   else if (target != nullptr)
-    code = library->clEnqueueReadBuffer(on, from.object.get(), opencl::kNonBlocking, at, bytes, behind(target), 0,
-                                        nullptr, nullptr);
+    code =
+        library->clEnqueueReadBuffer(on, from.object.get(), CL_FALSE, at, bytes, behind(target), 0, nullptr, nullptr);
   else
     code = library->clEnqueueCopyBuffer(on, from.object.get(), to.object.get(), at, at, bytes, 0, nullptr, nullptr);
-  return code == kSuccess ? Status{} : opencl_error("copy of a buffer", code);
+  return code == CL_SUCCESS ? Status{} : opencl_error("copy of a buffer", code);
 }
 
-Status OpenClWorkspace::State::prefetch(Handle on, const Prefetch& prefetch) {
+Status OpenClWorkspace::State::prefetch(cl_command_queue on, const Prefetch& prefetch) {
   if (!library->clEnqueueSVMMigrateMem)
     return Error{Code::kUnsupported,
                  library->file.path() + " has no clEnqueueSVMMigrateMem: it is older than OpenCL 2.1"};
   const OpenClBuffer& buffer = buffers.at(prefetch.buffer.value);
   const void* address = buffer.address.get();
-  int32_t code = library->clEnqueueSVMMigrateMem(on, 1, &address, &buffer.bytes,
-                                                 prefetch.to_device ? 0 : opencl::kToHost, 0, nullptr, nullptr);
-  return code == kSuccess ? Status{} : opencl_error("clEnqueueSVMMigrateMem", code);
+  cl_int code = library->clEnqueueSVMMigrateMem(
+      on, 1, &address, &buffer.bytes, prefetch.to_device ? 0 : CL_MIGRATE_MEM_OBJECT_HOST, 0, nullptr, nullptr);
+  return code == CL_SUCCESS ? Status{} : opencl_error("clEnqueueSVMMigrateMem", code);
 }
 
 Status OpenClWorkspace::State::renew(const Renew& renew) {
@@ -110,7 +107,7 @@ Status OpenClWorkspace::State::renew(const Renew& renew) {
 
 Status OpenClWorkspace::State::exchange(OpenClBuffer& buffer, void* memory, size_t bytes, bool to_buffer) {
   assert(bytes <= buffer.bytes);
-  RIDGE_ASSIGN(Handle on, queue(0));
+  RIDGE_ASSIGN(cl_command_queue on, queue(0));
   if (void* address = buffer.host_address()) {
     std::memcpy(to_buffer ? address : memory, to_buffer ? memory : address, bytes);
     return {};
@@ -119,11 +116,10 @@ Status OpenClWorkspace::State::exchange(OpenClBuffer& buffer, void* memory, size
     RIDGE_TRY(touch(on, buffer.address.get(), memory, bytes, to_buffer));
     return finish();
   }
-  int32_t code = to_buffer ? library->clEnqueueWriteBuffer(on, buffer.object.get(), opencl::kBlocking, 0, bytes, memory,
-                                                           0, nullptr, nullptr)
-                           : library->clEnqueueReadBuffer(on, buffer.object.get(), opencl::kBlocking, 0, bytes, memory,
-                                                          0, nullptr, nullptr);
-  return code == kSuccess ? Status{} : opencl_error(to_buffer ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer", code);
+  cl_int code =
+      to_buffer ? library->clEnqueueWriteBuffer(on, buffer.object.get(), CL_TRUE, 0, bytes, memory, 0, nullptr, nullptr)
+                : library->clEnqueueReadBuffer(on, buffer.object.get(), CL_TRUE, 0, bytes, memory, 0, nullptr, nullptr);
+  return code == CL_SUCCESS ? Status{} : opencl_error(to_buffer ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer", code);
 }
 
 }  // namespace ridge::gpu::opencl

@@ -1,5 +1,5 @@
 // OpenCL devices by the loader (libOpenCL.so.1), opened at run time: cards of AMD, Intel and others, and processors (pocl).
-// Absent and without devices are values with a reason. Nothing of OpenCL is needed to build ridge.
+// Absent and without devices are values with a reason.
 //
 // Thread-safe but for Workspace, which is used by one thread.
 #pragma once
@@ -14,6 +14,8 @@
 #include "base/result.h"
 #include "gpu/launch.h"
 #include "gpu/step.h"
+
+struct _cl_device_id;  // CL/cl.h
 
 namespace ridge::gpu::opencl {
 
@@ -59,10 +61,10 @@ class OpenCl {
 
  private:
   explicit OpenCl(std::shared_ptr<const opencl::Library> library) : library_(std::move(library)) {}
-  Result<void*> handle(size_t index) const;
+  Result<_cl_device_id*> handle(size_t index) const;
   std::shared_ptr<const opencl::Library> library_;
   std::vector<OpenClDevice> devices_;
-  std::vector<void*> handles_;  // of `devices_`; they belong to the library
+  std::vector<_cl_device_id*> handles_;  // of `devices_`; they belong to the library
 };
 
 // Context, queues, numbered buffers and the kernels of one program. Move-only; all of it ends with the workspace.

@@ -1,0 +1,38 @@
+// A call into a library that may never return, or a loop of such calls, in a thread of its own, so that its caller always goes on.
+// For work that may be done in another process see base/child_process.h: a child can be killed, a thread only left behind.
+//
+// One thread owns it; the work runs in another.
+#pragma once
+
+#include <functional>
+#include <future>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace ridge {
+
+class BoundedThread {
+ public:
+  // Starts at once. What `work` uses must be owned by it: it may outlive everything else.
+  explicit BoundedThread(std::function<Status(const std::stop_token&)> work);
+  // Asks it to stop. What has not returned by now is left behind, and ends with the process.
+  ~BoundedThread();
+  BoundedThread(const BoundedThread&) = delete;
+  BoundedThread& operator=(const BoundedThread&) = delete;
+
+  void request_stop() { stop_.request_stop(); }
+  // The status that the work returned, waiting up to `patience` for it; nullopt: it has not returned.
+  std::optional<Status> outcome(Nanoseconds patience);
+
+ private:
+  std::stop_source stop_;
+  std::future<Status> future_;
+  std::optional<Status> outcome_;
+  std::thread thread_;
+};
+
+}  // namespace ridge

@@ -1,0 +1,20 @@
+// The table gpu_metrics that amdgpu gives as a binary file: what of it no other file tells.
+// Source: Linux 6.16, drivers/gpu/drm/amd/include/kgd_pp_interface.h, struct gpu_metrics_v1_3 to v1_8.
+#pragma once
+
+#include <string_view>
+
+#include "gpu/reading.h"
+
+namespace ridge::machine {
+
+struct AmdMetrics {
+  gpu::Reading<int64_t> energy_mj;      // since the driver started
+  gpu::Reading<int64_t> slowdown_bits;  // gpu/slowdown.h
+};
+
+// From two copies of the table, as hexadecimal digits, the second some milliseconds later: older GPUs tell what slows them down now,
+// newer ones how often each limit held the clock down, and what grew in between does so now.
+AmdMetrics amd_metrics(std::string_view before, std::string_view after);
+
+}  // namespace ridge::machine

@@ -1,0 +1,99 @@
+#include "machine/gpu_looks.h"
+
+#include <fmt/format.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace ridge::machine {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks(100);
+constexpr const char* kCounters[] = {"sys/bus/pci/devices/*/hwmon/hwmon*/energy1_input",
+                                     "sys/bus/pci/devices/*/hwmon/hwmon*/energy2_input"};
+constexpr const char* kTables = "sys/bus/pci/devices/*/gpu_metrics";  // binary
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string hexadecimal(const std::string& bytes) {
+  std::string digits;
+  for (char byte : bytes) digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return digits;
+}
+
+// Paths below the root, without a slash in front.
+std::vector<std::string> matches(const std::string& root, const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (glob((root + "/" + pattern).c_str(), 0, nullptr, &found) == 0)
+    for (size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i] + root.size() + 1);
+  globfree(&found);
+  return paths;
+}
+
+// The lines of a process's DRM files that are about the GPU. False: its files may not be listed.
+bool add_clients(const std::string& root, const std::string& process, std::map<std::string, std::string>& texts) {
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(root + "/" + process + "/fd", failure)) {
+    std::error_code gone;
+    if (!std::filesystem::read_symlink(entry.path(), gone).string().starts_with("/dev/dri/")) continue;
+    const std::string path = process + "/fdinfo/" + entry.path().filename().string();
+    std::istringstream lines(text_of(root + "/" + path));
+    std::string text;
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("drm-")) text += line + "\n";
+    if (!text.empty()) texts[path] = std::move(text);
+  }
+  return failure != std::errc::permission_denied;
+}
+
+bool look(const std::string& root, std::map<std::string, std::string>& texts) {
+  for (const char* pattern : kCounters)
+    for (const std::string& path : matches(root, pattern)) texts[path] = text_of(root + "/" + path);
+  for (const std::string& path : matches(root, kTables)) texts[path] = hexadecimal(text_of(root + "/" + path));
+  bool complete = true;
+  for (const std::string& process : matches(root, "proc/[0-9]*")) complete &= add_clients(root, process, texts);
+  return complete;
+}
+
+}  // namespace
+
+Result<std::string> take_gpu_looks(const std::string& root) {
+  std::map<std::string, std::string> before, after;
+  look(root, before);
+  const TimePoint first = SteadyClock::now();
+  std::this_thread::sleep_for(kBetweenLooks);
+  const double elapsed_ns = static_cast<double>(Nanoseconds(SteadyClock::now() - first).count());
+  const bool complete = look(root, after);
+  return dump_json({{"elapsed_ns", elapsed_ns}, {"complete", complete}, {"before", before}, {"after", after}});
+}
+
+Result<GpuLooks> parse_gpu_looks(std::string_view text) {
+  RIDGE_ASSIGN(const Json json, parse_json(text, "the looks at the GPUs"));
+  GpuLooks looks;
+  RIDGE_ASSIGN(looks.elapsed_ns, json_member<double>(json, "elapsed_ns"));
+  RIDGE_ASSIGN(looks.complete, json_member_or<bool>(json, "complete", false));
+  for (auto [name, texts] : {std::pair("before", &looks.before), std::pair("after", &looks.after)}) {
+    auto list = json.find(name);
+    if (list == json.end() || !list->is_object()) continue;
+    for (const auto& [path, value] : list->items())
+      if (value.is_string()) (*texts)[path] = value.get<std::string>();
+  }
+  looks.clients_before = drm_clients(looks.before);
+  looks.clients_after = drm_clients(looks.after);
+  return looks;
+}
+
+}  // namespace ridge::machine

@@ -1,0 +1,27 @@
+// What the kernel tells of a GPU only by its growth: energy counters, the time engines worked for each process, how long limits held
+// the clock down. Read twice, a tenth of a second apart, and recorded as one text.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "machine/drm_clients.h"
+
+namespace ridge::machine {
+
+struct GpuLooks {
+  double elapsed_ns = 0;
+  bool complete = false;                             // the processes of all users were seen
+  std::map<std::string, std::string> before, after;  // path → text; binary files as hexadecimal digits
+  std::vector<DrmClient> clients_before, clients_after;
+};
+
+// JSON {elapsed_ns, complete, before{path: text}, after{path: text}}; paths as in a Tree. Reads below `root`; call it where a driver
+// may hang without harm.
+Result<std::string> take_gpu_looks(const std::string& root);
+Result<GpuLooks> parse_gpu_looks(std::string_view json);
+
+}  // namespace ridge::machine

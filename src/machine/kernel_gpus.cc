@@ -1,0 +1,434 @@
+#include "machine/kernel_gpus.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+
+#include "base/proc_text.h"
+#include "gpu/pcie.h"
+#include "gpu/slowdown.h"
+#include "machine/amd_metrics.h"
+#include "machine/gpu_looks.h"
+
+namespace ridge::machine {
+namespace {
+
+using gpu::Card;
+
+const std::string kPciFolder = "sys/bus/pci/devices/";
+constexpr const char* kAmdVersion = "sys/module/amdgpu/version";
+constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
+
+// From the file's unit to the reading's.
+constexpr double kSame = 1;
+constexpr double kMicrowatts = 1e-3, kMicrojoules = 1e-3, kMillidegrees = 1e-3, kHertz = 1e-6;
+
+// A reading, a file of the device that holds it, and the unit of that file. Of several rows of one reading the first whose file is
+// there counts; of several files that a row matches (one per tile) the largest value.
+struct NumberRow {
+  gpu::Reading<int64_t> Card::*reading;
+  const char* file;
+  double scale;
+};
+struct TextRow {
+  gpu::Reading<std::string> Card::*reading;
+  const char* file;
+  const char* prefix;
+};
+
+constexpr NumberRow kAmdgpu[] = {
+    {&Card::memory_total_bytes, "mem_info_vram_total", kSame},
+    {&Card::memory_used_bytes, "mem_info_vram_used", kSame},
+    {&Card::utilization_percent, "gpu_busy_percent", kSame},
+    {&Card::pcie_replays, "pcie_replay_count", kSame},
+    {&Card::temperature_c, "hwmon/hwmon*/temp2_input", kMillidegrees},  // junction: the hottest place of the chip
+    {&Card::temperature_c, "hwmon/hwmon*/temp1_input", kMillidegrees},  // edge
+    {&Card::slowdown_temperature_c, "hwmon/hwmon*/temp2_crit", kMillidegrees},
+    {&Card::slowdown_temperature_c, "hwmon/hwmon*/temp1_crit", kMillidegrees},
+    {&Card::power_mw, "hwmon/hwmon*/power1_average", kMicrowatts},
+    {&Card::power_mw, "hwmon/hwmon*/power1_input", kMicrowatts},
+    {&Card::power_limit_mw, "hwmon/hwmon*/power1_cap", kMicrowatts},
+    {&Card::power_limit_default_mw, "hwmon/hwmon*/power1_cap_default", kMicrowatts},
+    {&Card::power_limit_min_mw, "hwmon/hwmon*/power1_cap_min", kMicrowatts},
+    {&Card::power_limit_max_mw, "hwmon/hwmon*/power1_cap_max", kMicrowatts},
+    {&Card::sm_clock_mhz, "hwmon/hwmon*/freq1_input", kHertz},
+    {&Card::memory_clock_mhz, "hwmon/hwmon*/freq2_input", kHertz},
+};
+constexpr TextRow kAmdgpuTexts[] = {
+    {&Card::name, "product_name", ""},
+    {&Card::uuid, "unique_id", "0x"},
+    {&Card::performance_level, "power_dpm_force_performance_level", ""},
+    {&Card::partition, "current_compute_partition", ""},
+};
+constexpr NumberRow kI915[] = {
+    {&Card::temperature_c, "hwmon/hwmon*/temp1_input", kMillidegrees},
+    {&Card::power_limit_mw, "hwmon/hwmon*/power1_max", kMicrowatts},
+    {&Card::power_limit_default_mw, "hwmon/hwmon*/power1_rated_max", kMicrowatts},
+    {&Card::energy_mj, "hwmon/hwmon*/energy1_input", kMicrojoules},
+    {&Card::sm_clock_mhz, "drm/card*/gt/gt*/rps_act_freq_mhz", kSame},
+    {&Card::sm_clock_mhz, "drm/card*/gt_act_freq_mhz", kSame},
+    {&Card::sm_clock_max_mhz, "drm/card*/gt/gt*/rps_RP0_freq_mhz", kSame},
+    {&Card::sm_clock_max_mhz, "drm/card*/gt_RP0_freq_mhz", kSame},
+};
+// Channel 1 is the whole card, 2 the package; not every GPU has both.
+constexpr NumberRow kXe[] = {
+    {&Card::temperature_c, "hwmon/hwmon*/temp2_input", kMillidegrees},
+    {&Card::power_limit_mw, "hwmon/hwmon*/power1_max", kMicrowatts},
+    {&Card::power_limit_mw, "hwmon/hwmon*/power2_max", kMicrowatts},
+    {&Card::power_limit_default_mw, "hwmon/hwmon*/power1_rated_max", kMicrowatts},
+    {&Card::power_limit_default_mw, "hwmon/hwmon*/power2_rated_max", kMicrowatts},
+    {&Card::energy_mj, "hwmon/hwmon*/energy1_input", kMicrojoules},
+    {&Card::energy_mj, "hwmon/hwmon*/energy2_input", kMicrojoules},
+    {&Card::sm_clock_mhz, "tile*/gt*/freq0/act_freq", kSame},
+    {&Card::sm_clock_max_mhz, "tile*/gt*/freq0/rp0_freq", kSame},
+};
+
+// Intel: one file per reason, 0 or 1, whose name begins as the driver's row says. PL1, PL2: lasting and short power limit, of the
+// package or (psys) of the board; PL4 and ICCmax: peak current; TDC: lasting current; RATL: average temperature.
+struct SlowdownRow {
+  const char* reason;
+  uint64_t bit;
+};
+constexpr SlowdownRow kIntelSlowdown[] = {
+    {"pl1", gpu::kPowerLimit},
+    {"pl2", gpu::kPowerLimit},
+    {"psys_pl1", gpu::kPowerLimit},
+    {"psys_pl2", gpu::kPowerLimit},
+    {"pl4", gpu::kCurrentLimit},
+    {"iccmax", gpu::kCurrentLimit},
+    {"vr_tdc", gpu::kCurrentLimit},
+    {"fastvmode", gpu::kVoltageLimit},
+    {"thermal", gpu::kHeat},
+    {"soc_thermal", gpu::kHeat},
+    {"soc_avg_thermal", gpu::kHeat},
+    {"ratl", gpu::kHeat},
+    {"mem_thermal", gpu::kMemoryHeat},
+    {"vr_thermalert", gpu::kRegulatorHeat},
+    {"vr_thermal", gpu::kRegulatorHeat},
+    {"prochot", gpu::kHotSignal},
+    {"psys_crit", gpu::kPowerBrake},
+};
+
+// amdgpu: what needs more than a number from a file.
+constexpr const char* kAmdClockStates = "pp_dpm_sclk";
+constexpr const char* kAmdMemoryClockStates = "pp_dpm_mclk";
+constexpr const char* kAmdErrorCounts = "ras/*_err_count";
+constexpr const char* kAmdErrorFeatures = "ras/features";
+constexpr const char* kAmdBadPages = "ras/gpu_vram_bad_pages";
+constexpr const char* kAmdMetricsTable = "gpu_metrics";
+constexpr const char* kAmdOthers[] = {kAmdClockStates, kAmdMemoryClockStates, kAmdErrorCounts, kAmdErrorFeatures,
+                                      kAmdBadPages};
+
+struct Driver {
+  const char* name;
+  GpuVendor vendor;
+  std::span<const NumberRow> numbers;
+  std::span<const TextRow> texts;
+  const char* slowdown_files;  // how the files of kIntelSlowdown begin; null: it has none
+};
+constexpr Driver kDrivers[] = {
+    {"amdgpu", GpuVendor::kAmd, kAmdgpu, kAmdgpuTexts, nullptr},
+    {"i915", GpuVendor::kIntel, kI915, {}, "drm/card*/gt/gt*/throttle_reason_"},
+    {"xe", GpuVendor::kIntel, kXe, {}, "tile*/gt*/freq0/throttle/reason_"},
+};
+
+Result<GpuLooks> looks_in(const Tree& tree) {
+  if (std::optional<std::string> text = text_at(tree, kGpuLooks)) return parse_gpu_looks(*text);
+  return Error{Code::kNotFound, reason_at(tree, kGpuLooks)};
+}
+
+// The files of one GPU.
+class Files {
+ public:
+  Files(const Tree& tree, const PciGpu& pci, const Driver& driver)
+      : tree_(tree), folder_(kPciFolder + pci.address + "/"), driver_(driver.name) {}
+
+  std::vector<std::string> matching(const std::string& pattern) const {
+    const std::string whole = folder_ + pattern;
+    std::vector<std::string> paths;
+    for (const std::string& path : paths_like(tree_, whole.substr(0, whole.find('*')), ""))
+      if (fnmatch(whole.c_str(), path.c_str(), FNM_PATHNAME) == 0) paths.push_back(path);
+    return paths;
+  }
+  std::optional<std::string> text(const std::string& file) const { return text_at(tree_, folder_ + file); }
+  std::optional<int64_t> largest(const NumberRow& row) const {
+    std::optional<int64_t> most;
+    for (const std::string& path : matching(row.file))
+      if (std::optional<int64_t> value = number_at(tree_, path))
+        most = std::max<int64_t>(most.value_or(INT64_MIN), std::llround(static_cast<double>(*value) * row.scale));
+    return most;
+  }
+  Error missing(const std::string& file) const {
+    return {Code::kUnsupported, fmt::format("{} has no file {} for this GPU", driver_, file)};
+  }
+  // The reason why reading one of the files was given up; empty: none was.
+  std::string hang() const {
+    for (auto at = tree_.missing.lower_bound(folder_); at != tree_.missing.end() && at->first.starts_with(folder_);
+         ++at)
+      if (at->second.find("did not end") != std::string::npos) return at->second;
+    return "";
+  }
+  const std::string& folder() const { return folder_; }
+  const Tree& tree() const { return tree_; }
+
+ private:
+  const Tree& tree_;
+  const std::string folder_;
+  const char* driver_;
+};
+
+void read_tables(const Files& files, const Driver& driver, Card& card) {
+  for (const NumberRow& row : driver.numbers) {
+    gpu::Reading<int64_t>& reading = card.*(row.reading);
+    if (reading) continue;
+    if (std::optional<int64_t> value = files.largest(row))
+      reading = *value;
+    else
+      reading = files.missing(row.file);
+  }
+  for (const TextRow& row : driver.texts) {
+    std::optional<std::string> text = files.text(row.file);
+    if (text && !text->empty())
+      card.*(row.reading) = row.prefix + *text;
+    else
+      card.*(row.reading) = files.missing(row.file);
+  }
+}
+
+// The highest of lines "2: 2100Mhz *".
+gpu::Reading<int64_t> highest_state(const Files& files, const char* file) {
+  int64_t most = 0;
+  for (const std::string& word : split_words(files.text(file).value_or("")))
+    if (word.ends_with("Mhz")) most = std::max<int64_t>(most, std::atoll(word.c_str()));
+  if (most > 0) return most;
+  return files.missing(file);
+}
+
+// Files "ue: 0", "ce: 3" for each block of the chip whose errors are counted, since the driver started.
+void read_amd_errors(const Files& files, Card& card) {
+  card.ecc_corrected = card.ecc_uncorrected = files.missing(kAmdErrorCounts);
+  for (const std::string& path : files.matching(kAmdErrorCounts)) {
+    const std::string text = text_at(files.tree(), path).value_or("");
+    auto add = [&](gpu::Reading<int64_t>& sum, const char* name) {
+      if (std::optional<int64_t> count = to_number(line_value(text, name).value_or("")))
+        sum = (sum ? *sum : 0) + *count;
+    };
+    add(card.ecc_corrected, "ce");
+    add(card.ecc_uncorrected, "ue");
+  }
+  // "feature mask: 0x7fff"; bit 0 is the memory (amdgpu_ras.h, AMDGPU_RAS_BLOCK__UMC).
+  std::optional<std::string> mask = line_value(files.text(kAmdErrorFeatures).value_or(""), "feature mask");
+  if (mask)
+    card.ecc = (std::strtoull(mask->c_str(), nullptr, 16) & 1) != 0;
+  else
+    card.ecc = files.missing(kAmdErrorFeatures);
+}
+
+// Lines "0x00000001 : 0x00001000 : R": reserved, and so out of use; P: will be at the next chance; F: could not be.
+void read_amd_pages(const Files& files, Card& card) {
+  std::optional<std::string> text = files.text(kAmdBadPages);
+  if (!text) {
+    card.rows_remapped = files.missing(kAmdBadPages);
+    card.row_remap_pending = card.row_remap_failed = files.missing(kAmdBadPages);
+    return;
+  }
+  auto count = [&](std::string_view flag) {
+    const std::vector<std::string> words = split_words(*text);
+    return std::count(words.begin(), words.end(), flag);
+  };
+  card.rows_remapped = int64_t{count("R") + count("P") + count("F")};
+  card.row_remap_pending = count("P") > 0;
+  card.row_remap_failed = count("F") > 0;
+}
+
+void read_amd_metrics(const Files& files, const Result<GpuLooks>& looks, Card& card) {
+  const std::string path = files.folder() + kAmdMetricsTable;
+  if (!looks || !looks->after.contains(path)) {
+    const Error missing = looks ? files.missing(kAmdMetricsTable) : looks.error();
+    card.energy_mj = card.slowdown_bits = missing;
+    return;
+  }
+  auto before = looks->before.find(path);
+  AmdMetrics metrics = amd_metrics(before == looks->before.end() ? "" : before->second, looks->after.at(path));
+  card.energy_mj = std::move(metrics.energy_mj);
+  card.slowdown_bits = std::move(metrics.slowdown_bits);
+}
+
+void read_amd(const Files& files, const Result<GpuLooks>& looks, Card& card) {
+  card.sm_clock_max_mhz = highest_state(files, kAmdClockStates);
+  card.memory_clock_max_mhz = highest_state(files, kAmdMemoryClockStates);
+  read_amd_errors(files, card);
+  read_amd_pages(files, card);
+  read_amd_metrics(files, looks, card);
+}
+
+void read_intel_slowdown(const Files& files, const char* begin, Card& card) {
+  uint64_t bits = 0;
+  bool told = false;
+  for (const SlowdownRow& row : kIntelSlowdown)
+    for (const std::string& path : files.matching(std::string(begin) + row.reason)) {
+      told = true;
+      if (number_at(files.tree(), path).value_or(0) != 0) bits |= row.bit;
+    }
+  if (told)
+    card.slowdown_bits = static_cast<int64_t>(bits);
+  else
+    card.slowdown_bits = files.missing(std::string(begin) + "*");
+}
+
+// Power, from the energy counter that the tables named for this GPU.
+void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& looks, Card& card) {
+  for (const NumberRow& row : driver.numbers) {
+    if (row.reading != &Card::energy_mj) continue;
+    for (const std::string& path : files.matching(row.file)) {
+      auto before = looks.before.find(path), after = looks.after.find(path);
+      if (before == looks.before.end() || after == looks.after.end()) continue;
+      const double microjoules = std::atof(after->second.c_str()) - std::atof(before->second.c_str());
+      if (microjoules < 0 || looks.elapsed_ns <= 0) continue;  // it was reset in between
+      card.power_mw = std::llround(microjoules / looks.elapsed_ns * 1e6);
+      return;
+    }
+  }
+  card.power_mw = Error{Code::kUnsupported, fmt::format("{} counts no energy of this GPU", driver.name)};
+}
+
+// What the driver itself does not tell: the sum over the processes that could be seen.
+void read_intel_use(const GpuLooks& looks, const std::string& address, Card& card) {
+  if (card.processes.empty() && !looks.complete) {
+    card.memory_used_bytes = card.utilization_percent =
+        Error{Code::kUnavailable, "no process that uses it can be seen; those of other users need root"};
+    return;
+  }
+  int64_t used = 0;
+  for (const gpu::CardProcess& process : card.processes) used += process.memory_bytes;
+  card.memory_used_bytes = used;
+  card.utilization_percent =
+      engine_percent(looks.clients_before, looks.clients_after, address, static_cast<uint64_t>(looks.elapsed_ns));
+}
+
+void read_intel(const Files& files, const Driver& driver, const Result<GpuLooks>& looks, const std::string& address,
+                Card& card) {
+  const Error untold{Code::kUnsupported, fmt::format("{} does not tell", driver.name)};
+  card.memory_total_bytes = untold;
+  card.memory_clock_mhz = card.memory_clock_max_mhz = card.pcie_replays = untold;
+  card.ecc = card.row_remap_pending = card.row_remap_failed = untold;
+  card.ecc_corrected = card.ecc_uncorrected = card.rows_remapped = untold;
+  card.power_limit_min_mw = card.power_limit_max_mw = untold;
+  card.uuid = card.performance_level = card.partition = untold;
+  card.slowdown_temperature_c = untold;
+  read_intel_slowdown(files, driver.slowdown_files, card);
+  if (!looks) {
+    card.power_mw = card.memory_used_bytes = card.utilization_percent = looks.error();
+    return;
+  }
+  read_intel_power(files, driver, *looks, card);
+  read_intel_use(*looks, address, card);
+}
+
+// The marketing name where the vendor wrote it on the board, else that of the system's list of PCI devices, else the numbers.
+void read_name(const Tree& tree, const PciGpu& pci, Card& card) {
+  if (card.name) return;
+  const std::string vendor(vendor_name(pci.vendor));
+  std::optional<std::string> known = line_value(text_at(tree, kPciNames).value_or(""), pci.id, ' ');
+  card.name = vendor + " " + known.value_or(pci.id);
+}
+
+void read_link(const PciGpu& pci, Card& card) {
+  const Error untold{Code::kUnavailable, "the link is not told: integrated, or a virtual machine"};
+  card.pcie_width = card.pcie_width_max = card.pcie_generation = card.pcie_generation_max = untold;
+  if (pci.width) card.pcie_width = *pci.width;
+  if (pci.width_max) card.pcie_width_max = *pci.width_max;
+  if (pci.speed) card.pcie_generation = gpu::pcie_generation(*pci.speed * 1e9);
+  if (pci.speed_max) card.pcie_generation_max = gpu::pcie_generation(*pci.speed_max * 1e9);
+}
+
+void mark_untold(const Driver& driver, Card& card) {
+  const Error foreign{Code::kUnsupported, "a notion of NVIDIA's"};
+  card.compute_capability = foreign;
+  card.persistence = card.mig = foreign;
+  card.compute_mode = card.performance_state = card.mig_instances = card.peer_links = foreign;
+  const Error untold{Code::kUnsupported, fmt::format("{} does not tell", driver.name)};
+  card.architecture = untold;
+  card.cores = card.memory_bus_bits = card.ecc_corrected_ever = card.ecc_uncorrected_ever = untold;
+}
+
+// A limit of 0 is one that is switched off.
+void settle_power_limit(Card& card) {
+  const Error off{Code::kUnsupported, "no limit is set"};
+  if (card.power_limit_mw && *card.power_limit_mw == 0) card.power_limit_mw = off;
+  if (card.power_limit_default_mw && *card.power_limit_default_mw == 0) card.power_limit_default_mw = off;
+  card.power_limit_set_mw = card.power_limit_mw;
+}
+
+// A GPU that has fallen off the bus keeps its folder; no file in it that changes with time can be read.
+std::string failure_of(const Files& files, const Driver& driver, const Result<GpuLooks>& looks, const Card& card) {
+  if (std::string hang = files.hang(); !hang.empty()) return hang;
+  if (!looks && looks.error().message.find("did not end") != std::string::npos) return looks.error().message;
+  const bool alive = card.temperature_c || card.power_mw || card.sm_clock_mhz || card.energy_mj ||
+                     (driver.vendor == GpuVendor::kAmd && (card.memory_used_bytes || card.utilization_percent));
+  if (alive) return "";
+  return fmt::format("{} has it, but neither heat nor power nor clock can be read", driver.name);
+}
+
+Card read_card(const Tree& tree, const PciGpu& pci, const Driver& driver, const Result<GpuLooks>& looks) {
+  Card card;
+  const Files files(tree, pci, driver);
+  mark_untold(driver, card);
+  read_tables(files, driver, card);
+  if (looks) card.processes = processes_of(looks->clients_after, pci.address);
+  if (driver.vendor == GpuVendor::kAmd)
+    read_amd(files, looks, card);
+  else
+    read_intel(files, driver, looks, pci.address, card);
+  read_name(tree, pci, card);
+  read_link(pci, card);
+  settle_power_limit(card);
+  card.pci_address = pci.address;
+  card.failure = failure_of(files, driver, looks, card);
+  return card;
+}
+
+}  // namespace
+
+std::vector<std::string> kernel_gpu_files() {
+  std::vector<std::string> files = {kAmdVersion, kKernelRelease};
+  auto add = [&](const std::string& file) { files.push_back(kPciFolder + "*/" + file); };
+  for (const Driver& driver : kDrivers) {
+    for (const NumberRow& row : driver.numbers) add(row.file);
+    for (const TextRow& row : driver.texts) add(row.file);
+    for (const SlowdownRow& row : kIntelSlowdown)
+      if (driver.slowdown_files != nullptr) add(std::string(driver.slowdown_files) + row.reason);
+  }
+  for (const char* file : kAmdOthers) add(file);
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+std::vector<Card> kernel_gpus(const Tree& tree, GpuVendor vendor) {
+  std::vector<Card> cards;
+  const Result<GpuLooks> looks = looks_in(tree);
+  for (const PciGpu& pci : pci_gpus(tree)) {
+    if (pci.vendor != vendor || pci.display_only) continue;
+    for (const Driver& driver : kDrivers) {
+      if (pci.driver != driver.name || driver.vendor != vendor) continue;
+      Card card = read_card(tree, pci, driver, looks);
+      card.index = static_cast<int>(cards.size());
+      cards.push_back(std::move(card));
+    }
+  }
+  return cards;
+}
+
+gpu::Reading<std::string> kernel_driver_version(const Tree& tree, GpuVendor vendor) {
+  std::optional<std::string> own = vendor == GpuVendor::kAmd ? text_at(tree, kAmdVersion) : std::nullopt;
+  if (own) return *own;
+  if (std::optional<std::string> release = text_at(tree, kKernelRelease)) return "Linux " + *release;
+  return Error{Code::kNotFound, reason_at(tree, kKernelRelease)};
+}
+
+}  // namespace ridge::machine
