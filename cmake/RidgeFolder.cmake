@@ -45,7 +45,7 @@ function(ridge_folder name)
     return()
   endif()
   if(RIDGE_FUZZ)  # what serves connections is not linked
-    list(FILTER sources EXCLUDE REGEX "/front/http/(api|connection|describe|infer_endpoint|io_thread|job_threads|metrics_view|server)\\.cc$")
+    list(FILTER sources EXCLUDE REGEX "/front/(job_threads|model_metrics|http/(api|connection|deadline|describe|infer_endpoint|io_thread|server))\\.cc$")
   endif()
 
   set(libraries "")

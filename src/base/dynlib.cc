@@ -2,22 +2,22 @@
 
 #include <dlfcn.h>
 
-#include <mutex>
+#include "base/mutex.h"
 
 namespace ridge {
 namespace {
 
 // A thread that opens a library second relies on what its constructors did in the first. The loader sees to that, by a lock that the
 // thread sanitizer does not know.
-std::mutex& opening() {
-  static auto& mutex = *new std::mutex;
+Mutex& opening() {
+  static auto& mutex = *new Mutex;
   return mutex;
 }
 
 }  // namespace
 
 Result<DynamicLibrary> DynamicLibrary::open(const std::string& path) {
-  std::lock_guard lock(opening());
+  MutexLock lock(opening());
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();

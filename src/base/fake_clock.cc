@@ -5,27 +5,30 @@
 namespace ridge {
 
 TimePoint FakeClock::now() const {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   return now_;
 }
 
 void FakeClock::sleep_until(TimePoint due) {
-  Lock lock(mutex_);
-  if (turn_of_ != std::this_thread::get_id()) return moved_on_.wait(lock, [&] { return now_ >= due; });
+  MutexLock lock(mutex_);
+  if (turn_of_ != std::this_thread::get_id()) {
+    while (now_ < due) moved_on_.wait(lock);
+    return;
+  }
   const uint64_t ticket = enqueue(due);
   pass_on();
   wait_for_turn(lock, ticket);
 }
 
 std::jthread FakeClock::start(std::function<void()> body) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   return std::jthread([this, ticket = enqueue(now_), body = std::move(body)] {
     {
-      Lock own(mutex_);
+      MutexLock own(mutex_);
       wait_for_turn(own, ticket);
     }
     body();
-    Lock own(mutex_);
+    MutexLock own(mutex_);
     const std::thread::id self = std::this_thread::get_id();
     if (const auto joiner = joiners_.find(self); joiner != joiners_.end())
       waiting_.emplace(now_, joiner->second);
@@ -37,7 +40,7 @@ std::jthread FakeClock::start(std::function<void()> body) {
 
 void FakeClock::join(std::jthread& thread) {
   {
-    Lock lock(mutex_);
+    MutexLock lock(mutex_);
     const std::thread::id id = thread.get_id();
     if (!ended_.contains(id)) {
       const uint64_t ticket = joiners_[id] = ++last_ticket_;
@@ -66,8 +69,8 @@ void FakeClock::pass_on() {
   moved_on_.notify_all();
 }
 
-void FakeClock::wait_for_turn(Lock& lock, uint64_t ticket) {
-  moved_on_.wait(lock, [&] { return called_ == ticket; });
+void FakeClock::wait_for_turn(MutexLock& lock, uint64_t ticket) {
+  while (called_ != ticket) moved_on_.wait(lock);
   turn_of_ = std::this_thread::get_id();
 }
 

@@ -8,14 +8,13 @@
 // when the time has come and takes no turn.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace ridge {
 
@@ -30,21 +29,20 @@ class FakeClock final : public Clock {
   void join(std::jthread& thread) override;
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
-  uint64_t enqueue(TimePoint due);
-  void pass_on();
-  void wait_for_turn(Lock& lock, uint64_t ticket);
+  uint64_t enqueue(TimePoint due) RIDGE_REQUIRES(mutex_);
+  void pass_on() RIDGE_REQUIRES(mutex_);
+  void wait_for_turn(MutexLock& lock, uint64_t ticket) RIDGE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::condition_variable moved_on_;
-  // All guarded by mutex_.
-  TimePoint now_{std::chrono::hours(1)};
-  std::set<std::pair<TimePoint, uint64_t>> waiting_;  // moment and ticket
-  uint64_t last_ticket_ = 0;
-  uint64_t called_ = 0;                          // the ticket whose thread has the turn, or is about to take it
-  std::thread::id turn_of_;                      // the thread that runs
-  std::map<std::thread::id, uint64_t> joiners_;  // the ticket of the thread that waits for this one's end
-  std::set<std::thread::id> ended_;              // not joined yet
+  mutable Mutex mutex_;
+  ConditionVariable moved_on_;
+  TimePoint now_ RIDGE_GUARDED_BY(mutex_){std::chrono::hours(1)};
+  std::set<std::pair<TimePoint, uint64_t>> waiting_ RIDGE_GUARDED_BY(mutex_);  // moment and ticket
+  uint64_t last_ticket_ RIDGE_GUARDED_BY(mutex_) = 0;
+  uint64_t called_ RIDGE_GUARDED_BY(mutex_) = 0;      // the ticket whose thread has the turn, or is about to take it
+  std::thread::id turn_of_ RIDGE_GUARDED_BY(mutex_);  // the thread that runs
+  std::map<std::thread::id, uint64_t> joiners_
+      RIDGE_GUARDED_BY(mutex_);                               // the ticket of the thread that waits for this one's end
+  std::set<std::thread::id> ended_ RIDGE_GUARDED_BY(mutex_);  // not joined yet
 };
 
 }  // namespace ridge

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/device_energy.h"
 #include "base/log.h"
 #include "cli/bench_device.h"
-#include "cli/device_energy.h"
 #include "cli/interruption.h"
 #include "cli/model_options.h"
 #include "cli/terminal.h"
@@ -170,7 +170,7 @@ Result<measure::Measurement> measure_model(const BenchOptions& options, const Re
                                            const model::Graph& graph) {
   Progress progress("bench");
   const bool here = request.device.kind == plan::DeviceKind::kCpu;
-  Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
+  Result<machine::EnergyMeter> meter = app::energy_meter_of(request.device);
   RIDGE_ASSIGN(machine::Machine machine, here ? know_processor(options, progress) : machine::probe());
   plan::Wishes wishes{options.model,   input_shapes(graph), rows_of(graph),
                       options.threads, request.precision,   request.device};

@@ -55,7 +55,7 @@ std::vector<std::string> arranged(std::span<const std::string> arguments) {
       own.push_back(argument);
     } else if (argument == "--lang" || is_list) {
       own.push_back(argument);
-      if (i + 1 < arguments.size() && !arguments[i + 1].starts_with("-")) own.push_back(arguments[++i]);
+      if (i + 1 < arguments.size() && !arguments[i + 1].starts_with('-')) own.push_back(arguments[++i]);
     } else {
       query.push_back(argument);
     }

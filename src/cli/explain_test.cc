@@ -9,7 +9,7 @@
 
 #include "cli/help.h"
 #include "explain/find.h"
-#include "telemetry/metrics.h"
+#include "front/model_metrics.h"
 
 namespace ridge::cli {
 namespace {
@@ -21,16 +21,16 @@ explain::Book book_with(std::vector<explain::Flag> flags) {
 }
 
 std::vector<std::string> exported_metrics() {
-  telemetry::ModelSample model;
-  model.model = "m";
-  model.version = "1";
+  serve::ModelStatistics model;
+  model.name = "m";
+  model.version = 1;
   model.latency_bounds_s = {1.0};
   model.latency_counts = {0};
   telemetry::HostSample host;
   host.cpu_utilization = 0.5;
   host.memory.emplace();
   host.resident_bytes = 1;
-  std::istringstream lines(telemetry::prometheus_text(std::vector{model}, host, {telemetry::CardSample{}}));
+  std::istringstream lines(front::metrics_text(std::vector{model}, host, {telemetry::CardSample{}}));
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kType = "# TYPE ";

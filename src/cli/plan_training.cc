@@ -87,7 +87,7 @@ std::string speed_text(const sizing::TrainingPlan& plan) {
   if (s.communication_seconds > 0)
     text += fmt::format(", {} of {} communication not hidden", format_ms(1e3 * s.exposed_seconds),
                         format_ms(1e3 * s.communication_seconds));
-  text += "\n";
+  text += '\n';
   int64_t replicas = sizing::replicas_of(plan.setup);
   if (replicas > 1)
     text += fmt::format("scaling {:.2f} × with {} replicas over {}\n", s.scaling, replicas, plan.link.name);

@@ -17,13 +17,12 @@
 #include "base/log.h"
 #include "cli/terminal.h"
 #include "front/http/api.h"
-#include "front/http/metrics_view.h"
 #include "front/http/server.h"
+#include "front/model_metrics.h"
 #include "machine/probe.h"
 #include "serve/recorder.h"
 #include "telemetry/cards.h"
 #include "telemetry/host.h"
-#include "telemetry/metrics.h"
 
 namespace ridge::cli {
 namespace {
@@ -173,19 +172,18 @@ int http_threads(const ServeOptions& options, int cores) {
   return options.http_threads > 0 ? options.http_threads : std::clamp(cores / 4, 1, 8);
 }
 
-http::RegionPolicy region_policy(const ServeOptions& options) {
-  if (options.allow_client_shm == "local") return http::RegionPolicy::kThisMachine;
+front::RegionPolicy region_policy(const ServeOptions& options) {
+  if (options.allow_client_shm == "local") return front::RegionPolicy::kThisMachine;
   const bool all = options.allow_client_shm == "true" || options.allow_client_shm == "1";
-  return all ? http::RegionPolicy::kEverybody : http::RegionPolicy::kNobody;
+  return all ? front::RegionPolicy::kAll : front::RegionPolicy::kNone;
 }
 
 Result<Front> open_ports(const ServeOptions& options, int threads, serve::Server& server, telemetry::HostSampler& host,
                          const telemetry::CardSampler* cards) {
   auto metrics = [&server, &host, cards] {
     Result<std::vector<serve::ModelStatistics>> statistics = server.statistics("", 0);
-    return telemetry::prometheus_text(
-        http::model_samples(statistics ? *statistics : std::vector<serve::ModelStatistics>{}), host.sample(),
-        cards ? cards->last() : std::vector<telemetry::CardSample>{});
+    return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host.sample(),
+                               cards ? cards->last() : std::vector<telemetry::CardSample>{});
   };
   Front front;
   if (options.allow_http) {

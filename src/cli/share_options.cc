@@ -55,8 +55,8 @@ std::vector<std::string> shapes_of(const std::vector<std::string>& shapes, const
 }
 
 // As if the model were tuned alone.
-Result<TuneRequest> one_of(const TuneOptions& options, size_t index, const std::vector<std::string>& names,
-                           const std::optional<double>& p99_ms) {
+Result<app::TuneRequest> one_of(const TuneOptions& options, size_t index, const std::vector<std::string>& names,
+                                const std::optional<double>& p99_ms) {
   TuneOptions own = options;
   own.models = {options.models[index]};
   own.share = false;
@@ -68,14 +68,14 @@ Result<TuneRequest> one_of(const TuneOptions& options, size_t index, const std::
     const std::string folder = own.accuracy.calibration + "/" + names[index];
     own.accuracy.calibration = std::filesystem::exists(folder) ? folder : "";
   }
-  RIDGE_ASSIGN(TuneRequest request, request_of(own));
+  RIDGE_ASSIGN(app::TuneRequest request, request_of(own));
   request.goal.p99_ms = p99_ms;
   return request;
 }
 
 }  // namespace
 
-Result<ShareRequest> share_request_of(const TuneOptions& options) {
+Result<app::ShareRequest> share_request_of(const TuneOptions& options) {
   RIDGE_TRY(check_sharing(options));
   RIDGE_ASSIGN(const std::vector<std::string> names, names_of(options.models));
   RIDGE_ASSIGN(const auto loads, values_per_model("--rps", options.loads, names));
@@ -84,11 +84,10 @@ Result<ShareRequest> share_request_of(const TuneOptions& options) {
     const auto found = values.find(name);
     return found == values.end() ? std::nullopt : std::optional(found->second);
   };
-  ShareRequest request;
-  request.options = options;
+  app::ShareRequest request;
   for (size_t i = 0; i < names.size(); ++i) {
     request.goals.push_back({value(loads, names[i]), value(p99s, names[i])});
-    RIDGE_ASSIGN(TuneRequest one, one_of(options, i, names, request.goals.back().p99_ms));
+    RIDGE_ASSIGN(app::TuneRequest one, one_of(options, i, names, request.goals.back().p99_ms));
     request.models.push_back(std::move(one));
   }
   if (!options.memory.empty()) {

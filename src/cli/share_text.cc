@@ -57,7 +57,7 @@ std::string loads_text(const tune::share::CoLocatedTuning& sharing) {
       text +=
           fmt::format(", {} (measured, {} runs at {}, all models at once)", format_ms(model.at_load->request_p99_ms),
                       model.at_load->runs, rate(model.at_load->done_per_s));
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -95,7 +95,7 @@ int terminal_columns() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   const char* columns = std::getenv("COLUMNS");
-  int given = columns == nullptr ? 0 : std::atoi(columns);
+  int given = columns == nullptr ? 0 : static_cast<int>(std::strtol(columns, nullptr, 10));
   return given > 0 ? given : 80;
 }
 

@@ -17,8 +17,8 @@ namespace ridge::cli {
 namespace {
 
 // Batches are searched: rows given by --shape would be searched on top.
-Status check_rows(const TuneRequest& request) {
-  if (request.options.max_batch == 1 || !gives_rows(request.binding)) return {};
+Status check_rows(const app::TuneRequest& request) {
+  if (request.max_batch == 1 || !app::gives_rows(request.binding)) return {};
   return Error{
       Code::kInvalid,
       "--shape gives an input several rows, but its first dimension is the batch, which tune searches itself: give 1 "
@@ -50,14 +50,14 @@ Result<tune::Recorded> read_recorded(const std::string& given) {
 }
 
 // Rows per processor mean nothing where a card does the work.
-Status check_objective(const TuneRequest& request) {
+Status check_objective(const app::TuneRequest& request) {
   if (request.goal.objective != tune::Objective::kCost || request.device.kind == plan::DeviceKind::kCpu) return {};
   return invalid("--objective cost counts processors, and on " + plan::device_name(request.device) +
                  " these only hand over the work: choose throughput, latency or energy");
 }
 
 // What was recorded of another device, or beside another engine's defaults, cannot be measured again by this run.
-Status check_recorded(const TuneRequest& request) {
+Status check_recorded(const app::TuneRequest& request) {
   const tune::Recorded& recorded = *request.recorded;
   const std::string device = plan::device_name(request.device);
   auto other = [](const std::string& was, const std::string& is, const std::string& option) {
@@ -138,37 +138,42 @@ Result<std::map<std::string, double>> values_per_model(const std::string& option
   return values;
 }
 
-bool gives_rows(const model::Binding& binding) {
-  return std::any_of(binding.shapes.begin(), binding.shapes.end(),
-                     [](const auto& given) { return !given.second.empty() && given.second[0] > 1; });
-}
-
-Result<TuneRequest> request_of(const TuneOptions& options) {
+Result<app::TuneRequest> request_of(const TuneOptions& options) {
   RIDGE_TRY(check_alone(options));
-  TuneRequest request;
-  request.options = options;
-  request.options.model = options.models.front();
-  if (options.name.empty())
-    request.options.name = tune::entry_name(request.options.model);
-  else
-    RIDGE_TRY(tune::check_entry_name(options.name));
+  app::TuneRequest request;
+  request.model = options.models.front();
+  request.name = options.name.empty() ? tune::entry_name(request.model) : options.name;
+  if (!options.name.empty()) RIDGE_TRY(tune::check_entry_name(options.name));
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
+  request.max_batch = options.max_batch;
   RIDGE_TRY(check_rows(request));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
-  request.engine = options.engine == kAnyEngine ? engine::usual_for(request.device.kind).name : options.engine;
+  request.other_engines = options.engine == kAnyEngine;
+  request.engine = request.other_engines ? engine::usual_for(request.device.kind).name : options.engine;
+  request.engine_library = options.engine_library;
   RIDGE_ASSIGN(request.variants, variants_of(options.precision));
   RIDGE_ASSIGN(request.samples, sample_options(options.accuracy));
   RIDGE_ASSIGN(request.guard, guard_limits(options.accuracy));
+  request.guard_seconds = options.guard_seconds;
   RIDGE_ASSIGN(request.evaluation, evaluation_options(options.accuracy));
   RIDGE_ASSIGN(request.goal.objective, tune::objective_from_name(options.objective));
   RIDGE_TRY(check_objective(request));
-  RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
-  RIDGE_ASSIGN(const auto p99_ms, values_per_model("--p99-ms", options.p99_ms, {request.options.name}));
+  RIDGE_ASSIGN(const auto p99_ms, values_per_model("--p99-ms", options.p99_ms, {request.name}));
   if (!p99_ms.empty()) request.goal.p99_ms = p99_ms.begin()->second;
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
+  request.seconds = options.seconds;
+  request.trials = options.trials;
+  request.threads = options.threads;
+  request.strategy = options.search == "full" ? tune::Strategy::kFull : tune::Strategy::kQuick;
+  request.layers = !options.html.empty();
+  request.store = options.store;
+  request.fresh = options.fresh;
+  request.repository = options.repository;
+  request.overwrite = options.overwrite;
   if (!options.compare.empty()) {
     RIDGE_ASSIGN(request.recorded, read_recorded(options.compare));
     request.goal.objective = request.recorded->objective;
+    request.strictness = options.strictness;
     RIDGE_TRY(check_recorded(request));
   }
   return request;

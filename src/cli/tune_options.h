@@ -7,13 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "app/tune_request.h"
 #include "base/result.h"
 #include "cli/accuracy_options.h"
-#include "model/reader.h"
-#include "plan/device.h"
-#include "report/page.h"
 #include "tune/regression.h"
-#include "tune/space.h"
 
 namespace CLI {
 class App;
@@ -25,7 +22,6 @@ constexpr const char* kAnyEngine = "auto";  // --engine: ONNX Runtime as the bas
 
 struct TuneOptions {
   std::vector<std::string> models;
-  std::string model;  // the one that is tuned; of --share each in its turn
   std::string repository;
   std::string name;
   std::vector<std::string> shapes;
@@ -59,29 +55,11 @@ struct TuneOptions {
 void declare(CLI::App& app, TuneOptions& options);
 
 // What the options mean; an error here is wrong usage.
-struct TuneRequest {
-  TuneOptions options;
-  model::Binding binding;
-  tune::Goal goal;
-  std::map<std::string, std::string> engine_options;
-  std::string engine;  // the baseline's
-  plan::Device device;
-  std::optional<std::vector<std::string>> variants;  // of --precision; absent: those that can pay
-  precision::SampleOptions samples;
-  precision::GuardLimits guard;
-  std::optional<precision::EvaluationOptions> evaluation;
-  report::Language language = report::Language::kEnglish;
-  std::optional<tune::Recorded> recorded;  // of --compare
-};
-
-Result<TuneRequest> request_of(const TuneOptions& options);
+Result<app::TuneRequest> request_of(const TuneOptions& options);
 
 // The values of an option that takes VALUE for every model or NAME=VALUE for one, by name; each is above 0. `names` are the
 // models'.
 Result<std::map<std::string, double>> values_per_model(const std::string& option, const std::vector<std::string>& given,
                                                        const std::vector<std::string>& names);
-
-// Whether --shape gives an input several rows.
-bool gives_rows(const model::Binding& binding);
 
 }  // namespace ridge::cli

@@ -48,7 +48,4 @@ double stored_size(DataType type, Precision precision);
 // 8-bit (quantised) type, and not statistics of a batch normalisation.
 int64_t parameters_of(const model::Node& node, size_t i, DataType type, const std::optional<Shape>& shape);
 
-// Whether the operator is known; "" and "ai.onnx" are one domain.
-bool has_rule(const std::string& domain, const std::string& op);
-
 }  // namespace ridge::cost

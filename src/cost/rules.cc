@@ -40,8 +40,6 @@ const Rule* find_rule(std::string_view domain, std::string_view op) {
   return domain == kMicrosoft ? find_rule(kOnnx, op) : nullptr;
 }
 
-bool has_rule(const std::string& domain, const std::string& op) { return find_rule(domain, op) != nullptr; }
-
 Context::Context(const model::Node& node_in, std::span<const Operand> inputs_in, std::span<const Operand> outputs_in,
                  Precision precision_in)
     : node(node_in), inputs(inputs_in), outputs(outputs_in), precision(precision_in) {

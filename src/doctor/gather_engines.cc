@@ -78,8 +78,8 @@ bool names(const std::string& wanted, const std::string& provider) {
   return full == given || full == given + "executionprovider";
 }
 
-void gather_providers(const plan::Plan& small, const EngineQuestions& questions, std::vector<std::string> compiled,
-                      EngineFacts& facts) {
+void gather_providers(const plan::Plan& small, const EngineQuestions& questions,
+                      const std::vector<std::string>& compiled, EngineFacts& facts) {
   std::vector<std::string> missing = questions.wanted;
   for (const std::string& provider : compiled) {
     bool wanted = std::erase_if(missing, [&](const std::string& name) { return names(name, provider); }) > 0;
@@ -110,7 +110,7 @@ Result<Probes> write_probes(const std::string& folder, const EngineQuestions& qu
 void time_large(const plan::Plan& large, Nanoseconds limit, EngineFacts& facts) {
   Result<std::string> rate =
       result_of_function("the timed matrix product", {.time = limit}, [&] { return time_product(large); });
-  if (rate) facts.gemm_flops_per_s = std::atof(rate->c_str());
+  if (rate) facts.gemm_flops_per_s = std::strtod(rate->c_str(), nullptr);
 }
 
 // Runs the small model in the plan's precision, which the engine reads back.

@@ -210,7 +210,9 @@ bool has_vendor(const machine::Tree& tree, machine::GpuVendor vendor) {
 using Ask = std::function<Result<std::string>(const machine::Tree&)>;
 
 Ask in_child(std::string what, Nanoseconds limit, std::function<Result<std::string>()> work) {
-  return [what, limit, work](const machine::Tree&) { return result_of_function(what, {.time = limit}, work); };
+  return [what = std::move(what), limit, work = std::move(work)](const machine::Tree&) {
+    return result_of_function(what, {.time = limit}, work);
+  };
 }
 
 // What is asked only for GPUs of AMD and Intel.

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "engine/search.h"
 
@@ -25,7 +25,7 @@ class LoadedLibraries {
   // there is none, and why goes to `tried`.
   template <typename Open>
   const Library* find(const Sought& sought, const std::string& wanted, const Open& open, std::string& tried) {
-    std::lock_guard lock(mutex_);  // held while a library loads: two threads must not both do it
+    MutexLock lock(mutex_);  // held while a library loads: two threads must not both do it
     for (const Place& place : places(sought, surroundings(sought, wanted))) {
       if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
       for (const std::string& file : place.files) {
@@ -47,8 +47,8 @@ class LoadedLibraries {
     return error ? path : canonical.string();
   }
 
-  std::mutex mutex_;
-  std::map<std::string, const Library> by_path_;  // guarded by mutex_; never removed from
+  Mutex mutex_;
+  std::map<std::string, const Library> by_path_ RIDGE_GUARDED_BY(mutex_);  // never removed from
 };
 
 }  // namespace ridge::engine

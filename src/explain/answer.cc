@@ -46,7 +46,7 @@ std::string title_of(const ErrorCode& code) {
 
 void append(std::string& text, const std::string& more, Language language) {
   if (more.empty()) return;
-  if (!text.empty() && language == Language::kEnglish) text += " ";
+  if (!text.empty() && language == Language::kEnglish) text += ' ';
   text += more;
 }
 

@@ -48,7 +48,7 @@ std::vector<Hit> by_name(const Book& book, std::string_view query) {
   std::stable_partition(hits.begin(), hits.end(), [&](const Hit& hit) {
     return hit.kind != HitKind::kEntry || is_main_name(book.entries[hit.position], name);
   });
-  const bool wanted = query.starts_with("-") && std::any_of(hits.begin(), hits.end(), about_options);
+  const bool wanted = query.starts_with('-') && std::any_of(hits.begin(), hits.end(), about_options);
   if (!wanted && std::all_of(hits.begin(), hits.end(), about_options)) return hits;
   std::erase_if(hits, [&](const Hit& hit) { return about_options(hit) != wanted; });
   return hits;

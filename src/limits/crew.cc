@@ -71,7 +71,8 @@ Result<std::unique_ptr<Crew>> Crew::gather(const std::vector<int>& processors,
                                                  memory_bytes[i], std::strerror(errno))};
   }
   for (Member& member : crew->members_)
-    crew->threads_.emplace_back([&member, owner = crew.get()](std::stop_token stop) { owner->live(member, stop); });
+    crew->threads_.emplace_back(
+        [&member, owner = crew.get()](const std::stop_token& stop) { owner->live(member, stop); });
   std::atomic<int> refused = -1;
   crew->run(crew->size(), [&](Member& member) {
     if (pin_to(member.processor_) != 0) refused = member.processor_;
@@ -92,10 +93,12 @@ Crew::~Crew() {
   }
 }
 
-void Crew::live(Member& member, std::stop_token stop) {
+void Crew::live(Member& member, const std::stop_token& stop) {
   uint64_t last_job = 0;
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return job_number_ != last_job; })) {
+  MutexLock lock(mutex_);
+  while (true) {
+    while (job_number_ == last_job && !stop.stop_requested()) changed_.wait(lock, stop);
+    if (job_number_ == last_job) return;
     last_job = job_number_;
     if (member.index_ >= job_members_) continue;
     const Job& job = *job_;
@@ -107,17 +110,17 @@ void Crew::live(Member& member, std::stop_token stop) {
 }
 
 void Crew::run(int count, const Job& job) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   job_ = &job;
   job_members_ = unfinished_ = count;
   arrivals_ = 0;
   ++job_number_;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return unfinished_ == 0; });
+  while (unfinished_ > 0) changed_.wait(lock);
 }
 
 void Crew::Member::start_together() {
-  auto count = static_cast<uint64_t>(crew_->job_members_);  // constant while the job runs
+  auto count = static_cast<uint64_t>(crew_->job_members_.load());
   uint64_t complete = (crew_->arrivals_.fetch_add(1) / count + 1) * count;
   for (int spins = 0; crew_->arrivals_.load() < complete; ++spins) {
     relax();

@@ -5,14 +5,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace ridge::limits {
@@ -55,15 +54,15 @@ class Crew {
 
  private:
   Crew() = default;
-  void live(Member& member, std::stop_token stop);
+  void live(Member& member, const std::stop_token& stop);
 
   std::vector<Member> members_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  const Job* job_ = nullptr;  // guarded by mutex_, as the next three
-  uint64_t job_number_ = 0;
-  int job_members_ = 0;
-  int unfinished_ = 0;
+  Mutex mutex_;
+  StoppableConditionVariable changed_;
+  const Job* job_ RIDGE_GUARDED_BY(mutex_) = nullptr;
+  uint64_t job_number_ RIDGE_GUARDED_BY(mutex_) = 0;
+  int unfinished_ RIDGE_GUARDED_BY(mutex_) = 0;
+  std::atomic<int> job_members_ = 0;    // changes between jobs only
   std::atomic<uint64_t> arrivals_ = 0;  // at start_together, of this job
   std::vector<std::jthread> threads_;   // last: joined before anything above is destroyed
 };

@@ -50,7 +50,7 @@ std::optional<int64_t> width_at(const Tree& tree, const std::string& path) {
   return width && *width > 0 && *width < 255 ? width : std::nullopt;
 }
 
-std::string without_prefix(std::string text) { return text.starts_with("0x") ? text.substr(2) : text; }
+std::string without_prefix(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
 
 }  // namespace
 

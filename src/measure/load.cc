@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "measure/statistics.h"
 
 namespace ridge::measure {
@@ -41,27 +41,28 @@ struct Window {
 
 // What one caller has seen; shared with the collector.
 struct alignas(64) Caller {
-  std::mutex mutex;
-  std::vector<Sample> fresh;   // guarded by mutex; the collector takes them away
-  std::optional<Error> error;  // guarded by mutex
+  Mutex mutex;
+  std::vector<Sample> fresh RIDGE_GUARDED_BY(mutex);  // the collector takes them away
+  std::optional<Error> error RIDGE_GUARDED_BY(mutex);
 };
 
 // The intended times, handed out one by one. Thread-safe.
 class Schedule {
  public:
-  explicit Schedule(const LoadOptions& options) {
-    if (options.rate_per_s) times_.emplace(options.arrival, *options.rate_per_s, options.seed);
+  explicit Schedule(const LoadOptions& options) : open_(options.rate_per_s.has_value()) {
+    if (open_) times_.emplace(options.arrival, *options.rate_per_s, options.seed);
   }
   // Only in an open loop.
   TimePoint next(TimePoint begin) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return begin + times_->next();
   }
-  bool open() const { return times_.has_value(); }
+  bool open() const { return open_; }
 
  private:
-  std::mutex mutex_;
-  std::optional<ArrivalTimes> times_;  // guarded by mutex_
+  const bool open_;
+  Mutex mutex_;
+  std::optional<ArrivalTimes> times_ RIDGE_GUARDED_BY(mutex_);
 };
 
 class Load {
@@ -115,7 +116,7 @@ class Load {
       sample.end = last_end = clock_.now();
       sample.latency = sample.end - due;
       last_run = schedule_.open() ? sample.end - sample.begin : sample.latency;
-      std::lock_guard lock(caller.mutex);
+      MutexLock lock(caller.mutex);
       if (!done) {
         caller.error = done.error();
         return;
@@ -158,7 +159,7 @@ class Load {
   void collect() {
     std::vector<Sample> fresh;
     for (Caller& caller : callers_) {
-      std::lock_guard lock(caller.mutex);
+      MutexLock lock(caller.mutex);
       fresh.insert(fresh.end(), caller.fresh.begin(), caller.fresh.end());
       caller.fresh.clear();
       if (caller.error) error_ = caller.error;

@@ -3,16 +3,14 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <memory>
+#include <fstream>
 
 namespace ridge::measure {
 
 int64_t resident_bytes() {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "r"), std::fclose);
-  long long total = 0, resident = 0;
-  if (!file || std::fscanf(file.get(), "%lld %lld", &total, &resident) != 2) return 0;
-  return static_cast<int64_t>(resident) * sysconf(_SC_PAGESIZE);
+  std::ifstream file("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  return file >> total >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
 }
 
 int64_t settled_resident_bytes() {

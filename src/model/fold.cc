@@ -182,7 +182,7 @@ std::optional<std::vector<int64_t>> slice_list(const Call& call, size_t input, c
     return list;
   }
   const onnx::AttributeProto* found = call.attribute(attribute);
-  return found == nullptr ? otherwise : std::vector<int64_t>(found->ints().begin(), found->ints().end());
+  return found == nullptr ? std::move(otherwise) : std::vector<int64_t>(found->ints().begin(), found->ints().end());
 }
 
 // The positions that a slice takes along a dimension of `size`.
@@ -458,8 +458,10 @@ std::vector<Folded> split(const Call& call) {
     sizes.assign(attribute->ints().begin(), attribute->ints().end());
   }
   int64_t total = 0;
-  for (int64_t size : sizes)
-    if (size < 0 || size > value->shape[0] || (total += size) > value->shape[0]) return out;
+  for (int64_t size : sizes) {
+    if (size < 0 || size > value->shape[0] - total) return out;
+    total += size;
+  }
   if (total != value->shape[0] || sizes.size() != parts) return out;
   auto at = value->elements.begin();
   for (size_t i = 0; i < parts; ++i, at += sizes[i - 1])

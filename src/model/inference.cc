@@ -117,7 +117,7 @@ class Inference {
     type.mutable_tensor_type()->set_elem_type(tensor.data_type());
     auto& shape = *type.mutable_tensor_type()->mutable_shape();
     for (int64_t size : tensor.dims()) shape.add_dim()->set_dim_value(size);
-    *type_of(tensor.name()) = type;
+    *type_of(tensor.name()) = std::move(type);
     if (std::optional<SmallTensor> value = small_tensor_from(tensor)) {
       data_[tensor.name()] = &tensor;
       values_[tensor.name()] = std::move(*value);

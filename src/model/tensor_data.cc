@@ -44,7 +44,7 @@ Result<External> external_of(const Proto& tensor) {
     if (!number)
       return invalid_tensor(tensor, "has external data with " + entry.key() + " '" + entry.value() + "', not a number");
     if (entry.key() == "offset") external.offset = *number;
-    if (entry.key() == "length") external.length = *number;
+    if (entry.key() == "length") external.length = number;
   }
   if (external.location.empty()) return invalid_tensor(tensor, "has external data without a file name");
   return external;

@@ -42,7 +42,7 @@ int stand_guard(int pipe, const std::function<void(const std::string&)>& undo) {
 
 }  // namespace
 
-Result<Guard> Guard::start(std::function<void(const std::string& order)> undo) {
+Result<Guard> Guard::start(const std::function<void(const std::string& order)>& undo) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return Error{Code::kFailed, fmt::format("start the guard process: pipe: {}", std::strerror(errno))};

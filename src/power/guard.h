@@ -21,7 +21,7 @@ class Guard {
   // Starts the process: a copy of this one, so call it while there is one thread, and before a driver's library is open
   // (drivers do not follow into a copy). `undo` runs there, with the last order, when this process has gone without
   // release(); it may open libraries and takes what time it needs.
-  static Result<Guard> start(std::function<void(const std::string& order)> undo);
+  static Result<Guard> start(const std::function<void(const std::string& order)>& undo);
   Guard(Guard&& other) noexcept;
   Guard& operator=(Guard&& other) noexcept;
   Guard(const Guard&) = delete;

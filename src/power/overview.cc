@@ -114,8 +114,7 @@ Overview look(Nanoseconds limit) {
   machine::Tree tree = doctor::gather_cards(limit, system_root());
   for (doctor::MakersSystem& told : doctor::cards_in(tree))
     overview.makers.push_back({std::string(machine::vendor_name(told.vendor)), told.library,
-                               told.system ? std::move(told.system->cards) : std::vector<gpu::Card>{},
-                               told.system.reason});
+                               told.system ? told.system->cards : std::vector<gpu::Card>{}, told.system.reason});
   overview.processor = look_at_processor(system_root());
   overview.records = read_records(record_folder());
   return overview;

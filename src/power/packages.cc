@@ -10,11 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <numeric>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/proc_text.h"
 #include "machine/energy_meter.h"
 
@@ -85,11 +85,11 @@ class PackagesKnob : public Knob {
 
   std::string id_ = kProcessorId, name_;
   std::vector<fs::path> zones_;
-  std::mutex mutex_;  // the meter
-  std::optional<machine::EnergyMeter> meter_;
+  Mutex mutex_;
+  std::optional<machine::EnergyMeter> meter_ RIDGE_GUARDED_BY(mutex_);
   std::string meter_reason_;
-  double last_joules_ = 0;
-  TimePoint last_time_ = SteadyClock::now();
+  double last_joules_ RIDGE_GUARDED_BY(mutex_) = 0;
+  TimePoint last_time_ RIDGE_GUARDED_BY(mutex_) = SteadyClock::now();
 };
 
 // In the proportion of now, so that what was comes back where packages differ. All or none: where one refuses, those before
@@ -128,7 +128,7 @@ Result<State> PackagesKnob::state() {
     state.limit_min_mw = *state.limit_max_mw / 10;
   else
     state.limit_min_mw = Error{Code::kUnsupported, state.limit_max_mw.reason};
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!meter_) {
     state.energy_mj = state.power_mw = Error{Code::kUnavailable, meter_reason_};
     return state;

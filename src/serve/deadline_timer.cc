@@ -8,7 +8,7 @@ DeadlineTimer::DeadlineTimer() : thread_([this] { run(); }) {}
 
 DeadlineTimer::~DeadlineTimer() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_one();
@@ -17,7 +17,7 @@ DeadlineTimer::~DeadlineTimer() {
 void DeadlineTimer::schedule(TimePoint when, std::weak_ptr<Expirable> target) {
   bool earliest = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     earliest = entries_.empty() || when < entries_.top().when;
     entries_.push({when, std::move(target)});
   }
@@ -25,7 +25,7 @@ void DeadlineTimer::schedule(TimePoint when, std::weak_ptr<Expirable> target) {
 }
 
 void DeadlineTimer::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop_) {
     if (entries_.empty()) {
       changed_.wait(lock);
@@ -40,10 +40,8 @@ void DeadlineTimer::run() {
     std::weak_ptr<Expirable> target = entries_.top().target;
     entries_.pop();
     lock.unlock();
-    TimePoint again = TimePoint::max();
-    if (auto alive = target.lock()) again = alive->expire(now);
+    if (auto alive = target.lock()) alive->expire(now);
     lock.lock();
-    if (again != TimePoint::max()) entries_.push({again, std::move(target)});
   }
 }
 

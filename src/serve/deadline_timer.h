@@ -4,22 +4,21 @@
 // Thread-safe. It never keeps its targets alive; a target that is gone is skipped.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <queue>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace ridge::serve {
 
 class Expirable {
  public:
   virtual ~Expirable() = default;
-  // Called on the timer's thread, without its lock. Returns when to call again; TimePoint::max() = not any more.
-  virtual TimePoint expire(TimePoint now) = 0;
+  // Called on the timer's thread, without its lock; may schedule() the next call.
+  virtual void expire(TimePoint now) = 0;
 };
 
 class DeadlineTimer {
@@ -36,12 +35,10 @@ class DeadlineTimer {
   };
   void run();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
-  bool stop_ = false;
-
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_ RIDGE_GUARDED_BY(mutex_);
+  bool stop_ RIDGE_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: starts when the rest is there
 };
 

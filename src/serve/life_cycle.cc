@@ -26,17 +26,17 @@ LifeCycle::LifeCycle(const ServerOptions& options)
 
 LifeCycle::~LifeCycle() { close(); }
 
-std::shared_ptr<std::mutex> LifeCycle::turn_of(const std::string& model) {
-  std::lock_guard lock(turns_mutex_);
+std::shared_ptr<Mutex> LifeCycle::turn_of(const std::string& model) {
+  MutexLock lock(turns_mutex_);
   std::erase_if(turns_, [](const auto& entry) { return entry.second.use_count() == 1; });
   auto& turn = turns_[model];
-  if (!turn) turn = std::make_shared<std::mutex>();
+  if (!turn) turn = std::make_shared<Mutex>();
   return turn;
 }
 
 Status LifeCycle::load(const std::string& model, const LoadRequest& request) {
   auto turn = turn_of(model);
-  std::lock_guard lock(*turn);
+  MutexLock lock(*turn);
   if (loading_.stop_requested()) return shutting_down();
   Status loaded = load_steps(model, request);
   if (loaded) return {};
@@ -114,7 +114,7 @@ void LifeCycle::load_many(const std::vector<std::string>& models, int at_once) {
 
 void LifeCycle::unload(const std::string& model) {
   auto turn = turn_of(model);
-  std::lock_guard lock(*turn);
+  MutexLock lock(*turn);
   reaper_.take(table_.withdraw(model));
 }
 

@@ -6,11 +6,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "serve/deadline_timer.h"
 #include "serve/model_loader.h"
 #include "serve/model_table.h"
@@ -47,15 +47,15 @@ class LifeCycle {
   Status load_steps(const std::string& model, const LoadRequest& request);
   Result<Versions> load_guarded(const ModelSource& source);
   Result<Versions> load_versions(const ModelSource& source);
-  std::shared_ptr<std::mutex> turn_of(const std::string& model);
+  std::shared_ptr<Mutex> turn_of(const std::string& model);
 
   const ServerOptions& options_;
   ModelTable table_;
   DeadlineTimer timer_;  // before the versions that use it
   Reaper reaper_;
   std::stop_source loading_;
-  std::mutex turns_mutex_;
-  std::map<std::string, std::shared_ptr<std::mutex>> turns_;  // guarded by turns_mutex_; one per model in work
+  Mutex turns_mutex_;
+  std::map<std::string, std::shared_ptr<Mutex>> turns_ RIDGE_GUARDED_BY(turns_mutex_);  // one per model in work
 };
 
 }  // namespace ridge::serve

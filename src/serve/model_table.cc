@@ -15,7 +15,7 @@ Error unknown_model(const std::string& model) {
 }  // namespace
 
 Result<VersionPtr> ModelTable::find(const std::string& model, int64_t version) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = models_.find(model);
   if (found == models_.end()) return unknown_model(model);
   const Model& entry = found->second;
@@ -36,7 +36,7 @@ Result<VersionPtr> ModelTable::find(const std::string& model, int64_t version) c
 Versions ModelTable::ready_versions(const std::string& model) const {
   Versions ready;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& [name, entry] : models_)
       if (model.empty() || name == model)
         for (const auto& [number, version] : entry.versions)
@@ -51,7 +51,7 @@ Versions ModelTable::ready_versions(const std::string& model) const {
 std::vector<IndexEntry> ModelTable::index() const {
   std::vector<IndexEntry> entries;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& [name, entry] : models_) {
       for (const auto& [number, version] : entry.versions)
         entries.push_back({name, number, version.state, version.reason});
@@ -65,7 +65,7 @@ std::vector<IndexEntry> ModelTable::index() const {
 }
 
 std::vector<std::string> ModelTable::unready() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, entry] : models_)
     if (entry.wanted && !entry.missed && !entry.highest) names.push_back(name);
@@ -73,12 +73,12 @@ std::vector<std::string> ModelTable::unready() const {
 }
 
 bool ModelTable::misses_any() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::any_of(models_.begin(), models_.end(), [](const auto& entry) { return entry.second.missed; });
 }
 
 void ModelTable::begin_load(const std::string& model, const std::vector<int64_t>& versions) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Model& entry = models_[model];
   entry.wanted = true;
   entry.missed = false;
@@ -109,7 +109,7 @@ Versions ModelTable::replace(Model& model, const Versions& versions) {
 }
 
 Result<Versions> ModelTable::publish(const std::string& model, const Versions& versions) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (closed_) return Error{Code::kUnavailable, "the server is shutting down"};
   Model& entry = models_[model];
   entry.wanted = true;
@@ -118,7 +118,7 @@ Result<Versions> ModelTable::publish(const std::string& model, const Versions& v
 }
 
 void ModelTable::fail_load(const std::string& model, const std::vector<int64_t>& versions, const std::string& reason) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Model& entry = models_[model];
   entry.wanted = true;
   entry.missed = false;
@@ -132,7 +132,7 @@ void ModelTable::fail_load(const std::string& model, const std::vector<int64_t>&
 }
 
 void ModelTable::fail_unknown(const std::string& model) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = models_.find(model);
   if (found == models_.end() || found->second.highest || found->second.missed) return;
   found->second.wanted = false;
@@ -140,14 +140,14 @@ void ModelTable::fail_unknown(const std::string& model) {
 }
 
 void ModelTable::miss(const std::string& model, const std::string& reason) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Model& entry = models_[model];
   entry.wanted = entry.missed = true;
   entry.failure = reason;
 }
 
 Versions ModelTable::withdraw(const std::string& model) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = models_.find(model);
   if (found == models_.end()) return {};
   found->second.wanted = false;
@@ -159,7 +159,7 @@ Versions ModelTable::withdraw(const std::string& model) {
 }
 
 void ModelTable::end_unload(const ServedVersion& version) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = models_.find(version.settings().name);
   if (found == models_.end()) return;
   auto place = found->second.versions.find(version.settings().version);
@@ -169,7 +169,7 @@ void ModelTable::end_unload(const ServedVersion& version) {
 }
 
 Versions ModelTable::close() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   closed_ = true;
   Versions all;
   for (auto& [name, entry] : models_)

@@ -6,11 +6,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "serve/served_version.h"
 
 namespace ridge::serve {
@@ -64,10 +64,9 @@ class ModelTable {
   };
   static Versions replace(Model& model, const Versions& versions);
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_:
-  std::unordered_map<std::string, Model> models_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, Model> models_ RIDGE_GUARDED_BY(mutex_);
+  bool closed_ RIDGE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ridge::serve

@@ -7,15 +7,16 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace ridge::serve {
 
 class OrderedDelivery {
  public:
   void bring(uint64_t ticket, std::function<void()> action) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     waiting_.emplace(ticket, std::move(action));
     if (running_) return;
     running_ = true;
@@ -31,11 +32,10 @@ class OrderedDelivery {
   }
 
  private:
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::map<uint64_t, std::function<void()>> waiting_;
-  uint64_t next_ = 0;
-  bool running_ = false;
+  Mutex mutex_;
+  std::map<uint64_t, std::function<void()>> waiting_ RIDGE_GUARDED_BY(mutex_);
+  uint64_t next_ RIDGE_GUARDED_BY(mutex_) = 0;
+  bool running_ RIDGE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ridge::serve

@@ -9,7 +9,7 @@ Reaper::Reaper(std::function<void(const ServedVersion&)> ended)
 
 Reaper::~Reaper() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -18,18 +18,18 @@ Reaper::~Reaper() {
 void Reaper::take(Versions versions) {
   if (versions.empty()) return;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (VersionPtr& version : versions) waiting_.push_back(std::move(version));
   }
   changed_.notify_all();
 }
 
 void Reaper::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return waiting_.empty() && !busy_; });
+  MutexLock lock(mutex_);
+  while (busy_ || !waiting_.empty()) changed_.wait(lock);
 }
 
-void Reaper::end(VersionPtr version) {
+void Reaper::end(const VersionPtr& version) {
   // Who found it in the table holds it for the moment of one submit() or one look; no new holder can appear.
   while (version.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   version->close();
@@ -38,15 +38,16 @@ void Reaper::end(VersionPtr version) {
 }
 
 void Reaper::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    while (!stop_ && waiting_.empty()) changed_.wait(lock);
     if (waiting_.empty()) return;
     VersionPtr version = std::move(waiting_.front());
     waiting_.erase(waiting_.begin());
     busy_ = true;
     lock.unlock();
-    end(std::move(version));
+    end(version);
+    version.reset();  // frees it
     lock.lock();
     busy_ = false;
     changed_.notify_all();

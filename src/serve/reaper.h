@@ -1,15 +1,14 @@
-// Reaper: one thread that lets versions which no longer serve finish their requests, then ends and frees them, so that
-// nobody waits for that who must not.
+// Reaper: one thread that lets versions which no longer serve finish their requests, then ends and frees them:
+// off the request path.
 //
 // Thread-safe. A version is closed only when nobody else holds it any more, so that a request which found it just
 // before it was replaced is still answered.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "serve/model_table.h"
 
 namespace ridge::serve {
@@ -25,16 +24,14 @@ class Reaper {
 
  private:
   void run();
-  void end(VersionPtr version);
+  void end(const VersionPtr& version);
 
   std::function<void(const ServedVersion&)> ended_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  Versions waiting_;
-  bool busy_ = false;
-  bool stop_ = false;
-
+  Mutex mutex_;
+  ConditionVariable changed_;
+  Versions waiting_ RIDGE_GUARDED_BY(mutex_);
+  bool busy_ RIDGE_GUARDED_BY(mutex_) = false;
+  bool stop_ RIDGE_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: starts when the rest is there
 };
 

@@ -79,8 +79,12 @@ void Recorder::offer(const std::string& model, const InferRequest& request) {
   const uint64_t bytes = bytes_of(request);
   Result<OwnInputs> own = own_inputs(request);
   {
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || !own || waiting_bytes_ + bytes > options_.most_waiting_bytes) {
+    if (!mutex_.try_lock()) {
+      ++left_out_;
+      return;
+    }
+    MutexLock lock(mutex_, std::adopt_lock);
+    if (!own || waiting_bytes_ + bytes > options_.most_waiting_bytes) {
       ++left_out_;
       return;
     }
@@ -103,9 +107,9 @@ void Recorder::offer(const std::string& model, const InferRequest& request) {
 
 // Ends when it is asked to and nothing waits any more.
 void Recorder::run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, stop, [this] { return !waiting_.empty(); });
+    while (waiting_.empty() && !stop.stop_requested()) changed_.wait(lock, stop);
     if (waiting_.empty()) return;
     Item item = std::move(waiting_.front());
     waiting_.pop_front();

@@ -7,15 +7,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "serve/service.h"
 
@@ -54,17 +53,19 @@ class Recorder {
   };
   explicit Recorder(RecordOptions options);
   void run(const std::stop_token& stop);
-  void give_up();  // mutex_ is held
+  void give_up() RIDGE_REQUIRES(mutex_);
   Status write(const Item& item) const;
 
   const RecordOptions options_;
   const std::string started_;  // milliseconds since the epoch: no two runs of a server write the same file
   std::atomic<uint64_t> written_{0}, left_out_{0};
   std::atomic<bool> done_{false};  // nothing is taken any more
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<Item> waiting_;  // guarded by mutex_, as the counts are
-  uint64_t taken_ = 0, taken_bytes_ = 0, waiting_bytes_ = 0;
+  Mutex mutex_;
+  StoppableConditionVariable changed_;
+  std::deque<Item> waiting_ RIDGE_GUARDED_BY(mutex_);
+  uint64_t taken_ RIDGE_GUARDED_BY(mutex_) = 0;
+  uint64_t taken_bytes_ RIDGE_GUARDED_BY(mutex_) = 0;
+  uint64_t waiting_bytes_ RIDGE_GUARDED_BY(mutex_) = 0;
   std::jthread thread_;  // last: starts when the rest is there
 };
 

@@ -36,7 +36,7 @@ Status bind_input(InferRequest& request, RequestInput& input) {
 Status RegionTable::add(RegionRequest request) {
   if (request.name.empty()) return invalid("'region name' is necessary to register a shared memory region");
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (entries_.contains(request.name)) return taken(request.name);
   }
   // Not under the lock: a driver may take its time, and requests look for their regions meanwhile.
@@ -44,15 +44,15 @@ Status RegionTable::add(RegionRequest request) {
       request.kind == RegionKind::kCuda ? open_cuda_(request) : open_system_region(request);
   if (!region) return std::move(region).error();
   std::string name = request.name;
-  std::lock_guard lock(mutex_);
-  const bool added = entries_.try_emplace(std::move(name), Entry{request, std::move(*region)}).second;
-  if (!added) return taken(request.name);
+  MutexLock lock(mutex_);
+  const bool added = entries_.try_emplace(name, Entry{std::move(request), std::move(*region)}).second;
+  if (!added) return taken(name);
   return {};
 }
 
 void RegionTable::remove(RegionKind kind, const std::string& name) {
   std::vector<std::shared_ptr<Region>> gone;  // unmapped outside the lock
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (auto row = entries_.begin(); row != entries_.end();) {
     Entry& entry = row->second;
     const bool matches = entry.request.kind == kind && (name.empty() || row->first == name);
@@ -63,7 +63,7 @@ void RegionTable::remove(RegionKind kind, const std::string& name) {
 
 Result<std::vector<RegionRequest>> RegionTable::list(RegionKind kind, const std::string& name) const {
   std::vector<RegionRequest> found;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& [key, entry] : entries_)
     if (entry.request.kind == kind && (name.empty() || key == name)) found.push_back(entry.request);
   if (!name.empty() && found.empty())
@@ -73,7 +73,7 @@ Result<std::vector<RegionRequest>> RegionTable::list(RegionKind kind, const std:
 
 Status RegionTable::find(RegionPart& part) const {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto found = entries_.find(part.region);
     if (found == entries_.end())
       return Error{Code::kNotFound,

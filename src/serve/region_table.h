@@ -6,10 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "serve/region.h"
 #include "serve/service.h"
@@ -40,8 +40,8 @@ class RegionTable {
   Status find(RegionPart& part) const;
 
   const Open open_cuda_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Entry> entries_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, Entry> entries_ RIDGE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ridge::serve

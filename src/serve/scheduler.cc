@@ -9,45 +9,52 @@ using Action = BatchDecision::Action;
 
 BatchDecision Scheduler::decide(TimePoint now) const { return queue_.decide(closed_ ? TimePoint::max() : now); }
 
-// A worker must be told if a batch should run, or if one is forming and nobody watches the clock for it.
+// A worker must be told if a batch should run, or if one is forming and no worker watches the clock for it.
 bool Scheduler::should_wake(const BatchDecision& decision) const {
-  if (idle_ == 0 || woken_ > 0) return false;
-  return decision.action == Action::kRun || (decision.action == Action::kWait && timed_ == 0);
+  if (asleep_ == 0 || notified_ > 0) return false;
+  return decision.action == Action::kRun || (decision.action == Action::kWait && !batch_is_timed_);
 }
 
-Result<TimePoint> Scheduler::submit(JobPtr& job) {
-  TimePoint now = SteadyClock::now();
-  TimePoint news = TimePoint::max();
+// When expire() must be called, if that is earlier than what was asked for; else TimePoint::max().
+TimePoint Scheduler::new_alarm() {
+  if (queue_.next_deadline() >= alarm_) return TimePoint::max();
+  return alarm_ = queue_.next_deadline();
+}
+
+Status Scheduler::submit(JobPtr& job) {
+  const TimePoint now = SteadyClock::now();
+  TimePoint alarm = TimePoint::max();
   bool wake = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return Error{Code::kUnavailable, "model '" + job->request.model + "' is being unloaded"};
     RIDGE_TRY(queue_.add(job, now));
-    if (queue_.next_deadline() < announced_) news = announced_ = queue_.next_deadline();
+    alarm = new_alarm();
     wake = should_wake(decide(now));
-    if (wake) ++woken_;
+    if (wake) ++notified_;
   }
   if (wake) work_.notify_one();
-  return news;
+  if (alarm != TimePoint::max()) call_expire_at_(alarm);
+  return {};
 }
 
-void Scheduler::sleep(std::unique_lock<std::mutex>& lock, const BatchDecision& decision) {
-  ++idle_;
-  if (decision.action == Action::kWait && timed_ == 0) {
-    ++timed_;
+void Scheduler::sleep(MutexLock& lock, const BatchDecision& decision) {
+  ++asleep_;
+  if (decision.action == Action::kWait && !batch_is_timed_) {
+    batch_is_timed_ = true;
     work_.wait_until(lock, decision.until);
-    --timed_;
+    batch_is_timed_ = false;
   } else {
     work_.wait(lock);
   }
-  --idle_;
-  woken_ = std::max(0, woken_ - 1);
+  --asleep_;
+  notified_ = std::max(0, notified_ - 1);
 }
 
 // Leaves in `jobs` the part of one worker and keeps the rest for others that sleep. Returns how many are to be woken for it.
 int Scheduler::spread(Jobs& jobs) {
   if (!queue_.settings().spread) return 0;
-  const size_t workers = static_cast<size_t>(std::max(0, idle_ - woken_)) + 1;
+  const size_t workers = static_cast<size_t>(std::max(0, asleep_ - notified_)) + 1;
   const size_t parts = std::min(workers, jobs.size());
   const size_t all = jobs.size();
   for (size_t part = 1; part < parts; ++part) {
@@ -64,7 +71,7 @@ bool Scheduler::take(Batch& batch) {
   batch.jobs.clear();
   int wake = 0;
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     BatchDecision decision = decide(SteadyClock::now());
     while (spread_.empty() && decision.action != Action::kRun) {
       if (closed_) return false;
@@ -78,10 +85,10 @@ bool Scheduler::take(Batch& batch) {
       queue_.take(decision.requests, batch.jobs);
       batch.ticket = next_ticket_++;
       wake = spread(batch.jobs);
-      woken_ += wake;
+      notified_ += wake;
     }
     if (queue_.size() > 0 && should_wake(decide(SteadyClock::now()))) {
-      ++woken_;
+      ++notified_;
       ++wake;
     }
   }
@@ -89,24 +96,30 @@ bool Scheduler::take(Batch& batch) {
   return true;
 }
 
-TimePoint Scheduler::expire(TimePoint now, Jobs& expired) {
-  std::lock_guard lock(mutex_);
-  if (now < announced_) return TimePoint::max();  // a later entry of the timer stands for all deadlines that are left
-  queue_.expire(now, expired);
-  announced_ = queue_.next_deadline();
-  return announced_;
+Jobs Scheduler::expire(TimePoint now) {
+  Jobs expired;
+  TimePoint alarm = TimePoint::max();
+  {
+    MutexLock lock(mutex_);
+    if (now < alarm_) return expired;  // an earlier call has done it, and has asked for the next one
+    queue_.expire(now, expired);
+    alarm_ = TimePoint::max();
+    alarm = new_alarm();
+  }
+  if (alarm != TimePoint::max()) call_expire_at_(alarm);
+  return expired;
 }
 
 void Scheduler::close() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closed_ = true;
   }
   work_.notify_all();
 }
 
 size_t Scheduler::waiting() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   size_t jobs = queue_.size();
   for (const Batch& part : spread_) jobs += part.jobs.size();
   return jobs;

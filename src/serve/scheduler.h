@@ -8,11 +8,11 @@
 // done sooner than a whole one on the first while the second sleeps. Under load nobody sleeps, and batches are whole.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
+#include <functional>
 
+#include "base/mutex.h"
 #include "serve/request_queue.h"
 
 namespace ridge::serve {
@@ -24,36 +24,40 @@ struct Batch {
 
 class Scheduler {
  public:
-  Scheduler(QueueSettings settings, bool always_merge) : queue_(std::move(settings), always_merge) {}
+  using CallAt = std::function<void(TimePoint)>;
+  // `always_merge` as in RequestQueue. `call_expire_at` has expire() called at that moment; it is called without the lock, by
+  // submit() and expire(), and only for jobs that have a deadline.
+  Scheduler(QueueSettings settings, bool always_merge, CallAt call_expire_at)
+      : call_expire_at_(std::move(call_expire_at)), queue_(std::move(settings), always_merge) {}
 
-  // Takes the job, or refuses and leaves it: the queue's reasons, or kUnavailable after close(). The value says when
-  // expire() must be called at the latest, if that is earlier than any submit() has said since the last expire().
-  Result<TimePoint> submit(JobPtr& job);
+  // Takes the job, or refuses and leaves it: the queue's reasons, or kUnavailable after close().
+  Status submit(JobPtr& job);
   // Waits for a batch; replaces `batch`. False: closed, and nothing waits any more.
   bool take(Batch& batch);
-  // Appends the jobs whose deadline has passed. Returns when to call again (TimePoint::max(): not needed).
-  TimePoint expire(TimePoint now, Jobs& expired);
+  // The jobs whose deadline has passed; they are no longer here.
+  Jobs expire(TimePoint now);
   // Refuses new jobs; what waits is handed out without delay.
   void close();
   size_t waiting() const;
 
  private:
-  BatchDecision decide(TimePoint now) const;
-  int spread(Jobs& jobs);
-  bool should_wake(const BatchDecision& decision) const;
-  void sleep(std::unique_lock<std::mutex>& lock, const BatchDecision& decision);
+  BatchDecision decide(TimePoint now) const RIDGE_REQUIRES(mutex_);
+  TimePoint new_alarm() RIDGE_REQUIRES(mutex_);
+  int spread(Jobs& jobs) RIDGE_REQUIRES(mutex_);
+  bool should_wake(const BatchDecision& decision) const RIDGE_REQUIRES(mutex_);
+  void sleep(MutexLock& lock, const BatchDecision& decision) RIDGE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_;
-  // Guarded by mutex_:
-  RequestQueue queue_;
-  std::deque<Batch> spread_;  // parts of batches for the workers that were woken for them
-  uint64_t next_ticket_ = 0;
-  int idle_ = 0;                            // workers that sleep, woken ones included until they run
-  int woken_ = 0;                           // of these, workers that were notified and have not run yet
-  int timed_ = 0;                           // of these, workers that sleep until a batch is due
-  TimePoint announced_ = TimePoint::max();  // the earliest deadline that submit() or expire() has said
-  bool closed_ = false;
+  const CallAt call_expire_at_;
+  mutable Mutex mutex_;
+  ConditionVariable work_;
+  RequestQueue queue_ RIDGE_GUARDED_BY(mutex_);
+  std::deque<Batch> spread_ RIDGE_GUARDED_BY(mutex_);  // parts of batches for the workers that were woken for them
+  uint64_t next_ticket_ RIDGE_GUARDED_BY(mutex_) = 0;
+  bool closed_ RIDGE_GUARDED_BY(mutex_) = false;
+  TimePoint alarm_ RIDGE_GUARDED_BY(mutex_) = TimePoint::max();  // the earliest call of expire() that was asked for
+  int asleep_ RIDGE_GUARDED_BY(mutex_) = 0;                      // workers, notified ones included until they run
+  int notified_ RIDGE_GUARDED_BY(mutex_) = 0;                    // of these
+  bool batch_is_timed_ RIDGE_GUARDED_BY(mutex_) = false;         // one of them sleeps only until a batch is due
 };
 
 }  // namespace ridge::serve

@@ -21,6 +21,14 @@ JobPtr plain_job(int64_t rows = 1) {
   return job;
 }
 
+// For queues without timeouts.
+void no_deadlines(TimePoint) { ADD_FAILURE() << "no job has a deadline"; }
+
+// Waits until `count` is `wanted`; who changes it notifies.
+void await(const std::atomic<int>& count, int wanted) {
+  for (int seen = count; seen < wanted; seen = count) count.wait(seen);
+}
+
 QueueSettings merging(int64_t max_rows, Nanoseconds delay) {
   QueueSettings settings;
   settings.batch = {true, max_rows, {}, delay};
@@ -29,7 +37,7 @@ QueueSettings merging(int64_t max_rows, Nanoseconds delay) {
 }
 
 TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
-  Scheduler scheduler(merging(8, 0ns), true);
+  Scheduler scheduler(merging(8, 0ns), true, no_deadlines);
   for (int i = 0; i < 3; ++i) {
     JobPtr job = plain_job();
     ASSERT_TRUE(scheduler.submit(job));
@@ -42,7 +50,7 @@ TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
 }
 
 TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
-  Scheduler scheduler(merging(8, 30ms), true);
+  Scheduler scheduler(merging(8, 2ms), true, no_deadlines);
   std::atomic<bool> taken{false};
   TimePoint start = SteadyClock::now();
   std::jthread worker([&] {
@@ -53,11 +61,11 @@ TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
   ASSERT_TRUE(scheduler.submit(job));
   worker.join();
   EXPECT_TRUE(taken);
-  EXPECT_GE(SteadyClock::now() - start, 30ms);
+  EXPECT_GE(SteadyClock::now() - start, 2ms);
 }
 
 TEST(Scheduler, AFullBatchDoesNotWaitForTheDelay) {
-  Scheduler scheduler(merging(2, 1h), true);
+  Scheduler scheduler(merging(2, 1h), true, no_deadlines);
   std::jthread worker([&] {
     Batch batch;
     EXPECT_TRUE(scheduler.take(batch));
@@ -70,7 +78,7 @@ TEST(Scheduler, AFullBatchDoesNotWaitForTheDelay) {
 }
 
 TEST(Scheduler, CloseHandsOutTheRestThenEndsTheWorkers) {
-  Scheduler scheduler(merging(8, 1h), true);
+  Scheduler scheduler(merging(8, 1h), true, no_deadlines);
   JobPtr job = plain_job();
   ASSERT_TRUE(scheduler.submit(job));
   scheduler.close();
@@ -87,7 +95,7 @@ TEST(Scheduler, CloseHandsOutTheRestThenEndsTheWorkers) {
 
 TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
   for (Nanoseconds delay : {Nanoseconds(0ns), Nanoseconds(200us)}) {
-    Scheduler scheduler(merging(4, delay), true);
+    Scheduler scheduler(merging(4, delay), true, no_deadlines);
     constexpr int kJobs = 4000;
     std::atomic<int> taken{0};
     {
@@ -95,7 +103,10 @@ TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
       for (int i = 0; i < 3; ++i)
         workers.emplace_back([&] {
           Batch batch;
-          while (scheduler.take(batch)) taken += static_cast<int>(batch.jobs.size());
+          while (scheduler.take(batch)) {
+            taken += static_cast<int>(batch.jobs.size());
+            taken.notify_one();
+          }
         });
       std::vector<std::jthread> clients;
       for (int i = 0; i < 2; ++i)
@@ -107,8 +118,7 @@ TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
           }
         });
       clients.clear();
-      for (int i = 0; i < 30000 && taken < kJobs; ++i) std::this_thread::sleep_for(1ms);
-      EXPECT_EQ(taken, kJobs) << "nothing is left behind while workers are idle";
+      await(taken, kJobs);  // nothing is left behind while workers are idle
       scheduler.close();
     }
     EXPECT_EQ(taken, kJobs);
@@ -117,7 +127,7 @@ TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
 
 // How four jobs that make a full batch come to two workers: the sizes of what they take, the larger first.
 std::vector<size_t> parts_of_four(QueueSettings settings, Nanoseconds before) {
-  Scheduler scheduler(std::move(settings), true);
+  Scheduler scheduler(std::move(settings), true, no_deadlines);
   std::array<size_t, 2> taken = {0, 0};
   {
     std::vector<std::jthread> workers;
@@ -150,75 +160,84 @@ TEST(Scheduler, SpreadsABatchOverAllWorkersThatSleep) {
 }
 
 TEST(Scheduler, AFewJobsAreSpreadOneByOne) {
-  Scheduler scheduler(merging(2, 1h), true);
+  Scheduler scheduler(merging(2, 1h), true, no_deadlines);
   std::atomic<int> taken{0};
   std::vector<std::jthread> workers;
   for (int i = 0; i < 5; ++i)
     workers.emplace_back([&] {
       Batch batch;
-      while (scheduler.take(batch)) taken += static_cast<int>(batch.jobs.size());
+      while (scheduler.take(batch)) {
+        taken += static_cast<int>(batch.jobs.size());
+        taken.notify_one();
+      }
     });
   for (int round = 1; round <= 200; ++round) {
     for (int i = 0; i < 2; ++i) {
       JobPtr job = plain_job();
       ASSERT_TRUE(scheduler.submit(job));
     }
-    for (int i = 0; i < 30000 && taken < 2 * round; ++i) std::this_thread::sleep_for(1ms);
-    ASSERT_EQ(taken, 2 * round) << "a part stays behind";
+    await(taken, 2 * round);  // no part stays behind
   }
   scheduler.close();
 }
 
-TEST(Scheduler, SaysOnceWhenTheNextDeadlineIs) {
+TEST(Scheduler, AsksForACallAtTheEarliestDeadlineOnly) {
   QueueSettings settings = merging(8, 1h);
-  settings.levels[0].default_timeout = 1h;
-  Scheduler scheduler(settings, true);
-  JobPtr job = plain_job();
-  auto first = scheduler.submit(job);
-  ASSERT_TRUE(first);
-  EXPECT_NE(*first, TimePoint::max());
-  job = plain_job();
-  auto second = scheduler.submit(job);
-  ASSERT_TRUE(second);
-  EXPECT_EQ(*second, TimePoint::max()) << "the first is earlier and was said";
-  Jobs expired;
-  scheduler.expire(*first, expired);
-  EXPECT_EQ(expired.size(), 1u);
-  EXPECT_EQ(scheduler.waiting(), 1u);
+  settings.levels[0].allow_timeout_override = true;
+  std::vector<TimePoint> alarms;
+  Scheduler scheduler(settings, true, [&](TimePoint due) { alarms.push_back(due); });
+  for (Nanoseconds timeout : {Nanoseconds(1h), Nanoseconds(2h), Nanoseconds(1min)}) {
+    JobPtr job = plain_job();
+    job->request.timeout = timeout;
+    ASSERT_TRUE(scheduler.submit(job));
+  }
+  ASSERT_EQ(alarms.size(), 2u) << "the second is later than the first";
+  EXPECT_LT(alarms[1], alarms[0]);
+  EXPECT_TRUE(scheduler.expire(alarms[1] - 1ns).empty());
+  EXPECT_EQ(scheduler.expire(alarms[1]).size(), 1u);
+  ASSERT_EQ(alarms.size(), 3u);
+  EXPECT_EQ(alarms[2], alarms[0]) << "the next one";
+  EXPECT_EQ(scheduler.waiting(), 2u);
+  EXPECT_EQ(scheduler.expire(alarms[2] + 3h).size(), 2u);
+  EXPECT_EQ(alarms.size(), 3u) << "no job is left";
+  EXPECT_TRUE(scheduler.expire(alarms[2] + 4h).empty());
 }
 
 class RecordsExpiry : public Expirable {
  public:
-  TimePoint expire(TimePoint now) override {
-    calls.push_back(now);
-    ++count;
-    return calls.size() == 1 ? now + 10ms : TimePoint::max();
+  void expire(TimePoint now) override {
+    called_at[static_cast<size_t>(calls)] = now;
+    if (again != nullptr && calls == 0) again->schedule(now + 2ms, self);
+    ++calls;
+    calls.notify_one();
   }
-  std::vector<TimePoint> calls;
-  std::atomic<int> count{0};
+  DeadlineTimer* again = nullptr;  // is asked for a second call
+  std::weak_ptr<Expirable> self;
+  std::array<TimePoint, 2> called_at;
+  std::atomic<int> calls{0};
 };
 
 TEST(DeadlineTimer, CallsWhenTheTimeHasComeAndAgainWhenAsked) {
   DeadlineTimer timer;
   auto recorder = std::make_shared<RecordsExpiry>();
-  TimePoint when = SteadyClock::now() + 20ms;
-  timer.schedule(SteadyClock::now() + 1h, recorder);
+  recorder->again = &timer;
+  recorder->self = recorder;
+  const TimePoint when = SteadyClock::now() + 2ms;
+  timer.schedule(when + 1h, recorder);
   timer.schedule(when, recorder);
-  for (int i = 0; i < 30000 && recorder->count < 2; ++i) std::this_thread::sleep_for(1ms);
-  ASSERT_EQ(recorder->count, 2);
-  EXPECT_GE(recorder->calls[0], when);
-  EXPECT_GE(recorder->calls[1], recorder->calls[0] + 10ms);
+  await(recorder->calls, 2);
+  EXPECT_GE(recorder->called_at[0], when);
+  EXPECT_GE(recorder->called_at[1], recorder->called_at[0] + 2ms);
 }
 
 TEST(DeadlineTimer, SkipsTargetsThatAreGone) {
   DeadlineTimer timer;
   auto gone = std::make_shared<RecordsExpiry>();
   auto here = std::make_shared<RecordsExpiry>();
-  timer.schedule(SteadyClock::now() + 5ms, gone);
-  timer.schedule(SteadyClock::now() + 10ms, here);
+  timer.schedule(SteadyClock::now() + 1ms, gone);
+  timer.schedule(SteadyClock::now() + 2ms, here);
   gone.reset();
-  for (int i = 0; i < 30000 && here->count < 1; ++i) std::this_thread::sleep_for(1ms);
-  EXPECT_GE(here->count, 1);
+  await(here->calls, 1);
 }
 
 TEST(OrderedDelivery, RunsActionsInTheOrderOfTheirTickets) {

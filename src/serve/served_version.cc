@@ -26,7 +26,8 @@ ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Recorder* 
     : model_(std::move(model)),
       timer_(timer),
       recorder_(recorder),
-      scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes) {}
+      scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes,
+                 [this](TimePoint due) { timer_.schedule(due, weak_from_this()); }) {}
 
 ServedVersion::~ServedVersion() {
   close();
@@ -48,13 +49,11 @@ void ServedVersion::infer(InferRequest request, InferDone done) {
   if (!job) return done(std::move(job).error());
   if (recorder_ != nullptr) recorder_->offer(model_.settings.name, (*job)->request);
   (*job)->done = std::move(done);
-  Result<TimePoint> deadline = scheduler_.submit(*job);
-  if (!deadline) {
+  if (Status accepted = scheduler_.submit(*job); !accepted) {
     statistics_.record_failures(FailureReason::kRejected, 1, SteadyClock::now() - (*job)->request.arrived);
     release_regions(**job);
-    return (*job)->done(std::move(deadline).error());
+    return (*job)->done(std::move(accepted).error());
   }
-  if (*deadline != TimePoint::max()) timer_.schedule(*deadline, weak_from_this());
 }
 
 void ServedVersion::work(engine::Session& session) {
@@ -91,14 +90,12 @@ void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers
   }
 }
 
-TimePoint ServedVersion::expire(TimePoint now) {
-  Jobs expired;
-  TimePoint next = scheduler_.expire(now, expired);
-  if (expired.empty()) return next;
+void ServedVersion::expire(TimePoint now) {
+  Jobs expired = scheduler_.expire(now);
+  if (expired.empty()) return;
   statistics_.record_failures(FailureReason::kRejected, expired.size(), time_in_server(expired, now));
-  answer(std::move(expired), Error{Code::kUnavailable, "Request timeout expired: model '" + model_.settings.name +
-                                                           "' did not come to it within the queue's timeout"});
-  return next;
+  answer(std::move(expired),
+         Error{Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"});
 }
 
 ModelStatistics ServedVersion::statistics() const {
@@ -106,7 +103,7 @@ ModelStatistics ServedVersion::statistics() const {
   statistics.name = model_.settings.name;
   statistics.version = model_.settings.version;
   statistics.pending = scheduler_.waiting();
-  statistics.load_seconds = to_seconds(model_.load_time);
+  statistics.load_ns = static_cast<uint64_t>(model_.load_time.count());
   statistics.metric_tags = model_.settings.metric_tags;
   return statistics;
 }

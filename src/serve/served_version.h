@@ -49,7 +49,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   const std::string& fingerprint() const { return model_.fingerprint; }
   ModelStatistics statistics() const;
 
-  TimePoint expire(TimePoint now) override;
+  void expire(TimePoint now) override;
 
  private:
   void work(engine::Session& session);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "base/mutex.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {
@@ -151,12 +152,12 @@ TEST_F(ServedVersionTest, AnswersKeepTheirOrderWhereTheConfigurationAsksForIt) {
         return TestSession::echo(inputs, wanted, outputs);
       },
       2);
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<float> order;
   std::promise<void> all;
   for (int i = 0; i < 20; ++i) {
     version->infer(pair_request("m", {static_cast<float>(i), 0}), [&](Result<InferResponse> answer) {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       order.push_back(answer ? floats_of(answer->outputs[0].data)[0] : -1);
       if (order.size() == 20) all.set_value();
     });
@@ -164,7 +165,7 @@ TEST_F(ServedVersionTest, AnswersKeepTheirOrderWhereTheConfigurationAsksForIt) {
   }
   gate->open();
   all.get_future().wait();
-  std::lock_guard lock(mutex);
+  MutexLock lock(mutex);
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stop_token>
 #include <thread>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/nearest.h"
+#include "base/stoppable_sleep.h"
 #include "serve/cuda_region.h"
 #include "serve/life_cycle.h"
 #include "serve/region_table.h"
@@ -62,10 +62,8 @@ class ModelServer final : public Server {
   std::atomic<bool> loaded_{false};
   std::atomic<bool> draining_{false};
   RepositoryView seen_;  // written by load_all(), then by the poll thread only
-  std::mutex poll_mutex_;
-  std::condition_variable_any poll_wake_;
-  std::mutex poll_thread_mutex_;
-  std::jthread poll_thread_;  // control mode poll; guarded by poll_thread_mutex_
+  Mutex poll_thread_mutex_;
+  std::jthread poll_thread_ RIDGE_GUARDED_BY(poll_thread_mutex_);  // control mode poll
 };
 
 int ModelServer::loads_at_once() const {
@@ -109,7 +107,7 @@ void ModelServer::load_all() {
   if (options_.control == ControlMode::kPoll) seen_ = look_at_repositories();
   models_.load_many(startup_models(), loads_at_once());
   loaded_ = true;
-  std::lock_guard lock(poll_thread_mutex_);
+  MutexLock lock(poll_thread_mutex_);
   if (options_.control == ControlMode::kPoll && !draining_)
     poll_thread_ = std::jthread([this](const std::stop_token& stop) { poll(stop); });
 }
@@ -126,10 +124,7 @@ RepositoryView ModelServer::look_at_repositories() const {
 }
 
 void ModelServer::poll(const std::stop_token& stop) {
-  std::unique_lock lock(poll_mutex_);
-  while (true) {
-    poll_wake_.wait_for(lock, stop, options_.poll_period, [] { return false; });
-    if (stop.stop_requested() || draining_) return;
+  while (sleep_until(SteadyClock::now() + options_.poll_period, stop) && !draining_) {
     RepositoryView now = look_at_repositories();
     RepositoryChanges changes = compare_views(seen_, now);
     models_.load_many(changes.load, loads_at_once());
@@ -146,7 +141,7 @@ void ModelServer::begin_drain() {
 void ModelServer::drain() {
   begin_drain();
   {
-    std::lock_guard lock(poll_thread_mutex_);
+    MutexLock lock(poll_thread_mutex_);
     poll_thread_ = {};  // asks it to stop and joins it
   }
   models_.close();
@@ -194,7 +189,7 @@ TensorSpec wire_spec(const TensorSettings& tensor, bool batching) {
 Result<ModelMetadata> ModelServer::metadata(const std::string& model, int64_t version) const {
   RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, version));
   const ModelSettings& settings = served->settings();
-  ModelMetadata metadata{settings.name, {}, settings.platform, {}, {}};
+  ModelMetadata metadata{settings.name, {}, settings.platform, {}, {}, settings.max_batch_size};
   if (version != 0) metadata.versions = {version};
   if (version == 0)
     for (const VersionPtr& ready : models_.table().ready_versions(model))

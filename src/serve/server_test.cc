@@ -4,11 +4,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "base/mutex.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {
@@ -71,6 +71,7 @@ TEST_F(ServerTest, DescribesItsModels) {
   EXPECT_EQ(metadata->versions, (std::vector<int64_t>{3}));
   EXPECT_EQ(metadata->platform, "onnxruntime_onnx");
   EXPECT_EQ(metadata->inputs[0].shape, (Shape{-1, 2}));
+  EXPECT_EQ(metadata->max_batch_size, 4);
   auto config = server->config("m", 3);
   ASSERT_TRUE(config);
   EXPECT_EQ((*config)["max_batch_size"], 4);
@@ -114,11 +115,11 @@ TEST_F(ServerTest, InstancesAreOpenedOnTheirCards) {
   folder_.write("m/config.pbtxt",
                 "instance_group { kind: KIND_GPU count: 2 gpus: [ 0, 1 ] } instance_group { kind: KIND_CPU }");
   ServerOptions on_cards = options();
-  std::mutex mutex;
+  Mutex mutex;
   std::multiset<std::string> devices;
   on_cards.find_cards = [](const plan::Plan&) { return std::vector<int>{0, 1}; };
   on_cards.open = [&](const plan::Plan& plan) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     devices.insert(plan.device);
     return open(plan);
   };
@@ -323,8 +324,8 @@ TEST_F(ServerTest, DrainAnswersWhatWasAcceptedAndRefusesTheRest) {
   auto refused = infer(*server, pair_request("m", {5, 6})).get();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
-  std::jthread opener([gate] {
-    std::this_thread::sleep_for(20ms);
+  std::jthread opener([&] {
+    await_state(*server, "m", 1, "UNLOADING");  // drain() has begun and waits
     gate->open();
   });
   server->drain();

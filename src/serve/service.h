@@ -79,6 +79,7 @@ struct ModelMetadata {
   std::string platform;
   std::vector<TensorSpec> inputs;  // shapes with the leading -1 of batching models
   std::vector<TensorSpec> outputs;
+  int64_t max_batch_size = 0;  // rows; 0 = it does not batch
 };
 
 enum class ModelState { kUnavailable, kLoading, kReady, kUnloading };
@@ -112,7 +113,7 @@ struct ModelStatistics {
   std::vector<BatchStatistic> batches;                                         // ascending batch size
   uint64_t rejected = 0, cancelled = 0, backend_failed = 0, other_failed = 0;  // requests, by cause; sum = fail.count
   uint64_t pending = 0;                                                        // requests waiting now
-  double load_seconds = 0;
+  uint64_t load_ns = 0;                                                        // that its load took
   std::vector<std::pair<std::string, std::string>> metric_tags;
   // Request latency histogram: upper bounds [s] and cumulative counts, the last bound infinite.
   std::vector<double> latency_bounds_s;

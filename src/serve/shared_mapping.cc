@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/rounding.h"
 
 namespace ridge::serve {
@@ -30,8 +30,8 @@ struct Guard {
   GuardedRange ranges[SharedMapping::kMostMappings];
   std::atomic<size_t> used{0};  // slots below it have been used
   struct sigaction previous {};
-  std::mutex mutex;  // of the following and of taking slots; never taken by the handler
-  bool installed = false;
+  Mutex mutex;  // of taking slots; never taken by the handler
+  bool installed RIDGE_GUARDED_BY(mutex) = false;
 };
 
 // A signal's handler belongs to the process, and so does what it looks at.
@@ -76,7 +76,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   errno = saved;
 }
 
-Status install_handler(Guard& table) {
+Status install_handler(Guard& table) RIDGE_REQUIRES(table.mutex) {
   if (table.installed) return {};
   struct sigaction ours {};
   ours.sa_sigaction = on_bus_error;
@@ -91,7 +91,7 @@ Status install_handler(Guard& table) {
 // A slot for these pages, found by the handler from now on.
 Result<size_t> take_slot(std::span<std::byte> pages) {
   Guard& table = guard();
-  std::lock_guard lock(table.mutex);
+  MutexLock lock(table.mutex);
   RIDGE_TRY(install_handler(table));
   for (size_t i = 0; i < SharedMapping::kMostMappings; ++i) {
     GuardedRange& range = table.ranges[i];
@@ -109,7 +109,7 @@ Result<size_t> take_slot(std::span<std::byte> pages) {
 
 void free_slot(size_t slot) {
   Guard& table = guard();
-  std::lock_guard lock(table.mutex);
+  MutexLock lock(table.mutex);
   table.ranges[slot].begin.store(0, std::memory_order_release);
 }
 

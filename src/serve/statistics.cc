@@ -47,7 +47,7 @@ void Statistics::record_execution(std::span<const JobPtr> jobs, const BatchTimes
   uint64_t input_ns = count_ns(times.inputs_ready - times.started);
   uint64_t infer_ns = count_ns(times.computed - times.inputs_ready);
   uint64_t output_ns = count_ns(times.outputs_ready - times.computed);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   uint64_t rows = 0, requests = 0;
   for (const JobPtr& job : jobs) {
     rows += static_cast<uint64_t>(job->rows);
@@ -75,7 +75,7 @@ void Statistics::record_execution(std::span<const JobPtr> jobs, const BatchTimes
 }
 
 void Statistics::record_failures(FailureReason reason, uint64_t count, Nanoseconds total) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   add(counters_.fail, count, count_ns(total));
   switch (reason) {
     case FailureReason::kRejected: counters_.rejected += count; break;
@@ -88,7 +88,7 @@ void Statistics::record_failures(FailureReason reason, uint64_t count, Nanosecon
 ModelStatistics Statistics::snapshot() const {
   ModelStatistics copy;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     copy = counters_;
   }
   for (size_t i = 1; i < copy.latency_counts.size(); ++i) copy.latency_counts[i] += copy.latency_counts[i - 1];

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "serve/job.h"
 #include "serve/service.h"
 
@@ -39,11 +39,11 @@ class Statistics {
   ModelStatistics snapshot() const;
 
  private:
-  BatchStatistic& batch_entry(uint64_t rows);
-  void record_latency(Nanoseconds latency);
+  BatchStatistic& batch_entry(uint64_t rows) RIDGE_REQUIRES(mutex_);
+  void record_latency(Nanoseconds latency) RIDGE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  ModelStatistics counters_;  // guarded by mutex_; latency_counts not cumulative here
+  mutable Mutex mutex_;
+  ModelStatistics counters_ RIDGE_GUARDED_BY(mutex_);  // latency_counts not cumulative here
 };
 
 }  // namespace ridge::serve

@@ -4,17 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <future>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
 #include "serve/server.h"
@@ -68,27 +67,27 @@ class TestSession : public engine::Session {
 class Gate {
  public:
   void pass() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     ++waiting_;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return open_; });
+    while (!open_) changed_.wait(lock);
   }
   void open() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     open_ = true;
     changed_.notify_all();
   }
   // Returns when `count` have come (since the beginning).
   void await(int count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return waiting_ >= count; });
+    MutexLock lock(mutex_);
+    while (waiting_ < count) changed_.wait(lock);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int waiting_ = 0;
-  bool open_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  int waiting_ RIDGE_GUARDED_BY(mutex_) = 0;
+  bool open_ RIDGE_GUARDED_BY(mutex_) = false;
 };
 
 class TestFolder {

@@ -82,12 +82,6 @@ double heads_per_kv_head(const model::Graph& graph) {
 
 }  // namespace
 
-bool has_cache(const model::Graph& graph) {
-  return std::any_of(graph.input_specs.begin(), graph.input_specs.end(), [](const model::GraphInput& input) {
-    return is_past(input.spec) && input.spec.shape.size() >= 4;
-  });
-}
-
 Result<LlmGraph> llm_from_graph(const model::Graph& graph, const std::string& name) {
   RIDGE_ASSIGN(Cache cache, cache_of(graph));
   LlmGraph result;

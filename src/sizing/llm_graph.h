@@ -6,9 +6,6 @@
 
 namespace ridge::sizing {
 
-// Whether the graph takes keys and values of the past.
-bool has_cache(const model::Graph& graph);
-
 struct LlmGraph {
   LlmModel model;
   WeightFormat stored;  // weights as the file has them

@@ -55,12 +55,6 @@ double mean_wait_constant(const Queue& queue) {
   return std::min(1.0, factor / 2) * mean_wait_exponential(queue);
 }
 
-double wait_quantile_exponential(const Queue& queue, double share) {
-  if (!queue.is_stable()) return kForever;
-  double decay = (count(queue.servers) - queue.offered()) / queue.service;
-  return quantile(erlang_c(queue.servers, queue.offered()), decay, share);
-}
-
 double wait_quantile_constant(const Queue& queue, double share) {
   if (!queue.is_stable()) return kForever;
   if (queue.arrivals <= 0) return 0;

@@ -31,7 +31,6 @@ double mean_wait_exponential(const Queue& queue);
 double mean_wait_constant(const Queue& queue);
 
 // The wait that `share` (0.99) of the arrivals do not exceed.
-double wait_quantile_exponential(const Queue& queue, double share);
 double wait_quantile_constant(const Queue& queue, double share);
 
 }  // namespace ridge::sizing

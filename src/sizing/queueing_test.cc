@@ -31,13 +31,6 @@ TEST(ErlangC, StaysFiniteWithThousandsOfServers) {
   EXPECT_LT(wait, 1);
 }
 
-TEST(WaitExponential, QuantileOfOneServer) {
-  // M/M/1: P(wait > t) = ρ e^(−(μ − λ)t); for 99 %: ln(ρ / 0.01) / (μ − λ).
-  Queue queue{0.8, 1, 1};
-  EXPECT_NEAR(wait_quantile_exponential(queue, 0.99), std::log(80.0) / 0.2, 1e-9);
-  EXPECT_EQ(wait_quantile_exponential({0.005, 1, 1}, 0.99), 0);
-}
-
 TEST(WaitConstant, MeanOfOneServerIsPollaczekKhinchine) {
   // M/D/1: ρ / (2 (1 − ρ)) services: half of M/M/1. Exact for one server.
   for (double load : {0.2, 0.5, 0.9})

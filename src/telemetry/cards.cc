@@ -1,23 +1,17 @@
 #include "telemetry/cards.h"
 
-#include <prometheus/metric_family.h>
-
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
+#include "base/stoppable_sleep.h"
 #include "gpu/nvml/nvml.h"
 #include "gpu/slowdown.h"
 
 namespace ridge::telemetry {
 namespace {
-
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
 
 std::optional<double> scaled(const gpu::Reading<int64_t>& reading, double divisor) {
   if (!reading) return std::nullopt;
@@ -34,28 +28,22 @@ struct PerCard {
 
 // The first six: names, meaning and units as Triton's (its docs/user_guide/metrics.md).
 constexpr PerCard kCardFamilies[] = {
-    {"nv_gpu_utilization", "Share of the last second in which the GPU computed, 0 to 1", MetricType::Gauge,
+    {"nv_gpu_utilization", "Share of the last second in which the GPU computed, 0 to 1", MetricType::kGauge,
      &CardSample::utilization},
-    {"nv_gpu_memory_total_bytes", "Memory of the GPU, bytes", MetricType::Gauge, &CardSample::memory_total_bytes},
-    {"nv_gpu_memory_used_bytes", "Memory of the GPU that is in use, bytes", MetricType::Gauge,
+    {"nv_gpu_memory_total_bytes", "Memory of the GPU, bytes", MetricType::kGauge, &CardSample::memory_total_bytes},
+    {"nv_gpu_memory_used_bytes", "Memory of the GPU that is in use, bytes", MetricType::kGauge,
      &CardSample::memory_used_bytes},
-    {"nv_gpu_power_usage", "Power that the GPU draws, watts", MetricType::Gauge, &CardSample::power_w},
-    {"nv_gpu_power_limit", "Power limit of the GPU in force, watts", MetricType::Gauge, &CardSample::power_limit_w},
-    {"nv_energy_consumption", "Energy that the GPU took since the server started, joules", MetricType::Counter,
+    {"nv_gpu_power_usage", "Power that the GPU draws, watts", MetricType::kGauge, &CardSample::power_w},
+    {"nv_gpu_power_limit", "Power limit of the GPU in force, watts", MetricType::kGauge, &CardSample::power_limit_w},
+    {"nv_energy_consumption", "Energy that the GPU took since the server started, joules", MetricType::kCounter,
      &CardSample::energy_j},
-    {"ridge_gpu_temperature_celsius", "Temperature of the GPU, degrees Celsius", MetricType::Gauge,
+    {"ridge_gpu_temperature_celsius", "Temperature of the GPU, degrees Celsius", MetricType::kGauge,
      &CardSample::temperature_c},
-    {"ridge_gpu_clock_hertz", "Clock of the GPU's multiprocessors, hertz", MetricType::Gauge, &CardSample::clock_hz},
+    {"ridge_gpu_clock_hertz", "Clock of the GPU's multiprocessors, hertz", MetricType::kGauge, &CardSample::clock_hz},
 };
 
-ClientMetric& add_series(MetricFamily& family, const std::string& uuid, double value) {
-  ClientMetric& metric = family.metric.emplace_back();
-  metric.label.push_back({"gpu_uuid", uuid});
-  if (family.type == MetricType::Counter)
-    metric.counter.value = value;
-  else
-    metric.gauge.value = value;
-  return metric;
+Series& add_series(MetricFamily& family, const std::string& uuid, double value) {
+  return family.series.emplace_back(Series{{{"gpu_uuid", uuid}}, value});
 }
 
 constexpr std::chrono::seconds kPatience(1);  // with the driver, at the end
@@ -114,17 +102,17 @@ CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_
 std::vector<MetricFamily> card_families(const std::vector<CardSample>& cards) {
   std::vector<MetricFamily> families;
   for (const PerCard& row : kCardFamilies) {
-    MetricFamily& family = families.emplace_back(MetricFamily{row.name, row.help, row.type, {}});
+    MetricFamily& family = families.emplace_back(MetricFamily{row.name, row.help, row.type});
     for (const CardSample& card : cards)
       if (card.*(row.value)) add_series(family, card.uuid, *(card.*(row.value)));
   }
-  MetricFamily up{"ridge_gpu_up", "1: the GPU answers; 0: it is lost or needs a reset", MetricType::Gauge, {}};
-  MetricFamily slowed{
-      "ridge_gpu_slowdown", "1 for each reason why the GPU runs below its highest clock", MetricType::Gauge, {}};
+  MetricFamily up{"ridge_gpu_up", "1: the GPU answers; 0: it is lost or needs a reset", MetricType::kGauge};
+  MetricFamily slowed{"ridge_gpu_slowdown", "1 for each reason why the GPU runs below its highest clock",
+                      MetricType::kGauge};
   for (const CardSample& card : cards) {
     add_series(up, card.uuid, card.answers ? 1 : 0);
     for (const std::string& reason : card.slowed_by)
-      add_series(slowed, card.uuid, 1).label.push_back({"reason", reason});
+      add_series(slowed, card.uuid, 1).labels.emplace_back("reason", reason);
   }
   families.push_back(std::move(up));
   families.push_back(std::move(slowed));
@@ -140,10 +128,9 @@ CardSample unanswered(const CardSample& sample) {
 
 struct CardSampler::Shared {
   const std::chrono::milliseconds period;
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  std::vector<CardSample> last;  // guarded by mutex, as the following
-  TimePoint heard{};             // when the last look ended
+  Mutex mutex;
+  std::vector<CardSample> last RIDGE_GUARDED_BY(mutex);
+  TimePoint heard RIDGE_GUARDED_BY(mutex){};  // when the last look ended
 
   explicit Shared(std::chrono::milliseconds every) : period(every) {}
   // The library is opened and asked without the lock.
@@ -153,10 +140,12 @@ struct CardSampler::Shared {
     std::vector<CardSample> samples;
     while (!stop.stop_requested()) {
       samples = eyes.look(samples);
-      std::unique_lock lock(mutex);
-      last = samples;
-      heard = SteadyClock::now();
-      changed.wait_for(lock, stop, period, [] { return false; });
+      {
+        MutexLock lock(mutex);
+        last = samples;
+        heard = SteadyClock::now();
+      }
+      sleep_until(SteadyClock::now() + period, stop);
     }
     return {};
   }
@@ -172,7 +161,7 @@ CardSampler::~CardSampler() {
 }
 
 std::vector<CardSample> CardSampler::last() const {
-  std::lock_guard lock(shared_->mutex);
+  MutexLock lock(shared_->mutex);
   if (SteadyClock::now() - shared_->heard <= 3 * shared_->period) return shared_->last;
   std::vector<CardSample> silent;
   for (const CardSample& card : shared_->last) silent.push_back(unanswered(card));

@@ -11,10 +11,7 @@
 
 #include "base/bounded_thread.h"
 #include "gpu/card.h"
-
-namespace prometheus {
-struct MetricFamily;
-}
+#include "telemetry/exposition.h"
 
 namespace ridge::telemetry {
 
@@ -34,7 +31,7 @@ struct CardSample {
 CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_mj);
 
 // Families without a series where there is no card.
-std::vector<prometheus::MetricFamily> card_families(const std::vector<CardSample>& cards);
+std::vector<MetricFamily> card_families(const std::vector<CardSample>& cards);
 
 // What is left of a sample when nobody answers any more: whose it was.
 CardSample unanswered(const CardSample& sample);

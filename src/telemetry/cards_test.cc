@@ -2,14 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/metric_family.h>
 #include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "gpu/test_child.h"
-#include "telemetry/metrics.h"
 
 namespace ridge::telemetry {
 namespace {
@@ -31,7 +29,7 @@ gpu::Card measured_card() {
 }
 
 TEST(CardMetrics, HaveTritonsNamesAndUnits) {
-  const std::string text = prometheus_text({}, {}, {sample_of(measured_card(), 2000)});
+  const std::string text = exposition_text(card_families({sample_of(measured_card(), 2000)}));
   for (const char* line :
        {"nv_gpu_utilization{gpu_uuid=\"GPU-1\"} 0.87\n", "nv_gpu_memory_total_bytes{gpu_uuid=\"GPU-1\"} 85520809984\n",
         "nv_gpu_power_usage{gpu_uuid=\"GPU-1\"} 412.5\n", "nv_gpu_power_limit{gpu_uuid=\"GPU-1\"} 700\n",
@@ -46,12 +44,10 @@ TEST(CardMetrics, ALostCardIsDown) {
   gpu::Card lost;
   lost.index = 1;
   lost.failure = "GPU is lost";
-  const std::string text = prometheus_text({}, {}, {sample_of(lost, std::nullopt)});
+  const std::string text = exposition_text(card_families({sample_of(lost, std::nullopt)}));
   EXPECT_THAT(text, HasSubstr("ridge_gpu_up{gpu_uuid=\"1\"} 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("nv_gpu_power_usage{")));
 }
-
-TEST(CardMetrics, AMachineWithoutCardsHasNone) { EXPECT_THAT(prometheus_text({}, {}), Not(HasSubstr("_gpu_"))); }
 
 void play(const std::string& script) {
   setenv("RIDGE_NVML", RIDGE_TEST_SUPPORT "/libnvidia-ml.so.1", 1);

@@ -1,7 +1,5 @@
 #include "telemetry/exposition.h"
 
-#include <prometheus/metric_family.h>
-
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -9,10 +7,6 @@
 
 namespace ridge::telemetry {
 namespace {
-
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
 
 std::string number_text(double value) {
   if (std::isnan(value)) return "NaN";
@@ -43,32 +37,31 @@ std::string label_name(std::string_view name) {
   return result;
 }
 
-void append_series(std::string& text, std::string_view name, const ClientMetric& metric, std::string_view value,
-                   std::string_view bound = {}) {
+void append_line(std::string& text, std::string_view name, const Series& series, std::string_view value,
+                 std::string_view bound = {}) {
   text += name;
   std::string labels;
-  for (const ClientMetric::Label& label : metric.label)
-    labels += (labels.empty() ? "" : ",") + label_name(label.name) + "=\"" + escaped(label.value, true) + "\"";
+  for (const auto& [label, of_label] : series.labels)
+    labels += (labels.empty() ? "" : ",") + label_name(label) + "=\"" + escaped(of_label, true) + "\"";
   if (!bound.empty()) labels += (labels.empty() ? "" : ",") + ("le=\"" + std::string(bound)) + "\"";
   if (!labels.empty()) text += "{" + labels + "}";
   text.append(" ").append(value).append("\n");
 }
 
-void append_histogram(std::string& text, const std::string& name, const ClientMetric& metric) {
-  for (const ClientMetric::Bucket& bucket : metric.histogram.bucket)
-    append_series(text, name + "_bucket", metric, std::to_string(bucket.cumulative_count),
-                  number_text(bucket.upper_bound));
-  append_series(text, name + "_sum", metric, number_text(metric.histogram.sample_sum));
-  append_series(text, name + "_count", metric, std::to_string(metric.histogram.sample_count));
+void append_histogram(std::string& text, const std::string& name, const Series& series) {
+  for (size_t i = 0; i < series.counts.size(); ++i)
+    append_line(text, name + "_bucket", series, std::to_string(series.counts[i]), number_text(series.bounds.at(i)));
+  append_line(text, name + "_sum", series, number_text(series.value));
+  append_line(text, name + "_count", series, std::to_string(series.counts.empty() ? 0 : series.counts.back()));
 }
 
 const char* type_name(MetricType type) {
   switch (type) {
-    case MetricType::Counter: return "counter";
-    case MetricType::Gauge: return "gauge";
-    case MetricType::Histogram: return "histogram";
-    default: return "untyped";
+    case MetricType::kCounter: return "counter";
+    case MetricType::kGauge: return "gauge";
+    case MetricType::kHistogram: return "histogram";
   }
+  return "untyped";
 }
 
 }  // namespace
@@ -78,12 +71,11 @@ std::string exposition_text(std::span<const MetricFamily> families) {
   for (const MetricFamily& family : families) {
     text += "# HELP " + family.name + " " + escaped(family.help, false) + "\n";
     text += "# TYPE " + family.name + " " + type_name(family.type) + "\n";
-    for (const ClientMetric& metric : family.metric) {
-      if (family.type == MetricType::Histogram)
-        append_histogram(text, family.name, metric);
+    for (const Series& series : family.series) {
+      if (family.type == MetricType::kHistogram)
+        append_histogram(text, family.name, series);
       else
-        append_series(text, family.name, metric,
-                      number_text(family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value));
+        append_line(text, family.name, series, number_text(series.value));
     }
   }
   return text;

@@ -1,19 +1,36 @@
-// Metric families → Prometheus' text exposition format 0.0.4. Pure.
+// Metrics as Prometheus' text exposition format 0.0.4. Pure.
 //
-// prometheus-cpp has a writer of its own, which prints large and small values with exponents; perf_analyzer reads
-// 8.5e10 as 8.5. Here no value ever has one.
+// No value is written with an exponent, as other writers do: perf_analyzer reads 8.5e10 as 8.5.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
-
-namespace prometheus {
-struct MetricFamily;
-}
+#include <utility>
+#include <vector>
 
 namespace ridge::telemetry {
 
+enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
+
+using Label = std::pair<std::string, std::string>;  // name, value
+
+struct Series {
+  std::vector<Label> labels;
+  double value = 0;  // of a histogram: the sum of what was observed
+  // Of a histogram: upper bounds, the last infinite, and how many observations are at most that.
+  std::vector<double> bounds = {};
+  std::vector<uint64_t> counts = {};
+};
+
+struct MetricFamily {
+  std::string name;
+  std::string help;
+  MetricType type = MetricType::kGauge;
+  std::vector<Series> series = {};
+};
+
 // Families without a series keep their HELP and TYPE lines.
-std::string exposition_text(std::span<const prometheus::MetricFamily> families);
+std::string exposition_text(std::span<const MetricFamily> families);
 
 }  // namespace ridge::telemetry

@@ -65,13 +65,31 @@ double utilization(const CpuTimes& before, const CpuTimes& now) {
   return static_cast<double>(now.busy - before.busy) / static_cast<double>(now.total - before.total);
 }
 
+std::vector<MetricFamily> host_families(const HostSample& host) {
+  std::vector<MetricFamily> families;
+  auto add = [&](const char* name, const char* help, double value) {
+    families.push_back({name, help, MetricType::kGauge, {Series{{}, value}}});
+  };
+  if (host.cpu_utilization)
+    add("nv_cpu_utilization", "Share of all CPUs' time that was busy since the last scrape, 0 to 1",
+        *host.cpu_utilization);
+  if (host.memory) {
+    add("nv_cpu_memory_total_bytes", "Memory of the machine, bytes", static_cast<double>(host.memory->total_bytes));
+    add("nv_cpu_memory_used_bytes", "Memory of the machine that is in use, bytes",
+        static_cast<double>(host.memory->total_bytes - host.memory->available_bytes));
+  }
+  if (host.resident_bytes)
+    add("process_resident_memory_bytes", "Memory of this process, bytes", static_cast<double>(*host.resident_bytes));
+  return families;
+}
+
 HostSampler::HostSampler() { sample(); }
 
 HostSample HostSampler::sample() {
   HostSample result;
   if (Result<std::string> text = read_file("/proc/stat"); text) {
     if (std::optional<CpuTimes> now = parse_cpu_times(*text)) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       result.cpu_utilization = utilization(before_, *now);
       before_ = *now;
     }

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "telemetry/exposition.h"
 
 namespace ridge::telemetry {
 
@@ -36,6 +39,9 @@ std::optional<uint64_t> parse_resident_pages(std::string_view proc_self_statm);
 // Share of busy time between two moments, 0 if no time has passed.
 double utilization(const CpuTimes& before, const CpuTimes& now);
 
+// A gauge for each value that is there.
+std::vector<MetricFamily> host_families(const HostSample& host);
+
 // Remembers the sample before. Thread-safe.
 class HostSampler {
  public:
@@ -43,8 +49,8 @@ class HostSampler {
   HostSample sample();
 
  private:
-  std::mutex mutex_;
-  CpuTimes before_;  // guarded by mutex_
+  Mutex mutex_;
+  CpuTimes before_ RIDGE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ridge::telemetry

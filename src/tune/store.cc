@@ -66,7 +66,7 @@ struct Store::Database {
     if (sqlite3_db_readonly(handle, "main") == 1) return wrong("the file is read-only");
     std::optional<std::string> answer;
     if (!query("PRAGMA user_version", {}, &answer)) return wrong(message());
-    int version = std::atoi(answer.value_or("0").c_str());
+    int version = static_cast<int>(std::strtol(answer.value_or("0").c_str(), nullptr, 10));
     if (version > kSchemaVersion)
       return wrong("it was written by a newer ridge (schema " + std::to_string(version) + ")");
     if (!query("PRAGMA quick_check(1)", {}, &answer)) return wrong(message());

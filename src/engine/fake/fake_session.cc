@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cassert>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/fake/script.h"
 
 namespace ridge::engine::fake {
@@ -40,20 +40,20 @@ class SharedMachine {
  public:
   // A run on so many threads begins: how much longer than alone it takes, by what is under way at that moment.
   double begin(const Script& script, int threads) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const double crowd = static_cast<double>(busy_ += threads) / script.processors;
     return std::max(1.0, crowd) * (1 + script.interference * runs_++);
   }
   void end(int threads) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     busy_ -= threads;
     --runs_;
   }
 
  private:
-  std::mutex mutex_;
-  int busy_ = 0;  // guarded by mutex_: threads of the runs under way
-  int runs_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  int busy_ RIDGE_GUARDED_BY(mutex_) = 0;  // threads of the runs under way
+  int runs_ RIDGE_GUARDED_BY(mutex_) = 0;
 };
 SharedMachine& shared_machine() {
   static SharedMachine machine;
@@ -152,10 +152,10 @@ class FakeSession final : public Session {
 
   // When the run starts: at once, or when the first of those that came before it ends.
   TimePoint wait_for_place(TimePoint arrived, Nanoseconds takes) {
-    if (free_from_.empty()) return arrived;
+    if (script_.parallel <= 0) return arrived;
     TimePoint start;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       TimePoint& place = *std::min_element(free_from_.begin(), free_from_.end());
       start = std::max(arrived, place);
       place = start + takes;
@@ -169,9 +169,9 @@ class FakeSession final : public Session {
   const int threads_;
   Clock& clock_;
   std::atomic<int64_t> runs_ = 0;
-  std::mutex mutex_;
-  std::vector<TimePoint>
-      free_from_;  // guarded by mutex_: a place for each run that may make progress, if that is limited
+  Mutex mutex_;
+  std::vector<TimePoint> free_from_
+      RIDGE_GUARDED_BY(mutex_);  // a place for each run that may make progress, if script_.parallel limits them
 };
 
 }  // namespace

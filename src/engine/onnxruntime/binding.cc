@@ -14,7 +14,7 @@ void Binding::Tensors::clear() {
 
 Result<OrtIoBinding*> Binding::binding_for(uint64_t number, OrtSession* session, const Library& library,
                                            const Tensors& tensors) {
-  if (number != number_) forget();
+  if (number != number_) *this = {};
   number_ = number;
   const bool complete =
       !tensors.out.empty() && std::find(tensors.out.begin(), tensors.out.end(), nullptr) == tensors.out.end();
@@ -27,27 +27,24 @@ Result<OrtIoBinding*> Binding::binding_for(uint64_t number, OrtSession* session,
     return nullptr;
   }
   if (!bound_) RIDGE_TRY(bind(session, library));
-  return binding_;
+  return binding_.get();
 }
 
 Status Binding::bind(OrtSession* session, const Library& library) {
   const OrtApi& api = *library.api;
-  library_ = &library;
-  if (binding_ == nullptr) RIDGE_TRY(take(api, api.CreateIoBinding(session, &binding_)));
-  api.ClearBoundInputs(binding_);
-  api.ClearBoundOutputs(binding_);
+  if (binding_.get() == nullptr) {
+    IoBindingHandle made(api);
+    RIDGE_TRY(take(api, api.CreateIoBinding(session, made.out())));
+    binding_ = std::move(made);
+  }
+  api.ClearBoundInputs(binding_.get());
+  api.ClearBoundOutputs(binding_.get());
   for (size_t i = 0; i < last_.in.size(); ++i)
-    RIDGE_TRY(take(api, api.BindInput(binding_, last_.in_names[i], last_.in[i])));
+    RIDGE_TRY(take(api, api.BindInput(binding_.get(), last_.in_names[i], last_.in[i])));
   for (size_t i = 0; i < last_.out.size(); ++i)
-    RIDGE_TRY(take(api, api.BindOutput(binding_, last_.out_names[i], last_.out[i])));
+    RIDGE_TRY(take(api, api.BindOutput(binding_.get(), last_.out_names[i], last_.out[i])));
   bound_ = true;
   return {};
-}
-
-void Binding::forget() {
-  if (OrtIoBinding* before = std::exchange(binding_, nullptr)) library_->api->ReleaseIoBinding(before);
-  bound_ = false;
-  last_.clear();
 }
 
 }  // namespace ridge::engine::onnxruntime

@@ -7,17 +7,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
 
 namespace ridge::engine::onnxruntime {
 
 class Binding {
  public:
-  Binding() = default;
-  Binding(const Binding&) = delete;
-  Binding& operator=(const Binding&) = delete;
-  ~Binding() { forget(); }
-
   // One run's tensors, by name; all made by the caller.
   struct Tensors {
     std::vector<const char*> in_names, out_names;
@@ -34,12 +30,10 @@ class Binding {
   void pause() { last_.clear(); }
 
  private:
-  void forget();
   Status bind(OrtSession* session, const Library& library);
 
   uint64_t number_ = 0;
-  const Library* library_ = nullptr;
-  OrtIoBinding* binding_ = nullptr;
+  IoBindingHandle binding_;
   bool bound_ = false;  // to last_
   Tensors last_;
 };

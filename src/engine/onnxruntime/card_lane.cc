@@ -69,8 +69,8 @@ Result<CardLane::Place*> CardLane::place(size_t slot, DataType type, const Shape
     RIDGE_TRY(allocate(kept->pinned, basis_.context, needed, gpu::cuda::CudaMemoryKind::kPinned));
   }
   auto* address = reinterpret_cast<void*>(kept->card.address());
-  RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(basis_.memory, address, bytes, shape.data(), shape.size(),
-                                                         to_element_type(type), kept->value.out())));
+  RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(basis_.memory.get(), address, bytes, shape.data(),
+                                                         shape.size(), to_element_type(type), kept->value.out())));
   kept->type = type;
   kept->shape = shape;
   return kept.get();
@@ -188,7 +188,7 @@ Status CardLane::fetch(const CardRun& run, const TakeOutput& take_output) {
   left_at_ = SteadyClock::now();
   for (size_t i = 0, allocated = 0; i < run.wanted.size(); ++i) {
     if (Output& output = run.outputs[i]; output.data.empty())
-      RIDGE_TRY(take_output(allocated_[allocated++].release(), output));
+      RIDGE_TRY(take_output(std::move(allocated_[allocated++]), output));
     else
       std::memcpy(output.data.data(), place_of(i).pinned.bytes().data(), output.data.size());
   }

@@ -31,7 +31,7 @@ namespace ridge::engine::onnxruntime {
 struct CardBasis {
   const Library& library;
   gpu::cuda::CudaContext context;
-  OrtMemoryInfo* memory = nullptr;                 // of the card
+  MemoryInfoHandle memory;                         // of the card
   std::map<std::string, std::string> run_entries;  // configuration entries of every run
   bool graphs = false;                             // ONNX Runtime replays runs at known addresses as CUDA graphs
   // Some nodes stay with the processor. What these take from inputs, or give to outputs, ONNX Runtime copies itself, on streams that
@@ -50,7 +50,7 @@ struct CardRun {
 
 class CardLane {
  public:
-  using TakeOutput = std::function<Status(OrtValue*, Output&)>;
+  using TakeOutput = std::function<Status(ValueHandle, Output&)>;
 
   // `basis` outlives it.
   static Result<std::unique_ptr<CardLane>> make(const CardBasis& basis);

@@ -4,8 +4,8 @@
 
 namespace ridge::engine::onnxruntime {
 
-std::shared_mutex& graph_captures() {
-  static auto* mutex = new std::shared_mutex;  // leaked: sessions may end after static destruction
+SharedMutex& graph_captures() {
+  static auto* mutex = new SharedMutex;  // leaked: sessions may end after static destruction
   return *mutex;
 }
 
@@ -19,45 +19,45 @@ Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, con
   basis.run_entries = std::move(run_entries);
   basis.graphs = graphs;
   const OrtApi& api = *library.api;
+  basis.memory = MemoryInfoHandle(api);
   RIDGE_TRY(
-      take(api, api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, device.index, OrtMemTypeDefault, &basis.memory)));
+      take(api, api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, device.index, OrtMemTypeDefault, basis.memory.out())));
   RIDGE_ASSIGN(runner->compute_, gpu::cuda::CudaStream::create(basis.context));
   return runner;
 }
 
 CardRunner::~CardRunner() {
-  std::shared_lock beside(graph_captures());
+  ReaderLock beside(graph_captures());
   if (compute_.handle() != nullptr) (void)compute_.synchronize();  // before the lanes' memory goes
   free_.clear();
-  if (basis_.memory != nullptr) basis_.library.api->ReleaseMemoryInfo(basis_.memory);
 }
 
 Result<std::unique_ptr<CardLane>> CardRunner::acquire() {
   {
-    std::lock_guard lock(lanes_mutex_);
+    MutexLock lock(lanes_mutex_);
     if (!free_.empty()) {
       std::unique_ptr<CardLane> lane = std::move(free_.back());
       free_.pop_back();
       return lane;
     }
   }
-  std::shared_lock beside(graph_captures());
+  ReaderLock beside(graph_captures());
   return CardLane::make(basis_);
 }
 
 Status CardRunner::compute_on(CardLane& lane, const CardRun& run) {
-  std::lock_guard lock(compute_mutex_);
+  MutexLock lock(compute_mutex_);
   if (basis_.graphs) {
-    std::unique_lock alone(graph_captures());
+    WriterLock alone(graph_captures());
     return lane.compute(run, compute_);
   }
-  std::shared_lock beside(graph_captures());
+  ReaderLock beside(graph_captures());
   return lane.compute(run, compute_);
 }
 
 Status CardRunner::run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take) {
   {
-    std::shared_lock beside(graph_captures());
+    ReaderLock beside(graph_captures());
     RIDGE_TRY(lane.send(run));
   }
   RIDGE_TRY(compute_on(lane, run));
@@ -66,8 +66,8 @@ Status CardRunner::run_on(CardLane& lane, const CardRun& run, const CardLane::Ta
 
 // Waiting for a stream on which a graph is captured, and giving memory back meanwhile, would break the capture.
 void CardRunner::end(std::unique_ptr<CardLane> lane) {
-  std::lock_guard lock(compute_mutex_);
-  std::shared_lock beside(graph_captures());
+  MutexLock lock(compute_mutex_);
+  ReaderLock beside(graph_captures());
   (void)compute_.synchronize();  // nothing may be under way to the lane's memory
   lane.reset();
 }
@@ -81,7 +81,7 @@ Status CardRunner::run(const CardRun& run, RunTimes* times, const CardLane::Take
   if (times) {
     RIDGE_ASSIGN(*times, lane->times());
   }
-  std::lock_guard lock(lanes_mutex_);
+  MutexLock lock(lanes_mutex_);
   free_.push_back(std::move(lane));
   return {};
 }

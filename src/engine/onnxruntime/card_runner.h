@@ -3,10 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/onnxruntime/card_lane.h"
 #include "plan/device.h"
 
@@ -14,7 +13,7 @@ namespace ridge::engine::onnxruntime {
 
 // While ONNX Runtime captures a graph, no thread of the process may allocate or free on a card (CUDA C++ Programming Guide, "Prohibited
 // and Unhandled Operations": the capture would fail). A run that may capture holds this alone; whatever may do so holds it with others.
-std::shared_mutex& graph_captures();
+SharedMutex& graph_captures();
 
 // Thread-safe.
 class CardRunner {
@@ -35,7 +34,7 @@ class CardRunner {
 
  private:
   CardRunner(const Library& library, gpu::cuda::CudaContext context)
-      : basis_{library, std::move(context), nullptr, {}, false, false} {}
+      : basis_{library, std::move(context), {}, {}, false, false} {}
   Result<std::unique_ptr<CardLane>> acquire();
   Status compute_on(CardLane& lane, const CardRun& run);
   Status run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take);
@@ -43,10 +42,10 @@ class CardRunner {
 
   CardBasis basis_;
   gpu::cuda::CudaStream compute_;
-  std::mutex
-      compute_mutex_;  // held while a run is queued on compute_: ONNX Runtime takes one at a time on a stream that is given
-  std::mutex lanes_mutex_;
-  std::vector<std::unique_ptr<CardLane>> free_;  // guarded by lanes_mutex_; as many as ever ran at once
+  // Held while a run is queued on compute_: ONNX Runtime takes one at a time on a stream that is given.
+  Mutex compute_mutex_;
+  Mutex lanes_mutex_;
+  std::vector<std::unique_ptr<CardLane>> free_ RIDGE_GUARDED_BY(lanes_mutex_);  // as many as ever ran at once
 };
 
 }  // namespace ridge::engine::onnxruntime

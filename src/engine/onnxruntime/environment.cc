@@ -1,10 +1,11 @@
 #include "engine/onnxruntime/environment.h"
 
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
+#include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/placement.h"
 
 namespace ridge::engine::onnxruntime {
@@ -15,10 +16,10 @@ struct Made {
   SharedOptions shared;  // what it was made with; the arena may come later
 };
 
-// Guarded by `mutex`; entries are never removed.
+// Entries are never removed.
 struct Environments {
-  std::mutex mutex;
-  std::map<const Library*, Made> by_library;
+  Mutex mutex;
+  std::map<const Library*, Made> by_library RIDGE_GUARDED_BY(mutex);
 };
 
 Environments& environments() {
@@ -54,17 +55,14 @@ OrtLoggingLevel wanted_severity() {
 }
 
 Status make_with_pool(const OrtApi& api, const SharedOptions& shared, Made& made) {
-  OrtThreadingOptions* pool = nullptr;
-  RIDGE_TRY(take(api, api.CreateThreadingOptions(&pool)));
-  Status set = take(api, api.SetGlobalIntraOpNumThreads(pool, *shared.threads));
-  if (set) set = take(api, api.SetGlobalInterOpNumThreads(pool, 1));
-  if (set && shared.spin != plan::Spin::kDefault)
-    set = take(api, api.SetGlobalSpinControl(pool, shared.spin == plan::Spin::kOn ? 1 : 0));
-  if (set)
-    set = take(api, api.CreateEnvWithCustomLoggerAndGlobalThreadPools(write_log, nullptr, wanted_severity(), "ridge",
-                                                                      pool, &made.env));
-  api.ReleaseThreadingOptions(pool);
-  return set;
+  ThreadingOptionsHandle pool(api);
+  RIDGE_TRY(take(api, api.CreateThreadingOptions(pool.out())));
+  RIDGE_TRY(take(api, api.SetGlobalIntraOpNumThreads(pool.get(), *shared.threads)));
+  RIDGE_TRY(take(api, api.SetGlobalInterOpNumThreads(pool.get(), 1)));
+  if (shared.spin != plan::Spin::kDefault)
+    RIDGE_TRY(take(api, api.SetGlobalSpinControl(pool.get(), shared.spin == plan::Spin::kOn ? 1 : 0)));
+  return take(api, api.CreateEnvWithCustomLoggerAndGlobalThreadPools(write_log, nullptr, wanted_severity(), "ridge",
+                                                                     pool.get(), &made.env));
 }
 
 Status make(const OrtApi& api, const SharedOptions& wanted, Made& made) {
@@ -84,12 +82,11 @@ Status add_arena(const Library& library, const std::map<std::string, int64_t>& a
     keys.push_back(key.c_str());
     values.push_back(static_cast<size_t>(value));  // -1, the engine's default, as the API takes it
   }
-  OrtArenaCfg* settings = nullptr;
-  RIDGE_TRY(take(api, api.CreateArenaCfgV2(keys.data(), values.data(), keys.size(), &settings)));
-  Status added = take(api, api.CreateAndRegisterAllocator(made.env, library.cpu_memory, settings));
-  api.ReleaseArenaCfg(settings);
-  if (added) made.shared.arena = arena;
-  return added;
+  ArenaSettingsHandle settings(api);
+  RIDGE_TRY(take(api, api.CreateArenaCfgV2(keys.data(), values.data(), keys.size(), settings.out())));
+  RIDGE_TRY(take(api, api.CreateAndRegisterAllocator(made.env, library.cpu_memory, settings.get())));
+  made.shared.arena = arena;
+  return {};
 }
 
 Error decided(const std::string& what) {
@@ -101,7 +98,7 @@ Error decided(const std::string& what) {
 
 Result<OrtEnv*> environment(const Library& library, const SharedOptions& wanted) {
   Environments& table = environments();
-  std::lock_guard lock(table.mutex);  // held while it is made: two threads must not both do it
+  MutexLock lock(table.mutex);  // held while it is made: two threads must not both do it
   Made& made = table.by_library[&library];
   if (made.env == nullptr) RIDGE_TRY(make(*library.api, wanted, made));
   if (wanted.threads && made.shared.threads != wanted.threads) return decided("ridge.shared_threads");

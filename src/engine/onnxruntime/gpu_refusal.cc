@@ -64,7 +64,7 @@ bool runs_on(const OnnxRuntimeRow& row, const Version& driver) {
 // The newest release, from `version` downwards, whose CUDA this driver runs.
 std::optional<OnnxRuntimeRow> newest_for(const Version& driver, const std::string& version) {
   for (std::optional<Version> below = parse_version(version); below;) {
-    const std::optional<OnnxRuntimeRow> row = catalogue::onnxruntime_row(*below);
+    std::optional<OnnxRuntimeRow> row = catalogue::onnxruntime_row(*below);
     if (!row || runs_on(*row, driver)) return row;
     const std::optional<Version> listed = parse_version(row->version);
     if (!listed || listed->part(1) == 0) return std::nullopt;

@@ -11,6 +11,7 @@ namespace ridge::engine::onnxruntime {
 template <typename T, auto Release>
 class Handle {
  public:
+  Handle() = default;  // empty
   explicit Handle(const OrtApi& api, T* raw = nullptr) : api_(&api), raw_(raw) {}
   Handle(Handle&& other) noexcept : api_(other.api_), raw_(std::exchange(other.raw_, nullptr)) {}
   Handle& operator=(Handle&& other) noexcept {
@@ -27,17 +28,20 @@ class Handle {
   T* get() const { return raw_; }
   // For the functions that create: fill in an empty handle.
   T** out() { return &raw_; }
-  T* release() { return std::exchange(raw_, nullptr); }
 
  private:
-  const OrtApi* api_;
-  T* raw_;
+  const OrtApi* api_ = nullptr;
+  T* raw_ = nullptr;
 };
 
 using SessionHandle = Handle<OrtSession, &OrtApi::ReleaseSession>;
 using SessionOptionsHandle = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
 using RunOptionsHandle = Handle<OrtRunOptions, &OrtApi::ReleaseRunOptions>;
 using ValueHandle = Handle<OrtValue, &OrtApi::ReleaseValue>;
+using IoBindingHandle = Handle<OrtIoBinding, &OrtApi::ReleaseIoBinding>;
+using MemoryInfoHandle = Handle<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo>;
+using ArenaSettingsHandle = Handle<OrtArenaCfg, &OrtApi::ReleaseArenaCfg>;
+using ThreadingOptionsHandle = Handle<OrtThreadingOptions, &OrtApi::ReleaseThreadingOptions>;
 using TypeInfoHandle = Handle<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
 using TensorInfoHandle = Handle<OrtTensorTypeAndShapeInfo, &OrtApi::ReleaseTensorTypeAndShapeInfo>;
 

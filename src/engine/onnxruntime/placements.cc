@@ -20,7 +20,7 @@ Status check_tensor(const TensorSpec& spec, DataType type, const Shape& shape, s
 
 void Placements::belong_to(uint64_t session, const Library& library, size_t slots) {
   if (session_ == session) return;
-  clear();
+  slots_.clear();
   session_ = session;
   library_ = &library;
   slots_.resize(slots);
@@ -29,28 +29,22 @@ void Placements::belong_to(uint64_t session, const Library& library, size_t slot
 Result<OrtValue*> Placements::place(size_t slot, const TensorSpec& spec, DataType type, const Shape& shape,
                                     std::span<const std::byte> data) {
   Placed& kept = slots_[slot];
-  if (kept.value != nullptr && kept.data.data() == data.data() && kept.data.size() == data.size() &&
+  if (kept.value.get() != nullptr && kept.data.data() == data.data() && kept.data.size() == data.size() &&
       kept.type == type && kept.shape == shape)
-    return kept.value;
+    return kept.value.get();
   RIDGE_TRY(check_tensor(spec, type, shape, data.size()));
   // ONNX Runtime only reads inputs; its API has no const. A tensor without elements still needs an address.
   static std::byte nowhere[64];
   void* memory = data.empty() ? nowhere : const_cast<std::byte*>(data.data());
-  OrtValue* value = nullptr;
-  RIDGE_TRY(take(*library_->api,
-                 library_->api->CreateTensorWithDataAsOrtValue(library_->cpu_memory, memory, data.size(), shape.data(),
-                                                               shape.size(), to_element_type(type), &value)));
-  if (OrtValue* before = std::exchange(kept.value, value)) library_->api->ReleaseValue(before);
+  const OrtApi& api = *library_->api;
+  ValueHandle value(api);
+  RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(library_->cpu_memory, memory, data.size(), shape.data(),
+                                                         shape.size(), to_element_type(type), value.out())));
+  kept.value = std::move(value);
   kept.data = data;
   kept.type = type;
   kept.shape = shape;
-  return value;
-}
-
-void Placements::clear() {
-  for (Placed& kept : slots_)
-    if (kept.value != nullptr) library_->api->ReleaseValue(kept.value);
-  slots_.clear();
+  return kept.value.get();
 }
 
 }  // namespace ridge::engine::onnxruntime

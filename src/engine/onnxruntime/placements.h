@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/tensor.h"
+#include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/library.h"
 
 namespace ridge::engine::onnxruntime {
@@ -19,11 +20,6 @@ Status check_tensor(const TensorSpec& spec, DataType type, const Shape& shape, s
 
 class Placements {
  public:
-  Placements() = default;
-  Placements(const Placements&) = delete;
-  Placements& operator=(const Placements&) = delete;
-  ~Placements() { clear(); }
-
   // Forgets everything unless it belongs to `session`, a number that no other session of the process has.
   void belong_to(uint64_t session, const Library& library, size_t slots);
 
@@ -33,13 +29,11 @@ class Placements {
 
  private:
   struct Placed {
-    OrtValue* value = nullptr;
+    ValueHandle value;
     std::span<const std::byte> data;
     DataType type = DataType::kInvalid;
     Shape shape;
   };
-  void clear();
-
   uint64_t session_ = 0;
   const Library* library_ = nullptr;
   std::vector<Placed> slots_;

@@ -5,9 +5,9 @@
 #include <cassert>
 #include <filesystem>
 #include <optional>
-#include <shared_mutex>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/temporary_folder.h"
 #include "engine/onnxruntime/binding.h"
 #include "engine/onnxruntime/card_runner.h"
@@ -41,23 +41,6 @@ struct Scratch {
   }
 };
 
-// The values that are made for one run alone, strings and what the engine allocates; released when it ends.
-class Made {
- public:
-  explicit Made(const OrtApi& api) : api_(api) {}
-  Made(const Made&) = delete;
-  Made& operator=(const Made&) = delete;
-  ~Made() {
-    for (OrtValue* value : raw_) api_.ReleaseValue(value);
-  }
-  void add(OrtValue* value) { raw_.push_back(value); }
-  bool empty() const { return raw_.empty(); }
-
- private:
-  const OrtApi& api_;
-  std::vector<OrtValue*> raw_;
-};
-
 std::atomic<uint64_t> sessions_opened = 0;
 
 class OnnxRuntimeSession final : public Session {
@@ -82,10 +65,11 @@ class OnnxRuntimeSession final : public Session {
   Result<std::vector<NodeTime>> take_profile(int skip_runs) override;
 
  private:
-  Status add_inputs(std::span<const TensorView> inputs, Scratch& scratch, Made& made) const;
+  // `strings`: values that are made for one run alone.
+  Status add_inputs(std::span<const TensorView> inputs, Scratch& scratch, std::vector<ValueHandle>& strings) const;
   Status add_outputs(std::span<const int> wanted, std::span<const Output> outputs, Scratch& scratch) const;
-  Status execute(Scratch& scratch, const Made& made) const;
-  Status take_output(OrtValue* value, Output& output) const;
+  Status execute(Scratch& scratch, bool repeatable) const;
+  Status take_output(ValueHandle value, Output& output) const;
   const TensorSpec& input_spec(size_t i) const {
     const size_t needed = signature_.inputs.size();
     return i < needed ? signature_.inputs[i] : signature_.optional_inputs[i - needed];
@@ -112,38 +96,37 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
   assert(wanted.size() == outputs.size());
   if (card_)
     return card_->run({session_.get(), signature_, inputs, wanted, outputs}, times,
-                      [this](OrtValue* value, Output& output) { return take_output(value, output); });
+                      [this](ValueHandle value, Output& output) { return take_output(std::move(value), output); });
   static thread_local Scratch scratch;
   const TimePoint begin = times ? SteadyClock::now() : TimePoint();
-  Made made(api_);
+  std::vector<ValueHandle> strings;
   scratch.begin(number_, library_, slots());
-  RIDGE_TRY(add_inputs(inputs, scratch, made));
+  RIDGE_TRY(add_inputs(inputs, scratch, strings));
   RIDGE_TRY(add_outputs(wanted, outputs, scratch));
   const TimePoint handed_over = times ? SteadyClock::now() : TimePoint();
-  Status ran = execute(scratch, made);
+  Status ran = execute(scratch, strings.empty());
   const TimePoint computed = times ? SteadyClock::now() : TimePoint();
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!outputs[i].data.empty() || scratch.tensors.out[i] == nullptr) continue;
-    if (ran)
-      ran = take_output(scratch.tensors.out[i], outputs[i]);
-    else
-      made.add(scratch.tensors.out[i]);
+    ValueHandle value(api_, scratch.tensors.out[i]);
+    if (ran) ran = take_output(std::move(value), outputs[i]);
   }
   if (times) *times = {handed_over - begin, computed - handed_over, SteadyClock::now() - computed};
   return ran;
 }
 
-Status OnnxRuntimeSession::add_inputs(std::span<const TensorView> inputs, Scratch& scratch, Made& made) const {
+Status OnnxRuntimeSession::add_inputs(std::span<const TensorView> inputs, Scratch& scratch,
+                                      std::vector<ValueHandle>& strings) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorView& tensor = inputs[i];
     if (tensor.type == DataType::kInvalid) continue;
     const TensorSpec& spec = input_spec(i);
     scratch.tensors.in_names.push_back(spec.name.c_str());
     if (tensor.type == DataType::kBytes && spec.type == DataType::kBytes) {
-      Result<ValueHandle> strings = string_tensor_from_wire(library_, tensor);
-      if (!strings) return wrap(strings.error(), "input '" + spec.name + "'");
-      scratch.tensors.in.push_back(strings->release());
-      made.add(scratch.tensors.in.back());
+      Result<ValueHandle> value = string_tensor_from_wire(library_, tensor);
+      if (!value) return wrap(value.error(), "input '" + spec.name + "'");
+      scratch.tensors.in.push_back(value->get());
+      strings.push_back(std::move(*value));
       continue;
     }
     RIDGE_ASSIGN(OrtValue * value, scratch.placements.place(i, spec, tensor.type, tensor.shape, tensor.data));
@@ -172,10 +155,11 @@ Status OnnxRuntimeSession::add_outputs(std::span<const int> wanted, std::span<co
   return {};
 }
 
-Status OnnxRuntimeSession::execute(Scratch& scratch, const Made& made) const {
+// `repeatable`: the next run may come with the same values.
+Status OnnxRuntimeSession::execute(Scratch& scratch, bool repeatable) const {
   Binding::Tensors& run = scratch.tensors;
   OrtIoBinding* binding = nullptr;
-  if (made.empty()) {
+  if (repeatable) {
     RIDGE_ASSIGN(binding, scratch.binding.binding_for(number_, session_.get(), library_, run));
   } else {
     scratch.binding.pause();
@@ -186,11 +170,9 @@ Status OnnxRuntimeSession::execute(Scratch& scratch, const Made& made) const {
 }
 
 // Takes the value that the engine made: into the output's owner, or gone when its content was copied or on an error.
-Status OnnxRuntimeSession::take_output(OrtValue* value, Output& output) const {
-  std::shared_ptr<const OrtValue> held(
-      value, [api = &api_](const OrtValue* mine) { api->ReleaseValue(const_cast<OrtValue*>(mine)); });
+Status OnnxRuntimeSession::take_output(ValueHandle value, Output& output) const {
   TensorInfoHandle info(api_);
-  RIDGE_TRY(take(api_, api_.GetTensorTypeAndShape(value, info.out())));
+  RIDGE_TRY(take(api_, api_.GetTensorTypeAndShape(value.get(), info.out())));
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   size_t rank = 0;
   RIDGE_TRY(take(api_, api_.GetTensorElementType(info.get(), &type)));
@@ -199,16 +181,16 @@ Status OnnxRuntimeSession::take_output(OrtValue* value, Output& output) const {
   output.shape.resize(rank);
   RIDGE_TRY(take(api_, api_.GetDimensions(info.get(), output.shape.data(), rank)));
   if (output.type == DataType::kBytes) {
-    RIDGE_ASSIGN(Buffer wire, string_tensor_to_wire(library_, value, element_count(output.shape).value_or(0)));
+    RIDGE_ASSIGN(Buffer wire, string_tensor_to_wire(library_, value.get(), element_count(output.shape).value_or(0)));
     auto owner = std::make_shared<Buffer>(std::move(wire));
     output.data = owner->span();
     output.owner = std::move(owner);
     return {};
   }
   void* data = nullptr;
-  RIDGE_TRY(take(api_, api_.GetTensorMutableData(value, &data)));
+  RIDGE_TRY(take(api_, api_.GetTensorMutableData(value.get(), &data)));
   output.data = {static_cast<std::byte*>(data), byte_size(output.type, output.shape).value_or(0)};
-  output.owner = std::move(held);
+  output.owner = std::make_shared<const ValueHandle>(std::move(value));
   return {};
 }
 
@@ -317,7 +299,7 @@ Result<MadeSession> make_session(const Library& library, const plan::Plan& plan,
   }
   RIDGE_TRY(take(api, api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_VERBOSE)));
   PlacementListener listener;
-  std::shared_lock beside(graph_captures());
+  ReaderLock beside(graph_captures());
   if (Status status = take(api, api.CreateSession(env, plan.model.c_str(), options, made.session.out())); !status)
     return wrap(explain(library, device, status.error()),
                 "ONNX Runtime " + library.version + " could not load " + plan.model);

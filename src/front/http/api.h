@@ -9,10 +9,10 @@
 #include <string>
 
 #include "front/http/infer_endpoint.h"
-#include "front/http/job_threads.h"
 #include "front/http/message.h"
-#include "front/http/region_policy.h"
 #include "front/http/route.h"
+#include "front/job_threads.h"
+#include "front/region_policy.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {

@@ -87,7 +87,7 @@ TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
 }
 
 TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
-  ApiOptions options{.shared_memory = RegionPolicy::kNobody};
+  ApiOptions options{.shared_memory = RegionPolicy::kNone};
   auto server = Server::start({.address = "127.0.0.1", .port = 0},
                               std::make_shared<Api>(service_, options, [] { return std::string(); }));
   ASSERT_TRUE(server);
@@ -135,6 +135,7 @@ TEST_F(ApiTest, ReportsStatisticsWithAllEightDurations) {
     nlohmann::json model = ask_json(get(path))["model_stats"][0];
     EXPECT_EQ(model["version"], "1");
     EXPECT_EQ(model["inference_count"], 5);
+    EXPECT_EQ(model["inference_stats"]["success"], nlohmann::json({{"count", 3}, {"ns", 4000}}));
     for (const char* name :
          {"success", "fail", "queue", "compute_input", "compute_infer", "compute_output", "cache_hit", "cache_miss"}) {
       EXPECT_TRUE(model["inference_stats"][name]["count"].is_number_unsigned()) << name;
@@ -386,11 +387,12 @@ TEST_F(LargeRequests, MayOutliveTheirServer) {
   TestClient client(server_->port());
   client.send(post("/v2/models/held/infer", large_json()));
   await_held(1);
-  std::jthread opener([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::jthread opener([this, port = server_->port()] {
+    while (TestClient(port).connected()) std::this_thread::yield();  // until the server has begun to end
     service_.let_go();
   });
   server_.reset();
+  EXPECT_FALSE(client.read()) << "the answer has come too late";
 }
 
 TEST_F(ApiTest, ControlsTheRepository) {

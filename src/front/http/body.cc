@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/rounding.h"
 
 namespace ridge::front::http {
@@ -87,12 +87,12 @@ void Body::append(std::span<const std::byte> bytes) {
 }
 
 struct BodyPool::Shelf {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Body>> bodies;  // guarded by mutex
-  size_t bytes = 0;                           // guarded by mutex
+  Mutex mutex;
+  std::vector<std::unique_ptr<Body>> bodies RIDGE_GUARDED_BY(mutex);
+  size_t bytes RIDGE_GUARDED_BY(mutex) = 0;
 
   std::unique_ptr<Body> take() {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (bodies.empty()) return nullptr;
     std::unique_ptr<Body> body = std::move(bodies.back());
     bodies.pop_back();
@@ -101,14 +101,11 @@ struct BodyPool::Shelf {
   }
 
   void put(std::unique_ptr<Body> body) {
-    std::unique_lock lock(mutex);
-    if (bodies.size() < kShelfBodies && bytes + body->capacity() <= kShelfBytes) {
-      bytes += body->capacity();
-      bodies.push_back(std::move(body));
-    } else {
-      lock.unlock();  // unmapping a large block takes a while
-      body.reset();
-    }
+    // What is not kept goes with the caller's argument, after the lock: unmapping a large block takes a while.
+    MutexLock lock(mutex);
+    if (bodies.size() == kShelfBodies || bytes + body->capacity() > kShelfBytes) return;
+    bytes += body->capacity();
+    bodies.push_back(std::move(body));
   }
 };
 

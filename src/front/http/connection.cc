@@ -16,7 +16,6 @@ namespace asio = boost::asio;
 
 constexpr size_t kInputStart = 8 * 1024;               // [bytes]
 constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;  // [bytes] of a refused body that are read to keep the peace
-constexpr std::chrono::seconds kLingerTime{2};
 
 // Where the first tensor begins in the body: behind the JSON header.
 size_t tensor_offset(const Head& head) {
@@ -59,8 +58,13 @@ void Connection::start() {
   socket_.set_option(asio::ip::tcp::no_delay(true), ec);
   socket_.non_blocking(true, ec);
   from_this_machine_ = is_loopback(socket_.remote_endpoint(ec).address());
-  phase_began_ = SteadyClock::now();
+  enter(Phase::kIdle);
   read_input();
+}
+
+void Connection::enter(Phase phase) {
+  phase_ = phase;
+  progress_ = {.began = SteadyClock::now(), .last_moved = {}, .moved = 0};
 }
 
 void Connection::close() {
@@ -72,7 +76,7 @@ void Connection::close() {
 }
 
 void Connection::begin_drain() {
-  if (phase_ == Phase::kLingering || (phase_ == Phase::kHead && !in_message_)) close();
+  if (phase_ == Phase::kLingering || phase_ == Phase::kIdle) close();
 }
 
 // ---- reading
@@ -100,8 +104,8 @@ void Connection::on_input(const ErrorCode& ec, size_t count) {
   if (phase_ == Phase::kClosed) return;
   if (ec) return close();
   end_ += count;
-  moved_ += count;
-  last_moved_ = SteadyClock::now();
+  progress_.moved += count;
+  progress_.last_moved = SteadyClock::now();
   if (phase_ == Phase::kLingering) {
     begin_ = end_ = 0;
     return read_input();
@@ -115,8 +119,8 @@ void Connection::on_body(const ErrorCode& ec, size_t count) {
   if (ec) return close();
   body_->commit(count);
   remaining_ -= count;
-  moved_ += count;
-  last_moved_ = SteadyClock::now();
+  progress_.moved += count;
+  progress_.last_moved = SteadyClock::now();
   advance();
   thread_.run_completions();
 }
@@ -126,6 +130,7 @@ void Connection::advance() {
     while (true) {
       bool more = false;
       switch (phase_) {
+        case Phase::kIdle:
         case Phase::kHead: more = advance_head(); break;
         case Phase::kBody: more = advance_body(); break;
         case Phase::kChunks: more = advance_chunks(); break;
@@ -141,9 +146,8 @@ void Connection::advance() {
 }
 
 void Connection::begin_message() {
-  in_message_ = true;
-  arrived_ = phase_began_ = SteadyClock::now();
-  moved_ = 0;
+  enter(Phase::kHead);
+  arrived_ = progress_.began;
   parser_.reset();
 }
 
@@ -152,7 +156,7 @@ bool Connection::advance_head() {
     read_input();
     return false;
   }
-  if (!in_message_) begin_message();
+  if (phase_ == Phase::kIdle) begin_message();
   RequestParser::Step step = parser_.feed_head(pending_input());
   begin_ += step.consumed;
   if (step.event == RequestParser::Event::kNeedMore) {
@@ -172,15 +176,13 @@ void Connection::begin_content() {
   keep_alive_ = head.keep_alive;
   body_.reset();  // of a request that was refused
   if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
-  phase_began_ = SteadyClock::now();
-  moved_ = 0;
   limit_ = thread_.handler().body_limit(request());
   remaining_ = head.content_length.value_or(0);
   if (remaining_ > limit_) return refuse_content(remaining_);
   body_ = thread_.bodies().take();
   body_->start(tensor_offset(head));
   if (head.expects_continue && !head.http_1_0 && begin_ == end_) send_continue();
-  phase_ = head.chunked ? Phase::kChunks : Phase::kBody;
+  enter(head.chunked ? Phase::kChunks : Phase::kBody);
 }
 
 // Too large a body is read and dropped, so that the client sees the answer and may go on; a vast one is not.
@@ -188,7 +190,7 @@ void Connection::refuse_content(uint64_t size) {
   if (size > kDiscardLimit || parser_.head().expects_continue)
     return refuse(413,
                   "the body has " + std::to_string(size) + " bytes; this server accepts " + std::to_string(limit_));
-  phase_ = Phase::kDiscard;
+  enter(Phase::kDiscard);
 }
 
 void Connection::send_continue() {
@@ -282,9 +284,7 @@ void Connection::complete(Response response) {
   if (phase_ != Phase::kHandling) return;
   response_ = std::move(response);
   if (response_.close || thread_.draining()) keep_alive_ = false;
-  phase_ = Phase::kWriting;
-  phase_began_ = SteadyClock::now();
-  moved_ = 0;
+  enter(Phase::kWriting);
   write_head();
   pieces_.clear();
   next_piece_ = 0;
@@ -311,8 +311,8 @@ void Connection::write() {
       return;
     }
     if (ec) return close();
-    moved_ += count;
-    last_moved_ = SteadyClock::now();
+    progress_.moved += count;
+    progress_.last_moved = SteadyClock::now();
     while (count > 0) {
       size_t taken = std::min(count, pieces_[next_piece_].size());
       pieces_[next_piece_] += taken;
@@ -327,9 +327,7 @@ void Connection::written() {
   response_ = {};
   if (!keep_alive_) return linger();
   if (thread_.draining() && begin_ == end_) return close();
-  phase_ = Phase::kHead;
-  phase_began_ = SteadyClock::now();
-  in_message_ = false;
+  enter(Phase::kIdle);
   advance();
 }
 
@@ -337,8 +335,7 @@ void Connection::written() {
 // until the client has closed its own (RFC 9112, 9.6).
 void Connection::linger() {
   if (thread_.draining() && begin_ == end_) return close();
-  phase_ = Phase::kLingering;
-  phase_began_ = SteadyClock::now();
+  enter(Phase::kLingering);
   begin_ = end_ = 0;
   ErrorCode ec;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ec);
@@ -348,46 +345,22 @@ void Connection::linger() {
 
 // ---- deadlines
 
-TimePoint Connection::stall_deadline() const {
-  const ServerOptions& options = thread_.options();
-  double earned_s = static_cast<double>(moved_) / static_cast<double>(options.slowest_bytes_per_s);
-  // Bytes that moved fast earn no right to be silent afterwards.
-  TimePoint silent = std::max(last_moved_, phase_began_) + options.stall_timeout;
-  return std::min(phase_began_ + options.stall_timeout + from_seconds(earned_s), silent);
-}
-
 void Connection::enforce_deadline(TimePoint now) {
-  const ServerOptions& options = thread_.options();
-  switch (phase_) {
-    case Phase::kHead:
-      if (now >= phase_began_ + (in_message_ ? options.head_timeout : options.idle_timeout)) timed_out();
-      break;
-    case Phase::kBody:
-    case Phase::kChunks:
-    case Phase::kDiscard:
-      if (now >= stall_deadline()) timed_out();
-      break;
-    case Phase::kWriting:
-      if (now >= stall_deadline()) close();
-      break;
-    case Phase::kLingering:
-      if (now >= phase_began_ + kLingerTime) close();
-      break;
-    case Phase::kHandling:
-    case Phase::kClosed: break;
-  }
+  if (now < deadline_of(phase_, progress_, thread_.options())) return;
+  if (phase_ == Phase::kWriting || phase_ == Phase::kLingering || phase_ == Phase::kIdle)
+    close();
+  else
+    timed_out();
 }
 
 // Says so once, if the client listens, and goes: a read is still under way, so there is no lingering.
 void Connection::timed_out() {
-  if (in_message_) {
-    keep_alive_ = false;
-    response_ = error_response(408, "the request did not arrive in time");
-    write_head();
-    head_ += response_.text;
-    ErrorCode ec;
-    socket_.write_some(asio::buffer(head_), ec);
-  }
+  keep_alive_ = false;
+  response_ = error_response(408, "the request did not arrive in time");
+  write_head();
+  head_ += response_.text;
+  ErrorCode ec;
+  socket_.write_some(asio::buffer(head_), ec);
   close();
 }
 

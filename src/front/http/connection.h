@@ -1,6 +1,6 @@
 // Connection: one client's socket and the state of the request it is in. Included by the server's own sources only.
 //
-//   head → body | chunks | discard → handling → writing → head …      (lingering, closed)
+//   idle → head → body | chunks | discard → handling → writing → idle …      (lingering, closed)
 //
 // One thread (its IoThread's).
 #pragma once
@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "front/http/body.h"
+#include "front/http/deadline.h"
 #include "front/http/io_thread.h"
 #include "front/http/parser.h"
 
@@ -32,7 +33,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   using ErrorCode = boost::system::error_code;
-  enum class Phase { kHead, kBody, kChunks, kDiscard, kHandling, kWriting, kLingering, kClosed };
 
   // Reading. advance() consumes what has arrived and starts the next read where more is needed.
   void advance();
@@ -61,21 +61,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void timed_out();
 
   std::string_view pending_input() const { return {input_.data() + begin_, end_ - begin_}; }
-  TimePoint stall_deadline() const;
+  void enter(Phase phase);
 
   IoThread& thread_;
   boost::asio::ip::tcp::socket socket_;
   uint64_t id_;
   bool from_this_machine_ = false;
-  Phase phase_ = Phase::kHead;
-  TimePoint phase_began_;
-  TimePoint last_moved_;
-  uint64_t moved_ = 0;  // [bytes] in this phase
+  Phase phase_ = Phase::kIdle;
+  Progress progress_;
 
   std::string input_;  // bytes [begin_, end_) are not consumed yet
   size_t begin_ = 0, end_ = 0;
   RequestParser parser_;
-  bool in_message_ = false;
   bool keep_alive_ = true;
   TimePoint arrived_;
   std::shared_ptr<Body> body_;

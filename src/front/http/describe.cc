@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "front/model_metrics.h"
+
 namespace ridge::front::http {
 namespace {
 
@@ -25,23 +27,13 @@ Json batches(std::span<const serve::BatchStatistic> statistics) {
 }
 
 Json one_model(const serve::ModelStatistics& model) {
-  Json inference = {{"success", duration(model.success)},
-                    {"fail", duration(model.fail)},
-                    {"queue", duration(model.queue)},
-                    {"compute_input", duration(model.compute_input)},
-                    {"compute_infer", duration(model.compute_infer)},
-                    {"compute_output", duration(model.compute_output)},
-                    {"cache_hit", duration({})},  // no cache; perf_analyzer reads both without looking
-                    {"cache_miss", duration({})}};
-  return {{"name", model.name},
-          {"version", std::to_string(model.version)},
-          {"last_inference", model.last_inference_ms},
-          {"inference_count", model.inference_count},
-          {"execution_count", model.execution_count},
-          {"inference_stats", std::move(inference)},
-          {"response_stats", Json::object()},
-          {"batch_stats", batches(model.batches)},
-          {"memory_usage", Json::array()}};
+  Json row = {{"name", model.name}, {"version", std::to_string(model.version)}};
+  for (const ModelMetric& metric : model_metrics())
+    if (!metric.member.empty()) row[Json::json_pointer(std::string(metric.member))] = metric.value(model);
+  row["response_stats"] = Json::object();
+  row["batch_stats"] = batches(model.batches);
+  row["memory_usage"] = Json::array();
+  return row;
 }
 
 }  // namespace

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {
@@ -42,7 +42,7 @@ class FakeService : public serve::Service {
     if (request.model == "broken") return done(Error{Code::kFailed, "the engine failed"});
     if (request.model == "full") return done(Error{Code::kUnavailable, "the queue is full"});
     if (request.model == "slow") {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       waiting_.emplace_back(std::move(request), std::move(done));
       return;
     }
@@ -54,13 +54,13 @@ class FakeService : public serve::Service {
 
   // How many requests to "slow" wait; release() answers them on a thread of its own.
   size_t waiting() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return waiting_.size();
   }
   void release() {
     std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       waiting.swap(waiting_);
     }
     std::jthread([&] {
@@ -79,7 +79,7 @@ class FakeService : public serve::Service {
     return found->second;
   }
   Result<Json> config(const std::string& model, int64_t) const override {
-    return Json{{"name", model}, {"max_batch_size", max_batch_size}};
+    return Json{{"name", model}, {"max_batch_size", 0}};
   }
   Result<std::vector<serve::ModelStatistics>> statistics(const std::string& model, int64_t version) const override {
     if (!model.empty() && !metadata(model, version)) return metadata(model, version).error();
@@ -119,7 +119,6 @@ class FakeService : public serve::Service {
   }
 
   bool is_ready = true;
-  int64_t max_batch_size = 0;
   std::map<std::string, serve::ModelMetadata> models{
       {"echo", {"echo", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
   std::vector<serve::ModelStatistics> model_statistics;
@@ -128,8 +127,8 @@ class FakeService : public serve::Service {
   bool unload_dependents = false;
 
  private:
-  std::mutex mutex_;
-  std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting_ RIDGE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ridge::front::http

@@ -148,9 +148,7 @@ bool InferEndpoint::read(Call& call, InferDecoder& decoder) const {
 
 Result<DecodedRequest> InferEndpoint::decode_raw_body(std::shared_ptr<const Body> body, const Route& route) const {
   RIDGE_ASSIGN(serve::ModelMetadata model, service_.metadata(route.model, route.version));
-  RIDGE_ASSIGN(Json config, service_.config(route.model, route.version));
-  RIDGE_ASSIGN(int64_t max_batch_size, json_member_or<int64_t>(config, "max_batch_size", 0));
-  return decode_raw(std::move(body), model, max_batch_size > 0);
+  return decode_raw(std::move(body), model);
 }
 
 Result<DecodedRequest> InferEndpoint::decode(Call& call, InferDecoder& decoder) const {

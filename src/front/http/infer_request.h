@@ -47,6 +47,6 @@ class InferDecoder {
 Result<size_t> parse_header_length(std::string_view field, size_t body_size);
 
 // A body that is the one input of the model and nothing else ("raw binary request").
-Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve::ModelMetadata& model, bool batching);
+Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve::ModelMetadata& model);
 
 }  // namespace ridge::front::http

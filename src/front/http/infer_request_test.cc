@@ -260,25 +260,27 @@ TEST(InferRequest, ParsesTheHeaderLengthStrictly) {
 }
 
 TEST(RawRequest, FillsTheOneVariableDimension) {
-  serve::ModelMetadata model{"m", {1}, "", {{"x", DataType::kFp32, {-1, 2, -1}}}, {}};
-  auto decoded = decode_raw(body_of(std::string(24, 'a')), model, true);
+  serve::ModelMetadata model{"m", {1}, "", {{"x", DataType::kFp32, {-1, 2, -1}}}, {}, 8};
+  auto decoded = decode_raw(body_of(std::string(24, 'a')), model);
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ(decoded->request.inputs[0].shape, (Shape{1, 2, 3}));
   EXPECT_TRUE(decoded->format.binary);
-  EXPECT_FALSE(decode_raw(body_of(std::string(25, 'a')), model, true));
-  EXPECT_FALSE(decode_raw(body_of(std::string(24, 'a')), model, false)) << "two variable dimensions";
+  EXPECT_FALSE(decode_raw(body_of(std::string(25, 'a')), model));
+  model.max_batch_size = 0;
+  EXPECT_FALSE(decode_raw(body_of(std::string(24, 'a')), model)) << "two variable dimensions";
+  model.max_batch_size = 8;
   model.inputs.push_back(model.inputs[0]);
-  EXPECT_FALSE(decode_raw(body_of(std::string(24, 'a')), model, true)) << "two inputs";
+  EXPECT_FALSE(decode_raw(body_of(std::string(24, 'a')), model)) << "two inputs";
 }
 
 TEST(RawRequest, TakesTheBodyAsTheOneElementOfABytesTensor) {
-  serve::ModelMetadata model{"m", {1}, "", {{"x", DataType::kBytes, {-1, 1}}}, {}};
-  auto decoded = decode_raw(body_of("jpeg"), model, true);
+  serve::ModelMetadata model{"m", {1}, "", {{"x", DataType::kBytes, {-1, 1}}}, {}, 8};
+  auto decoded = decode_raw(body_of("jpeg"), model);
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ(decoded->request.inputs[0].shape, (Shape{1, 1}));
   EXPECT_EQ(std::memcmp(decoded->request.inputs[0].data.data(), "\4\0\0\0jpeg", 8), 0);
   model.inputs[0].shape = {-1, 2};
-  EXPECT_FALSE(decode_raw(body_of("jpeg"), model, true));
+  EXPECT_FALSE(decode_raw(body_of("jpeg"), model));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void Mailbox::put(Item item) {
   }
   bool wake = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     wake = remote_.empty();  // otherwise somebody has woken it already
     remote_.push_back(std::move(item));
   }
@@ -43,7 +43,7 @@ void Mailbox::put(Item item) {
 }
 
 std::vector<Mailbox::Item> Mailbox::take_remote() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::exchange(remote_, {});
 }
 
@@ -73,14 +73,16 @@ void Responder::send_later(Finish finish) {
 // ---- ConnectionCount
 
 void ConnectionCount::add(int change) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   count_ += change;
   if (count_ == 0) changed_.notify_all();
 }
 
 bool ConnectionCount::wait_for_none(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, patience, [&] { return count_ == 0; });
+  MutexLock lock(mutex_);
+  const TimePoint end = SteadyClock::now() + patience;
+  while (count_ > 0 && SteadyClock::now() < end) changed_.wait_until(lock, end);
+  return count_ == 0;
 }
 
 // ---- IoThread
@@ -109,7 +111,7 @@ void IoThread::run() {
 }
 
 void IoThread::tick() {
-  TimePoint now = SteadyClock::now();
+  const TimePoint now = options_.clock->now();
   for_each_connection([&](Connection& connection) { connection.enforce_deadline(now); });
   run_completions();
   ticker_.expires_after(tick_period(options_));

@@ -8,13 +8,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "front/http/body.h"
 #include "front/http/message.h"
 #include "front/http/server.h"
@@ -43,8 +42,8 @@ class Mailbox {
   std::vector<Item> take_remote();
 
  private:
-  std::mutex mutex_;
-  std::vector<Item> remote_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Item> remote_ RIDGE_GUARDED_BY(mutex_);
 };
 
 // How many connections the server has, and somebody waiting for none.
@@ -54,9 +53,9 @@ class ConnectionCount {
   bool wait_for_none(std::chrono::milliseconds patience);
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int count_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable changed_;
+  int count_ RIDGE_GUARDED_BY(mutex_) = 0;
 };
 
 class IoThread {

@@ -12,9 +12,9 @@ Error invalid_for(const serve::ModelMetadata& model, const std::string& message)
 }
 
 // The shape of the input, its one variable dimension computed from the size of the body.
-Result<Shape> raw_shape(const serve::ModelMetadata& model, const TensorSpec& input, bool batching, size_t body_size) {
+Result<Shape> raw_shape(const serve::ModelMetadata& model, const TensorSpec& input, size_t body_size) {
   Shape shape = input.shape;
-  if (batching && !shape.empty()) shape[0] = 1;
+  if (model.max_batch_size > 0 && !shape.empty()) shape[0] = 1;
   size_t variable = shape.size();
   int64_t known = static_cast<int64_t>(data_type_size(input.type));
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -49,7 +49,7 @@ Result<std::shared_ptr<Buffer>> with_length(const serve::ModelMetadata& model, c
 
 }  // namespace
 
-Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve::ModelMetadata& model, bool batching) {
+Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve::ModelMetadata& model) {
   if (model.inputs.size() != 1)
     return invalid_for(model, "the model has " + std::to_string(model.inputs.size()) + " inputs; it must have one");
   const TensorSpec& spec = model.inputs[0];
@@ -59,7 +59,7 @@ Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve:
   input.name = spec.name;
   input.type = spec.type;
   if (spec.type == DataType::kBytes) {
-    input.shape = batching ? Shape{1, 1} : Shape{1};
+    input.shape = model.max_batch_size > 0 ? Shape{1, 1} : Shape{1};
     bool one_element = spec.shape.size() == input.shape.size() && (spec.shape.back() == 1 || spec.shape.back() == -1);
     if (!one_element) return invalid_for(model, "BYTES input '" + spec.name + "' must have the dims [1]");
     RIDGE_ASSIGN(std::shared_ptr<Buffer> block, with_length(model, *body));
@@ -67,7 +67,7 @@ Result<DecodedRequest> decode_raw(std::shared_ptr<const Body> body, const serve:
     decoded.request.body = std::move(block);
     return decoded;
   }
-  RIDGE_ASSIGN(input.shape, raw_shape(model, spec, batching, body->size()));
+  RIDGE_ASSIGN(input.shape, raw_shape(model, spec, body->size()));
   input.data = body->bytes();
   decoded.request.body = std::move(body);
   return decoded;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "front/http/region_policy.h"
+#include "front/region_policy.h"
 
 namespace ridge::front::http {
 namespace {
@@ -35,8 +35,8 @@ TEST(HttpRegionRequest, RefusesWhatIsMissingOrOfAnotherType) {
 
 TEST(HttpRegionPolicy, OnlyClientsOfThisMachineShareMemoryUnlessSaidOtherwise) {
   EXPECT_TRUE(check_regions_allowed(RegionPolicy::kThisMachine, true));
-  EXPECT_TRUE(check_regions_allowed(RegionPolicy::kEverybody, false));
-  for (auto [policy, local] : {std::pair(RegionPolicy::kThisMachine, false), {RegionPolicy::kNobody, true}}) {
+  EXPECT_TRUE(check_regions_allowed(RegionPolicy::kAll, false));
+  for (auto [policy, local] : {std::pair(RegionPolicy::kThisMachine, false), {RegionPolicy::kNone, true}}) {
     Status refused = check_regions_allowed(policy, local);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kUnsupported);

@@ -94,7 +94,7 @@ Result<bool> read_unload_request(std::string_view body) {
 
 std::optional<std::string> base64_decoded(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
-  size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   text.remove_suffix(padding);
   std::string decoded;
   decoded.reserve(text.size() / 4 * 3 + 3);

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "front/http/test_client.h"
 
 namespace ridge::front::http {
@@ -13,8 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Answers with method, target and body. Targets: "/later" answers from another thread after 50 ms, "/held" when told to, "/forget"
-// never answers, "/big" answers 16 MiB.
+// Answers with method, target and body. Targets: "/later" answers from another thread, "/held" when told to, "/forget" never
+// answers, "/big" answers 16 MiB.
 class Mirror final : public Handler {
  public:
   uint64_t body_limit(const Request& head) override { return head.target == "/small" ? 1000 : uint64_t{1} << 30; }
@@ -28,32 +30,41 @@ class Mirror final : public Handler {
     }
     if (request.target == "/big") response.text = std::string(size_t{16} << 20, 'x');
     if (request.target == "/held") {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       held_.emplace(std::move(responder), std::move(response));
       return;
     }
     if (request.target != "/later") return responder.send(std::move(response));
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     threads_.emplace_back([responder = std::move(responder), response = std::move(response)]() mutable {
-      std::this_thread::sleep_for(milliseconds(50));
       responder.send(std::move(response));
     });
   }
 
+  // Waits until `count` answers of "/later" have been given.
+  void await_later(size_t count) {
+    std::vector<std::jthread> threads;
+    while (threads.size() < count) {
+      MutexLock lock(mutex_);
+      for (std::jthread& thread : threads_) threads.push_back(std::move(thread));
+      threads_.clear();
+    }
+  }
+
   bool holds() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return held_.has_value();
   }
   void let_go() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     held_->first.send(std::move(held_->second));
     held_.reset();
   }
 
  private:
-  std::mutex mutex_;
-  std::optional<std::pair<Responder, Response>> held_;
-  std::vector<std::jthread> threads_;
+  Mutex mutex_;
+  std::optional<std::pair<Responder, Response>> held_ RIDGE_GUARDED_BY(mutex_);
+  std::vector<std::jthread> threads_ RIDGE_GUARDED_BY(mutex_);
 };
 
 std::unique_ptr<Server> start(ServerOptions options = {}, std::shared_ptr<Mirror> mirror = std::make_shared<Mirror>()) {
@@ -92,7 +103,7 @@ TEST(HttpServer, ReadsRequestsThatArriveByteByByte) {
   TestClient client(server->port());
   for (char c : post("/slow", "abc") + get("/next")) {
     client.send({&c, 1});
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    std::this_thread::yield();
   }
   EXPECT_EQ(client.read()->body, "/slow|abc");
   EXPECT_EQ(client.read()->body, "/next|");
@@ -223,11 +234,14 @@ TEST(HttpServer, NeverSendsABodyToHead) {
 }
 
 TEST(HttpServer, AnswersAClientThatHasFinishedSending) {
-  auto server = start();
+  auto mirror = std::make_shared<Mirror>();
+  auto server = start({}, mirror);
   TestClient client(server->port());
-  client.send(get("/later"));
+  client.send(get("/held"));
   client.finish_sending();
-  EXPECT_EQ(client.read()->body, "/later|");
+  while (!mirror->holds()) std::this_thread::yield();
+  mirror->let_go();
+  EXPECT_EQ(client.read()->body, "/held|");
   EXPECT_TRUE(client.at_end());
 }
 
@@ -238,7 +252,8 @@ TEST(HttpServer, AnswersARequestThatNobodyAnswered) {
 }
 
 TEST(HttpServer, OutlivesClientsThatVanish) {
-  auto server = start();
+  auto mirror = std::make_shared<Mirror>();
+  auto server = start({}, mirror);
   for (int i = 0; i < 20; ++i) {
     TestClient(server->port()).send(get("/later"));
     TestClient(server->port()).send("POST /x HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc");
@@ -246,40 +261,46 @@ TEST(HttpServer, OutlivesClientsThatVanish) {
   }
   TestClient client(server->port());
   EXPECT_EQ(client.ask(get("/a"))->body, "/a|");
-  std::this_thread::sleep_for(milliseconds(100));  // answers to clients that have gone
+  mirror->await_later(20);  // answers to clients that have gone
   EXPECT_EQ(client.ask(get("/a"))->body, "/a|");
 }
 
-TEST(HttpServer, EndsSilentAndSlowClientsAndNobodyElse) {
-  auto server = start({.idle_timeout = milliseconds(2000),
-                       .head_timeout = milliseconds(1500),
-                       .stall_timeout = milliseconds(1500),
-                       .slowest_bytes_per_s = 1'000'000'000});
+// Stands still until it is told to go on.
+class StoppedClock final : public Clock {
+ public:
+  TimePoint now() const override { return now_; }
+  void sleep_until(TimePoint) override {}
+  void go_on(Nanoseconds time) { now_ = SteadyClock::now() + time; }
+
+ private:
+  std::atomic<TimePoint> now_ = SteadyClock::now();
+};
+
+TEST(HttpServer, EndsSilentAndSlowClientsAndNoOthers) {
+  StoppedClock clock;
+  auto mirror = std::make_shared<Mirror>();
+  auto server = start({.idle_timeout = milliseconds(20), .stall_timeout = milliseconds(20), .clock = &clock}, mirror);
   TestClient silent(server->port()), slow_head(server->port()), slow_body(server->port()), waiting(server->port());
-  TestClient never_reads(server->port(), 4096);
+  TestClient never_reads(server->port(), 4096), polite(server->port());
+  EXPECT_EQ(silent.ask(get("/a"))->body, "/a|");
   slow_head.send("GET / HT");
-  slow_body.send("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  slow_body.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
+  EXPECT_EQ(slow_body.read()->status, 100);
+  slow_body.send("abc");
   never_reads.send(get("/big"));
-  for (int i = 0; i < 50; ++i) {  // someone who behaves is served all the time, longer than any timeout
-    EXPECT_EQ(waiting.ask(get("/later")).value_or(ClientResponse{}).body, "/later|");
-  }
+  while (!never_reads.readable()) std::this_thread::yield();
+  waiting.send(get("/held"));
+  while (!mirror->holds()) std::this_thread::yield();
+  EXPECT_EQ(polite.ask(get("/a"))->body, "/a|") << "no time has passed";
+  clock.go_on(std::chrono::hours(1));
   EXPECT_TRUE(silent.at_end());
   EXPECT_EQ(slow_head.read().value_or(ClientResponse{}).status, 408);
   EXPECT_TRUE(slow_head.at_end());
   EXPECT_EQ(slow_body.read().value_or(ClientResponse{}).status, 408);
   EXPECT_TRUE(slow_body.at_end());
   EXPECT_FALSE(never_reads.read());  // cut off in the middle of its answer
-}
-
-TEST(HttpServer, GivesSteadySlowClientsTheTimeTheyNeed) {
-  auto server = start({.stall_timeout = milliseconds(1000), .slowest_bytes_per_s = 1'000});
-  TestClient client(server->port());
-  client.send("POST /s HTTP/1.1\r\nContent-Length: 10000\r\n\r\n");
-  for (int i = 0; i < 10; ++i) {  // 1000 bytes each 150 ms: 7 kB/s, longer in all than the timeout
-    client.send(std::string(1000, 'x'));
-    std::this_thread::sleep_for(milliseconds(150));
-  }
-  EXPECT_EQ(client.read().value_or(ClientResponse{}).status, 200);
+  mirror->let_go();
+  EXPECT_EQ(waiting.read().value_or(ClientResponse{}).body, "/held|") << "the server's own work has no deadline";
 }
 
 TEST(HttpServer, HoldsAThousandIdleConnections) {

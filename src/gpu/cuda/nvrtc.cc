@@ -57,7 +57,7 @@ int number_before(std::string_view line, std::string_view unit) {
   if (at == std::string_view::npos) return 0;
   size_t begin = line.find_last_not_of("0123456789", at - 1);
   begin = begin == std::string_view::npos ? 0 : begin + 1;
-  return std::atoi(std::string(line.substr(begin, at - begin)).c_str());
+  return static_cast<int>(std::strtol(std::string(line.substr(begin, at - begin)).c_str(), nullptr, 10));
 }
 
 // The text between the first pair of quotes.

@@ -101,7 +101,7 @@ Result<Group> open_group(const gpu::nccl::Nccl& nccl, const std::vector<gpu::cud
 }
 
 Candidate operation(const Group& group, gpu::nccl::Collective collective, int64_t bytes,
-                    std::shared_ptr<double> seconds) {
+                    const std::shared_ptr<double>& seconds) {
   Candidate candidate;
   candidate.conditions = "FP32, out of place";
   candidate.most_repeats = kMostOperations;

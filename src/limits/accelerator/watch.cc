@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 
+#include "base/stoppable_sleep.h"
 #include "gpu/nvml/nvml.h"
 #include "gpu/slowdown.h"
 
@@ -78,22 +78,19 @@ Result<int> matching_card(std::span<const gpu::Card> cards, const Facts& facts) 
 }
 
 Watch::Watch(Look look)
-    : thread_([this, look = std::move(look)](std::stop_token stop) {
-        std::mutex sleeping;
-        std::condition_variable_any wake;
-        std::unique_lock lock(sleeping);
+    : thread_([this, look = std::move(look)](const std::stop_token& stop) {
         while (!stop.stop_requested()) {
           CardSample sample{SteadyClock::now(), look()};
           {
-            std::lock_guard guard(mutex_);
+            MutexLock lock(mutex_);
             samples_.push_back(std::move(sample));
           }
-          wake.wait_for(lock, stop, kBetweenSamples, [] { return false; });
+          sleep_until(SteadyClock::now() + kBetweenSamples, stop);
         }
       }) {}
 
 std::vector<CardSample> Watch::samples() const {
-  std::lock_guard guard(mutex_);
+  MutexLock lock(mutex_);
   return samples_;
 }
 

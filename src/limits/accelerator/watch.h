@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "gpu/card.h"
 #include "limits/accelerator/accelerator.h"
@@ -39,9 +39,9 @@ class Watch {
   std::vector<CardSample> samples() const;  // until now
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<CardSample> samples_;  // guarded by mutex_
-  std::jthread thread_;              // last: joined before anything above is destroyed
+  mutable Mutex mutex_;
+  std::vector<CardSample> samples_ RIDGE_GUARDED_BY(mutex_);
+  std::jthread thread_;  // last: joined before anything above is destroyed
 };
 
 struct Watched {

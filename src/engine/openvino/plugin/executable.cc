@@ -7,7 +7,7 @@ namespace ridge::engine::openvino::plugin {
 
 std::unique_ptr<Request> Executable::acquire(const std::byte* first_input) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!free_.empty()) {
       const auto same = std::find_if(free_.begin(), free_.end(),
                                      [&](const auto& request) { return request->first_input() == first_input; });
@@ -21,7 +21,7 @@ std::unique_ptr<Request> Executable::acquire(const std::byte* first_input) {
 }
 
 void Executable::give_back(std::unique_ptr<Request> request) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   free_.push_back(std::move(request));
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <openvino/runtime/compiled_model.hpp>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/openvino/plugin/request.h"
 
 namespace ridge::engine::openvino::plugin {
@@ -26,8 +26,8 @@ class Executable {
  private:
   ov::CompiledModel model_;
   const std::string executed_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Request>> free_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Request>> free_ RIDGE_GUARDED_BY(mutex_);
 };
 
 }  // namespace ridge::engine::openvino::plugin

@@ -5,7 +5,7 @@
 namespace ridge::engine::openvino::plugin {
 
 void Profiler::add(const std::vector<ov::ProfilingInfo>& counters) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (layers_.empty()) {
     for (const ov::ProfilingInfo& counter : counters) {
       ProfiledLayer layer;
@@ -26,7 +26,7 @@ void Profiler::add(const std::vector<ov::ProfilingInfo>& counters) {
 Result<std::vector<NodeTime>> Profiler::node_times(const std::vector<NodeTime>& described, int skip_runs) const {
   std::map<std::string, const NodeTime*> by_name;
   for (const NodeTime& layer : described) by_name.emplace(layer.name, &layer);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<ProfiledLayer> layers = layers_;
   for (ProfiledLayer& layer : layers) {
     const auto found = by_name.find(layer.node.name);

@@ -1,11 +1,11 @@
 // Collects what OpenVINO's counters say after each run. Thread-safe.
 #pragma once
 
-#include <mutex>
 #include <openvino/runtime/profiling_info.hpp>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/openvino/profile.h"
 
 namespace ridge::engine::openvino::plugin {
@@ -17,9 +17,9 @@ class Profiler {
   Result<std::vector<NodeTime>> node_times(const std::vector<NodeTime>& described, int skip_runs) const;
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<ProfiledLayer> layers_;              // guarded by mutex_, as is the next
-  std::vector<std::vector<int64_t>> averages_us_;  // [run][layer]
+  mutable Mutex mutex_;
+  std::vector<ProfiledLayer> layers_ RIDGE_GUARDED_BY(mutex_);
+  std::vector<std::vector<int64_t>> averages_us_ RIDGE_GUARDED_BY(mutex_);  // [run][layer]
 };
 
 }  // namespace ridge::engine::openvino::plugin

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
-#include <mutex>
 #include <openvino/core/version.hpp>
 #include <openvino/runtime/properties.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/mutex.h"
 #include "engine/openvino/executed.h"
 #include "engine/openvino/plugin/device.h"
 #include "engine/openvino/plugin/element_type.h"
@@ -84,9 +84,9 @@ class OpenVinoSession final : public Session {
   const Info info_;
   const std::map<std::string, Shape> fixed_;  // that executable_ is compiled for; empty: dimensions are open
   const std::shared_ptr<Executable> executable_;
-  std::mutex mutex_;
-  std::shared_ptr<Executable> open_;  // guarded by mutex_: for other shapes; made once, never changed
-  std::optional<Profiler> profiler_;  // there until the profile is taken
+  Mutex mutex_;
+  std::shared_ptr<Executable> open_ RIDGE_GUARDED_BY(mutex_);  // for other shapes; made once, never changed
+  std::optional<Profiler> profiler_;                           // there until the profile is taken
 };
 
 Status check_tensor(const char* role, const TensorSpec& spec, DataType type, const Shape& shape, size_t bytes) {
@@ -155,7 +155,7 @@ Result<Executable*> OpenVinoSession::executable_for(std::span<const TensorView> 
   for (size_t i = 0; fits && !fixed_.empty() && i < inputs.size(); ++i)
     fits = fixed_.at(signature_.inputs[i].name) == inputs[i].shape;
   if (fits) return executable_.get();
-  std::lock_guard lock(mutex_);  // held while it compiles: two threads must not both do it
+  MutexLock lock(mutex_);  // held while it compiles: two threads must not both do it
   if (open_ == nullptr) {
     RIDGE_ASSIGN(std::shared_ptr<ov::Model> model, recipe_.file.read());
     RIDGE_ASSIGN(open_, compile(recipe_, model));

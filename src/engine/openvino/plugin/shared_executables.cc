@@ -1,15 +1,15 @@
 #include "engine/openvino/plugin/shared_executables.h"
 
 #include <map>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {
 
-// Guarded by `mutex`.
 struct Table {
-  std::mutex mutex;
-  std::map<std::string, std::weak_ptr<Executable>> by_key;
+  Mutex mutex;
+  std::map<std::string, std::weak_ptr<Executable>> by_key RIDGE_GUARDED_BY(mutex);
 };
 
 Table& table() {
@@ -22,7 +22,7 @@ Table& table() {
 Result<std::shared_ptr<Executable>> shared_executable(
     const std::string& key, const std::function<Result<std::shared_ptr<Executable>>()>& make) {
   Table& shared = table();
-  std::lock_guard lock(shared.mutex);  // held while it compiles: two instances must not both do it
+  MutexLock lock(shared.mutex);  // held while it compiles: two instances must not both do it
   std::erase_if(shared.by_key, [](const auto& entry) { return entry.second.expired(); });
   if (auto known = shared.by_key.find(key); known != shared.by_key.end())
     if (std::shared_ptr<Executable> living = known->second.lock()) return living;

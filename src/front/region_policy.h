@@ -6,19 +6,19 @@
 
 #include "base/result.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 enum class RegionPolicy : uint8_t {
-  kNobody,
+  kNone,
   kThisMachine,  // clients that come over the loopback interface
-  kEverybody,
+  kAll,
 };
 
 inline bool may_use_regions(RegionPolicy policy, bool from_this_machine) {
-  return policy == RegionPolicy::kEverybody || (policy == RegionPolicy::kThisMachine && from_this_machine);
+  return policy == RegionPolicy::kAll || (policy == RegionPolicy::kThisMachine && from_this_machine);
 }
 
 // Why not: kUnsupported.
 Status check_regions_allowed(RegionPolicy policy, bool from_this_machine);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -1,29 +1,29 @@
-#include "cli/model_options.h"
+#include "model/inputs.h"
 
 #include <gtest/gtest.h>
 
-namespace ridge::cli {
+namespace ridge::model {
 namespace {
 
-model::Graph with_input(Shape shape, std::vector<std::string> unbound = {}) {
-  model::Graph graph;
+Graph with_input(Shape shape, std::vector<std::string> unbound = {}) {
+  Graph graph;
   graph.input_specs.push_back({{"x", DataType::kFp32, std::move(shape)}, {}});
   graph.unbound = std::move(unbound);
   return graph;
 }
 
-std::string question_of(const model::Graph& graph) {
+std::string question_of(const Graph& graph) {
   const Status known = check_open_dimensions("a.onnx", graph);
   return known ? "" : known.error().message;
 }
 
-TEST(ModelOptions, AskForWhatTheFileLeavesOpen) {
+TEST(Inputs, AskForWhatTheFileLeavesOpen) {
   EXPECT_EQ(question_of(with_input({1, 3, 224, 224})), "");
   EXPECT_EQ(question_of(with_input({1, -1}, {"length", "width"})),
             "a.onnx leaves open: length, width; give each a value, e.g. --shape length=128");
 }
 
-TEST(ModelOptions, AskForTheShapeWhereNothingHasAName) {
+TEST(Inputs, AskForTheShapeWhereNothingHasAName) {
   EXPECT_EQ(
       question_of(with_input({1, -1})),
       "a.onnx leaves dimensions without a name open in input x: [1,-1]; give the whole shape, e.g. --shape x=1x128");
@@ -31,4 +31,4 @@ TEST(ModelOptions, AskForTheShapeWhereNothingHasAName) {
 }
 
 }  // namespace
-}  // namespace ridge::cli
+}  // namespace ridge::model

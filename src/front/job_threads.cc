@@ -1,4 +1,4 @@
-#include "front/http/job_threads.h"
+#include "front/job_threads.h"
 
 #include <pthread.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 JobThreads::JobThreads(const char* name, size_t threads, size_t most_waiting) : most_waiting_(most_waiting) {
   for (size_t i = 0; i < threads; ++i) {
@@ -23,7 +23,7 @@ JobThreads::~JobThreads() {
 
 bool JobThreads::run(std::function<void()>&& job) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (jobs_.size() >= most_waiting_) return false;
     jobs_.push_back(std::move(job));
   }
@@ -35,8 +35,8 @@ void JobThreads::work(const std::stop_token& stop) {
   while (true) {
     std::function<void()> job;
     {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [&] { return !jobs_.empty(); })) return;
+      MutexLock lock(mutex_);
+      while (jobs_.empty() && !stop.stop_requested()) changed_.wait(lock, stop);
       if (stop.stop_requested()) return;
       job = std::exchange(jobs_.front(), nullptr);
       jobs_.pop_front();
@@ -49,4 +49,4 @@ void JobThreads::work(const std::stop_token& stop) {
   }
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

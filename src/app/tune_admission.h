@@ -1,12 +1,12 @@
-// Which engines and precisions `ridge tune` searches, and by which data and limits their accuracy is judged.
+// Which engines and precisions a tuning searches, and by which data and limits their accuracy is judged.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "app/run_control.h"
+#include "app/tune_request.h"
 #include "base/result.h"
-#include "cli/tune_options.h"
 #include "cost/costs.h"
 #include "engine/engine.h"
 #include "machine/machine.h"
@@ -14,7 +14,7 @@
 #include "plan/plan.h"
 #include "tune/admission.h"
 
-namespace ridge::cli {
+namespace ridge::app {
 
 // Of a request: FP32 model, its costs and plan at batch 1, and what takes and gives.
 struct AdmissionSubject {
@@ -29,7 +29,6 @@ struct AdmissionSubject {
 
 // Everything that may enter the search; the first is the baseline. Files of other precisions lie beside the tuning store.
 // Errors: wrong names, samples that cannot be read, an FP32 model that fails on them; kCancelled.
-Result<tune::Admission> admit(const AdmissionSubject& subject,
-                              std::function<void(const std::string& step, double share)> progress);
+Result<tune::Admission> admit(const AdmissionSubject& subject, const RunControl& control);
 
-}  // namespace ridge::cli
+}  // namespace ridge::app

@@ -1,22 +1,19 @@
-#include "cli/tune_share.h"
+#include "app/tune_share.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/tune_model.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/units.h"
-#include "cli/interruption.h"
-#include "cli/share_text.h"
-#include "cli/terminal.h"
-#include "cli/tune_model.h"
 #include "measure/resident.h"
 #include "tune/share/co_located_tuning.h"
 #include "tune/share/solo_profile.h"
 
-namespace ridge::cli {
+namespace ridge::app {
 namespace {
 
 // One model, measured alone. It is closed: its memory belongs to what is measured together.
@@ -26,19 +23,24 @@ struct Alone {
   tune::share::SoloProfile solo;
 };
 
-tune::TuneOptions tuning_options(const TuneRequest& request, const Tell& tell) {
-  return {request.goal, request.options.seconds, interrupted, tell};
+tune::TuneOptions tuning_options(const TuneRequest& request, const RunControl& control) {
+  return {request.goal, request.seconds, control.interrupted, control.progress};
 }
 
-Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& machine, const Tell& tell) {
-  RIDGE_ASSIGN(std::unique_ptr<TuneModel> model, prepare(request, machine, nullptr, tell));
+Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& machine, const RunControl& control) {
+  RIDGE_ASSIGN(model::Graph graph, read(request, 1));
+  cost::Costs costs = cost::count(graph);
+  auto model = std::make_unique<TuneModel>(plan_untuned(request, machine, std::move(graph), std::move(costs)));
+  RIDGE_TRY(open_untuned(*model, nullptr, control));
+  RIDGE_TRY(measure_untuned(*model, control));
+  RIDGE_TRY(admit_variants(*model, control));
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
-  tune::Store store(request.options.store, key);
-  if (request.options.fresh) store.clear();
+  tune::Store store(request.store, key);
+  if (request.fresh) store.clear();
   RIDGE_ASSIGN(tune::share::SoloProfile solo,
                tune::share::explore_alone(
-                   {machine, model->graph, model->implementations, limits_of(*model), request.options.trials},
-                   *model->benchmark, store, tuning_options(request, tell)));
+                   {machine, *model->graph, model->implementations, space_options(*model), request.trials},
+                   *model->benchmark, store, tuning_options(request, control)));
   if (solo.measured.empty() && solo.explored.interrupted)
     return Error{Code::kCancelled, "interrupted before anything of it was measured; nothing was written"};
   if (solo.measured.empty()) return Error{Code::kFailed, "no way to run it could be measured"};
@@ -47,12 +49,13 @@ Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& 
 }
 
 Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
-                                              const Tell& tell) {
+                                              const RunControl& control) {
   std::vector<Alone> all;
   for (const TuneRequest& one : request.models) {
-    const std::string& name = one.options.name;
-    Result<Alone> alone = measure_alone(
-        one, machine, [&](const std::string& step, double share) { tell(name + " alone: " + step, share); });
+    const std::string& name = one.name;
+    RunControl own = control;
+    own.progress = [&](const std::string& step, double share) { control.report(name + " alone: " + step, share); };
+    Result<Alone> alone = measure_alone(one, machine, own);
     if (!alone) return wrap(alone.error(), name);
     all.push_back(std::move(*alone));
   }
@@ -78,13 +81,14 @@ tune::StoreKey shared_key(const std::vector<Alone>& all) {
 std::vector<tune::BenchmarkedModel> models_of(const std::vector<Alone>& all) {
   std::vector<tune::BenchmarkedModel> models;
   for (const Alone& alone : all)
-    models.push_back({alone.model->plan, &alone.model->graph, implementations_of(alone.model->admission)});
+    models.push_back({alone.model->plan, alone.model->graph.get(), implementations_of(alone.model->admission)});
   return models;
 }
 
 // The models open together, and the search over their partitions.
 struct Together {
   const ShareRequest& request;
+  const RunControl& control;
   const std::vector<Alone>& all;
   tune::share::ResourceBudget budget;
   tune::BenchmarkOptions how;
@@ -95,32 +99,37 @@ struct Together {
   std::optional<tune::share::Proof> proof = {};  // of the last partition that was looked at, alone
 
   Status open() {
-    RIDGE_ASSIGN(benchmark, tune::InterleavedBenchmark::open(models, how));
+    RIDGE_ASSIGN(benchmark, tune::InterleavedBenchmark::open(models, how, *control.clock));
     return {};
   }
 };
 
 tune::share::ResourceBudget budget_of(const ShareRequest& request, const machine::Machine& machine) {
   const double given = static_cast<double>(request.memory_bytes.value_or(0));
-  return {request.options.threads.value_or(machine::usable_threads(machine)),
+  return {request.common().threads.value_or(machine::usable_threads(machine)),
           given > 0 ? given : tune::available_bytes(machine), static_cast<double>(measure::settled_resident_bytes())};
 }
 
-Together together_of(const ShareRequest& request, const machine::Machine& machine, const std::vector<Alone>& all) {
+Together together_of(const ShareRequest& request, const machine::Machine& machine, const std::vector<Alone>& all,
+                     const RunControl& control) {
   std::vector<tune::share::CoLocatedModel> members;
   std::vector<tune::Skipped> skipped;
   for (size_t i = 0; i < all.size(); ++i)
     members.push_back(
-        tune::share::co_located_model_of(all[i].model->request.options.name, request.goals[i], all[i].solo, skipped));
+        tune::share::co_located_model_of(all[i].model->request.name, request.goals[i], all[i].solo, skipped));
   const tune::share::ResourceBudget budget = budget_of(request, machine);
   tune::share::PartitionSpace space = tune::share::make_partitions(members, budget);
   space.skipped.insert(space.skipped.begin(), skipped.begin(), skipped.end());
   tune::BenchmarkOptions how;
-  how.interrupted = interrupted;
-  how.seconds = request.options.seconds;
-  return {request,        all,
-          budget,         how,
-          models_of(all), tune::share::PartitionSearch(members, std::move(space), request.options.trials),
+  how.interrupted = control.interrupted;
+  how.seconds = request.common().seconds;
+  return {request,
+          control,
+          all,
+          budget,
+          how,
+          models_of(all),
+          tune::share::PartitionSearch(members, std::move(space), request.common().trials),
           nullptr};
 }
 
@@ -136,15 +145,16 @@ Result<tune::CoLocatedTrial> measure_untuned(Together& together) {
 }
 
 // Rows of one batch that run together must not cost accuracy.
-Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::share::Partition& partition) {
+Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::share::Partition& partition,
+                                  const RunControl& control) {
   for (size_t i = 0; i < all.size(); ++i) {
     TuneModel& model = *all[i].model;
     if (partition[i].batch == 1) continue;
-    RIDGE_TRY(reopen(model));
+    RIDGE_TRY(open_untuned(model, nullptr, control));
     const Result<bool> keeps = keeps_rows_apart(partition[i], model);
     model.benchmark.reset();
     if (!keeps) return keeps.error();
-    if (!*keeps) return model.request.options.name + "'s rows lose accuracy when they run together";
+    if (!*keeps) return model.request.name + "'s rows lose accuracy when they run together";
   }
   return std::string();
 }
@@ -153,10 +163,11 @@ Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::sha
 // could miss, a budget that was given is one. Closes the models.
 Result<std::string> objection(Together& together, const tune::share::Partition& partition) {
   together.benchmark.reset();
-  RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, partition));
+  RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, partition, together.control));
   if (!lost.empty()) return lost;
   const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
-  RIDGE_ASSIGN(together.proof, tune::share::prove(together.models, members, partition, together.how));
+  RIDGE_ASSIGN(together.proof,
+               tune::share::prove(together.models, members, partition, together.how, *together.control.clock));
   const auto resident = static_cast<double>(together.proof->resident_bytes);
   const double budget = together.budget.memory_bytes;
   if (budget > 0 && resident > budget &&
@@ -200,17 +211,17 @@ const tune::Trial& solo_trial(const Alone& alone, const tune::Candidate& candida
 
 // The curve over the batch, measured alone, as far as sharing stretches it: by what it does to the chosen batch.
 Result<std::vector<tune::BatchPoint>> shared_curve(const Alone& alone, const tune::Decision& decision,
-                                                   const Tell& tell) {
+                                                   const RunControl& control) {
   const TuneModel& model = *alone.model;
-  tune::Store store(model.request.options.store, alone.key);
+  tune::Store store(model.request.store, alone.key);
   tune::Decision by_itself = decision;
   by_itself.trial = solo_trial(alone, decision.candidate);
   const bool untuned = decision.candidate == tune::baseline_candidate();
   const tune::Side& beside = untuned ? decision.trial.baseline : decision.trial.candidate;
   const tune::Side& solo = untuned ? by_itself.trial.baseline : by_itself.trial.candidate;
   RIDGE_ASSIGN(std::vector<tune::BatchPoint> curve,
-               tune::measure_curve(by_itself, model.request.options.max_batch, alone.solo.whole, *model.benchmark,
-                                   store, tuning_options(model.request, tell)));
+               tune::measure_curve(by_itself, model.request.max_batch, alone.solo.whole, *model.benchmark, store,
+                                   tuning_options(model.request, control)));
   for (tune::BatchPoint& point : curve) {
     point.figures.rows_per_s *= beside.rows_per_s / solo.rows_per_s;
     point.figures.p50_ms *= beside.latency_ms.p50 / solo.latency_ms.p50;
@@ -221,7 +232,7 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const Alone& alone, const tun
 
 // The model's own tuning, with what it did beside the others as its figures.
 Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::CoLocatedDecision& shared, size_t index,
-                               const Tell& tell) {
+                               const RunControl& control) {
   TuneModel& model = *alone.model;
   const tune::Candidate& candidate = shared.candidate[index];
   const tune::Trial& trial = shared.trial.models[index];
@@ -234,10 +245,10 @@ Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::CoLocatedD
   tune::Tuning tuning =
       tune::summarise({model.machine, model.plan, model.info, model.implementations, model.target}, model.request.goal,
                       alone.solo.whole, alone.solo.explored, decision, model.untuned);
-  RIDGE_TRY(reopen(model));
+  RIDGE_TRY(open_untuned(model, nullptr, control));
   tuning.batching = model.batching.reason;
   if (model.batching.possible) {
-    RIDGE_ASSIGN(tuning.curve, shared_curve(alone, decision, tell));
+    RIDGE_ASSIGN(tuning.curve, shared_curve(alone, decision, control));
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, candidate.batch, model.request.goal.p99_ms);
   RIDGE_ASSIGN(tuning.drift, drift_of(candidate, model));
@@ -262,7 +273,7 @@ Status save_all(const std::vector<Alone>& all, tune::share::CoLocatedTuning& sha
 
 Result<tune::share::CoLocatedTuning> result_of(const Together& together, const tune::share::CoLocatedExplored& explored,
                                                const tune::share::CoLocatedDecision& decision,
-                                               const tune::CoLocatedTrial& untuned, const Tell& tell) {
+                                               const tune::CoLocatedTrial& untuned, const RunControl& control) {
   tune::share::CoLocatedTuning sharing =
       tune::share::summarise_co_located(together.search, explored, decision, untuned, together.budget);
   sharing.memory.budget_source = together.request.memory_bytes ? "--memory" : "available";
@@ -270,7 +281,7 @@ Result<tune::share::CoLocatedTuning> result_of(const Together& together, const t
   sharing.refuted = together.refuted;
   const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
   for (size_t i = 0; i < members.size(); ++i) {
-    RIDGE_ASSIGN(tune::Tuning tuning, tuning_of(together.all[i], decision, i, tell));
+    RIDGE_ASSIGN(tune::Tuning tuning, tuning_of(together.all[i], decision, i, control));
     const tune::Side& side = decision.candidate[i] == tune::baseline_candidate() ? decision.trial.models[i].baseline
                                                                                  : decision.trial.models[i].candidate;
     sharing.models.push_back({members[i], std::move(tuning),
@@ -280,41 +291,28 @@ Result<tune::share::CoLocatedTuning> result_of(const Together& together, const t
   return sharing;
 }
 
+}  // namespace
+
 // probe → each alone → partitions → together: untuned, explore, confirm → save
-Result<tune::share::CoLocatedTuning> tune_together(const ShareRequest& request) {
-  const TimePoint begin = SteadyClock::now();
-  Progress progress("tune");
-  const Tell tell = [&](const std::string& step, double share) { progress.update(step, share); };
-  RIDGE_ASSIGN(const machine::Machine machine, probe_for_tuning(request.options, tell));
-  RIDGE_ASSIGN(const std::vector<Alone> all, measure_each_alone(request, machine, tell));
-  Together together = together_of(request, machine, all);
+Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& control) {
+  const TimePoint begin = control.clock->now();
+  RIDGE_ASSIGN(const machine::Machine machine, probe(request.common().device, request.common().fresh, control));
+  RIDGE_ASSIGN(const std::vector<Alone> all, measure_each_alone(request, machine, control));
+  Together together = together_of(request, machine, all, control);
   RIDGE_TRY(together.open());
-  tell("together: the engines' defaults", 0);
+  control.report("together: the engines' defaults", 0);
   RIDGE_ASSIGN(const tune::CoLocatedTrial untuned, measure_untuned(together));
-  tune::Store store(request.options.store, shared_key(all));
-  if (request.options.fresh) store.clear();
-  const tune::TuneOptions how{{}, request.options.seconds, interrupted, tell};
+  tune::Store store(request.common().store, shared_key(all));
+  if (request.common().fresh) store.clear();
+  const tune::TuneOptions how{{}, request.common().seconds, control.interrupted, control.progress};
   RIDGE_ASSIGN(const tune::share::CoLocatedExplored explored,
                tune::share::explore(together.search, *together.benchmark, store, how));
   RIDGE_ASSIGN(const tune::share::CoLocatedDecision decision, decide_together(together, explored, untuned, how));
   together.benchmark.reset();
-  RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, tell));
-  sharing.seconds = to_seconds(SteadyClock::now() - begin);
-  RIDGE_TRY(save_all(all, sharing, request.options.repository));
+  RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, control));
+  sharing.seconds = to_seconds(control.clock->now() - begin);
+  RIDGE_TRY(save_all(all, sharing, request.common().repository));
   return sharing;
 }
 
-}  // namespace
-
-int tune_share(const ShareRequest& request) {
-  listen_for_interruption();
-  const Result<tune::share::CoLocatedTuning> sharing = tune_together(request);
-  if (!sharing) return fail("tune", sharing.error());
-  if (request.options.json)
-    print_json(to_json(*sharing));
-  else
-    print(co_located_text(*sharing));
-  return sharing->choice == tune::Choice::kNone ? kNo : kDone;
-}
-
-}  // namespace ridge::cli
+}  // namespace ridge::app

@@ -2,14 +2,14 @@
 // Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
-namespace ridge::front::http {
+#include "base/mutex.h"
+
+namespace ridge::front {
 
 class JobThreads {
  public:
@@ -24,10 +24,10 @@ class JobThreads {
   void work(const std::stop_token& stop);
 
   const size_t most_waiting_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<std::function<void()>> jobs_;  // guarded by mutex_
-  std::vector<std::jthread> threads_;       // last: end first
+  Mutex mutex_;
+  StoppableConditionVariable changed_;
+  std::deque<std::function<void()>> jobs_ RIDGE_GUARDED_BY(mutex_);
+  std::vector<std::jthread> threads_;  // last: end first
 };
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -1,10 +1,10 @@
-#include "front/http/region_policy.h"
+#include "front/region_policy.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 Status check_regions_allowed(RegionPolicy policy, bool from_this_machine) {
   if (may_use_regions(policy, from_this_machine)) return {};
-  if (policy == RegionPolicy::kNobody)
+  if (policy == RegionPolicy::kNone)
     return Error{Code::kUnsupported,
                  "Client shared memory is disabled: the server was started with --allow-client-shm=false"};
   return Error{Code::kUnsupported,
@@ -12,4 +12,4 @@ Status check_regions_allowed(RegionPolicy policy, bool from_this_machine) {
                "--allow-client-shm=true allows it to all"};
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

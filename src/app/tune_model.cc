@@ -1,72 +1,40 @@
-#include "cli/tune_model.h"
+#include "app/tune_model.h"
 
+#include "app/tune_admission.h"
 #include "base/digest.h"
-#include "cli/interruption.h"
-#include "cli/model_options.h"
-#include "cli/tune_admission.h"
-#include "cost/costs.h"
 #include "engine/engines.h"
 #include "limits/know.h"
 #include "machine/probe.h"
 #include "model/external_files.h"
+#include "model/inputs.h"
 #include "model/reader.h"
 #include "predict/device_limits.h"
+#include "tune/repository.h"
+#include "tune/serving_config.h"
 #include "tune/warmup_data.h"
 
-namespace ridge::cli {
+namespace ridge::app {
 namespace {
-
-// The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is what is tuned.
-Result<model::Graph> read_at(const TuneRequest& request, int64_t batch) {
-  model::Binding binding = request.binding;
-  if (!gives_rows(binding)) binding.batch = batch;
-  binding.insist_on_batch = batch > 1;
-  for (auto& [name, shape] : binding.shapes)
-    if (!shape.empty()) shape[0] *= batch;
-  RIDGE_ASSIGN(model::Graph graph, model::read(request.options.model, binding));
-  RIDGE_TRY(check_open_dimensions(request.options.model, graph));
-  return graph;
-}
 
 // Each with its costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
 std::vector<tune::PricedImplementation> price(const TuneModel& model) {
-  const Result<model::Graph> two = read_at(model.request, 2);
+  const Result<model::Graph> two = read(model.request, 2);
   std::vector<tune::PricedImplementation> result;
   for (const tune::Admitted& admitted : model.admission.admitted)
-    result.push_back(tune::priced(admitted.implementation, model.graph, two ? &*two : nullptr));
+    result.push_back(tune::priced(admitted.implementation, *model.graph, two ? &*two : nullptr));
   return result;
 }
 
 plan::Plan plan_of(const TuneRequest& request, const model::Graph& graph) {
   plan::Plan plan;
-  plan.model = request.options.model;
+  plan.model = request.model;
   plan.engine = request.engine;
-  plan.engine_library = request.options.engine_library;
+  plan.engine_library = request.engine_library;
   plan.device = plan::device_name(request.device);
   plan.options = request.engine_options;
   plan.shapes = input_shapes(graph);
   plan.batch = rows_of(graph);
   return plan;
-}
-
-Status open_benchmark(TuneModel& model, machine::EnergyMeter* energy) {
-  tune::BenchmarkOptions how;
-  how.seconds = model.request.options.seconds;
-  how.interrupted = interrupted;
-  how.energy = energy;
-  RIDGE_ASSIGN(model.benchmark, tune::InterleavedBenchmark::open({{model.plan, &model.graph}}, how));
-  return {};
-}
-
-Status measure_untuned(TuneModel& model) {
-  model.batching = tune::check_batching(*model.benchmark);
-  Result<tune::Trial> trial = model.benchmark->measure(tune::baseline_candidate(), tune::Effort::kLong);
-  if (!trial && trial.error().code == Code::kCancelled)
-    return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
-  if (!trial) return trial.error();
-  model.untuned = std::move(*trial);
-  if (!model.untuned.failure.empty()) return Error{Code::kFailed, model.untuned.failure};
-  return {};
 }
 
 tune::Target target_of(const TuneRequest& request) {
@@ -83,7 +51,7 @@ tune::Target target_of(const TuneRequest& request) {
 tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch) {
   const TuneRequest& request = model.request;
   tune::ServingFacts facts;
-  facts.name = request.options.name;
+  facts.name = request.name;
   facts.signature = model.signature;
   facts.best = tuning.candidate;
   facts.engine = engine::named(tune::engine_of(tuning.candidate, request.engine)).backend;
@@ -100,37 +68,63 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
 
 }  // namespace
 
-Result<machine::Machine> probe_for_tuning(const TuneOptions& options, const Tell& tell) {
-  const Result<plan::Device> device = plan::device_from_name(options.device);
-  if (device && device->kind != plan::DeviceKind::kCpu)
-    return machine::probe();  // the processor's limits say nothing there
+Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control) {
+  if (device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits say nothing there
   limits::LimitOptions how;
-  how.fresh = options.fresh;
-  how.progress = [&](const std::string& step, double share) { tell("machine: " + step, share); };
+  how.fresh = fresh;
+  how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };
   return limits::know(how);
 }
 
-Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
-                                           machine::EnergyMeter* energy, const Tell& tell) {
-  RIDGE_ASSIGN(model::Graph graph, read_at(request, 1));
-  const plan::Plan plan = plan_of(request, graph);
-  std::unique_ptr<TuneModel> model(
-      new TuneModel{request, machine, target_of(request), std::move(graph), plan, {}, {}, nullptr, {}, {}, {}, {}});
-  RIDGE_TRY(open_benchmark(*model, energy));
-  model->signature = model->benchmark->untuned().session(0).signature();
-  model->info = model->benchmark->untuned().session(0).info();
-  tell("untuned: the engine's defaults", 0);
-  RIDGE_TRY(measure_untuned(*model));
-  RIDGE_ASSIGN(
-      model->admission,
-      admit({request, machine, model->target, model->graph, cost::count(model->graph), plan, model->signature}, tell));
-  model->implementations = price(*model);
-  model->benchmark->admit(0, implementations_of(model->admission));
-  return model;
+Result<model::Graph> read(const TuneRequest& request, int64_t batch) {
+  model::Binding binding = request.binding;
+  if (!gives_rows(binding)) binding.batch = batch;
+  binding.insist_on_batch = batch > 1;
+  for (auto& [name, shape] : binding.shapes)
+    if (!shape.empty()) shape[0] *= batch;
+  RIDGE_ASSIGN(model::Graph graph, model::read(request.model, binding));
+  RIDGE_TRY(check_open_dimensions(request.model, graph));
+  return graph;
 }
 
-Status reopen(TuneModel& model) {
-  RIDGE_TRY(open_benchmark(model, nullptr));
+TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::Graph graph,
+                       cost::Costs costs) {
+  plan::Plan plan = plan_of(request, graph);
+  return {request,          machine,        target_of(request), std::make_unique<const model::Graph>(std::move(graph)),
+          std::move(costs), std::move(plan)};
+}
+
+Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control) {
+  tune::BenchmarkOptions how;
+  how.seconds = model.request.seconds;
+  how.interrupted = control.interrupted;
+  how.energy = energy;
+  RIDGE_ASSIGN(model.benchmark,
+               tune::InterleavedBenchmark::open({{model.plan, model.graph.get()}}, how, *control.clock));
+  model.benchmark->admit(0, implementations_of(model.admission));
+  const engine::Session& untuned = model.benchmark->untuned().session(0);
+  model.signature = untuned.signature();
+  model.info = untuned.info();
+  return {};
+}
+
+Status measure_untuned(TuneModel& model, const RunControl& control) {
+  control.report("untuned: the engine's defaults", 0);
+  model.batching = tune::check_batching(*model.benchmark);
+  Result<tune::Trial> trial = model.benchmark->measure(tune::baseline_candidate(), tune::Effort::kLong);
+  if (!trial && trial.error().code == Code::kCancelled)
+    return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
+  if (!trial) return trial.error();
+  model.untuned = std::move(*trial);
+  if (!model.untuned.failure.empty()) return Error{Code::kFailed, model.untuned.failure};
+  return {};
+}
+
+Status admit_variants(TuneModel& model, const RunControl& control) {
+  RIDGE_ASSIGN(model.admission, admit({model.request, model.machine, model.target, *model.graph, model.costs,
+                                       model.plan, model.signature},
+                                      control));
+  model.implementations = price(model);
   model.benchmark->admit(0, implementations_of(model.admission));
   return {};
 }
@@ -149,11 +143,11 @@ Result<tune::StoreKey> store_key(const TuneModel& model) {
   return tune::StoreKey{model.machine.id, engine, digest, tune::shapes_text(plan), implementations_of(model.admission)};
 }
 
-tune::SpaceOptions limits_of(const TuneModel& model) {
-  const TuneOptions& options = model.request.options;
-  return {model.request.goal, model.batching.possible ? options.max_batch : 1,
-          options.threads,    options.search == "full" ? 0 : 1e3 * options.seconds / 20,
-          model.plan.batch,   model.target};
+tune::SpaceOptions space_options(const TuneModel& model) {
+  const TuneRequest& request = model.request;
+  return {request.goal,     model.batching.possible ? request.max_batch : 1,
+          request.threads,  request.strategy == tune::Strategy::kFull ? 0 : 1e3 * request.seconds / 20,
+          model.plan.batch, model.target};
 }
 
 std::vector<tune::Implementation> implementations_of(const tune::Admission& admission) {
@@ -177,9 +171,9 @@ Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel&
 
 Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
                                 const std::string& tuning_json) {
-  const TuneOptions& options = model.request.options;
+  const TuneRequest& options = model.request;
   tune::ServingFacts facts = facts_of(model, tuning, verified_batch);
-  RIDGE_ASSIGN(facts.warmup, tune::warmup_data(model.signature, model.plan, &model.graph, facts.batches));
+  RIDGE_ASSIGN(facts.warmup, tune::warmup_data(model.signature, model.plan, model.graph.get(), facts.batches));
   tune::RepositoryEntry entry;
   entry.name = options.name;
   entry.model_file = options.model;
@@ -193,4 +187,4 @@ Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuni
   return tune::save(entry, options.repository, options.overwrite);
 }
 
-}  // namespace ridge::cli
+}  // namespace ridge::app

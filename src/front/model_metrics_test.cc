@@ -1,4 +1,4 @@
-#include "telemetry/metrics.h"
+#include "front/model_metrics.h"
 
 #include <gtest/gtest.h>
 
@@ -6,14 +6,14 @@
 #include <set>
 #include <sstream>
 
-namespace ridge::telemetry {
+namespace ridge::front {
 namespace {
 
-ModelSample sample_of(std::string model) {
-  ModelSample sample;
-  sample.model = std::move(model);
-  sample.version = "2";
-  return sample;
+serve::ModelStatistics statistics_of(std::string model) {
+  serve::ModelStatistics statistics;
+  statistics.name = std::move(model);
+  statistics.version = 2;
+  return statistics;
 }
 
 bool has_line(const std::string& text, const std::string& line) {
@@ -21,7 +21,7 @@ bool has_line(const std::string& text, const std::string& line) {
 }
 
 TEST(Metrics, SeriesExistAtZero) {
-  std::string text = prometheus_text(std::vector{sample_of("m")}, {});
+  std::string text = metrics_text(std::vector{statistics_of("m")}, {});
   for (const char* name :
        {"nv_inference_request_success", "nv_inference_count", "nv_inference_exec_count",
         "nv_inference_request_duration_us", "nv_inference_queue_duration_us", "nv_inference_compute_input_duration_us",
@@ -35,16 +35,16 @@ TEST(Metrics, SeriesExistAtZero) {
 }
 
 TEST(Metrics, DurationsAreMicrosecondsAndNumbersHaveNoExponent) {
-  ModelSample sample = sample_of("m");
-  sample.request_ns = 85'000'000'000'000'999;
-  sample.load_seconds = 0.00001;
-  std::string text = prometheus_text(std::vector{sample}, {});
+  serve::ModelStatistics model = statistics_of("m");
+  model.success.ns = 85'000'000'000'000'999;
+  model.load_ns = 10'000;
+  std::string text = metrics_text(std::vector{model}, {});
   EXPECT_TRUE(has_line(text, R"(nv_inference_request_duration_us{model="m",version="2"} 85000000000000)")) << text;
   EXPECT_TRUE(has_line(text, R"(nv_model_load_duration_secs{model="m",version="2"} 0.00001)")) << text;
 }
 
 TEST(Metrics, FamiliesAreDeclaredOnceAndContiguous) {
-  std::string text = prometheus_text(std::vector{sample_of("a"), sample_of("b")}, {});
+  std::string text = metrics_text(std::vector{statistics_of("a"), statistics_of("b")}, {});
   std::set<std::string> declared;
   std::string line, family;
   for (std::istringstream lines(text); std::getline(lines, line);) {
@@ -58,19 +58,19 @@ TEST(Metrics, FamiliesAreDeclaredOnceAndContiguous) {
 }
 
 TEST(Metrics, TagsBecomeLabelsAndValuesAreEscaped) {
-  ModelSample sample = sample_of("m\"\\\n");
-  sample.tags = {{"team", "a"}, {"my key", "b"}};
-  std::string text = prometheus_text(std::vector{sample}, {});
+  serve::ModelStatistics model = statistics_of("m\"\\\n");
+  model.metric_tags = {{"team", "a"}, {"my key", "b"}};
+  std::string text = metrics_text(std::vector{model}, {});
   EXPECT_NE(text.find(R"(nv_inference_count{model="m\"\\\n",version="2",_team="a",_my_key="b"} 0)"), std::string::npos)
       << text;
 }
 
 TEST(Metrics, HistogramIsCumulativeAndEndsAtInfinity) {
-  ModelSample sample = sample_of("m");
-  sample.latency_bounds_s = {0.0005, 1, std::numeric_limits<double>::infinity()};
-  sample.latency_counts = {1, 3, 4};
-  sample.latency_sum_s = 2.5;
-  std::string text = prometheus_text(std::vector{sample}, {});
+  serve::ModelStatistics model = statistics_of("m");
+  model.latency_bounds_s = {0.0005, 1, std::numeric_limits<double>::infinity()};
+  model.latency_counts = {1, 3, 4};
+  model.latency_sum_s = 2.5;
+  std::string text = metrics_text(std::vector{model}, {});
   EXPECT_NE(text.find("# TYPE nv_inference_request_latency_seconds histogram\n"
                       "nv_inference_request_latency_seconds_bucket{model=\"m\",version=\"2\",le=\"0.0005\"} 1\n"
                       "nv_inference_request_latency_seconds_bucket{model=\"m\",version=\"2\",le=\"1\"} 3\n"
@@ -81,9 +81,31 @@ TEST(Metrics, HistogramIsCumulativeAndEndsAtInfinity) {
       << text;
 }
 
+TEST(Metrics, AMachineWithoutGpusHasNoneOfThem) {
+  EXPECT_EQ(metrics_text({}, {}).find("_gpu_"), std::string::npos);
+  EXPECT_NE(metrics_text({}, {}, {telemetry::CardSample{}}).find("ridge_gpu_up"), std::string::npos);
+}
+
+TEST(Metrics, RowsOfOneNameFollowOneAnotherAndDifferInTheirReason) {
+  std::set<std::string_view> names, members;
+  std::string_view last;
+  for (const ModelMetric& metric : model_metrics()) {
+    EXPECT_FALSE(metric.name.empty() && metric.member.empty());
+    EXPECT_TRUE(metric.member.empty() || members.insert(metric.member).second) << metric.member;
+    if (metric.name.empty()) continue;
+    if (metric.name != last) {
+      EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
+      EXPECT_FALSE(metric.help.empty()) << metric.name;
+    } else {
+      EXPECT_FALSE(metric.reason.empty()) << metric.name;
+    }
+    last = metric.name;
+  }
+}
+
 TEST(Metrics, HostGaugesHaveNoLabels) {
-  HostSample host{0.25, Memory{85'000'000'000, 5'000'000'000}, 4096};
-  std::string text = prometheus_text({}, host);
+  telemetry::HostSample host{0.25, telemetry::Memory{85'000'000'000, 5'000'000'000}, 4096};
+  std::string text = metrics_text({}, host);
   EXPECT_TRUE(has_line(text, "nv_cpu_utilization 0.25"));
   EXPECT_TRUE(has_line(text, "nv_cpu_memory_total_bytes 85000000000"));
   EXPECT_TRUE(has_line(text, "nv_cpu_memory_used_bytes 80000000000"));
@@ -91,4 +113,4 @@ TEST(Metrics, HostGaugesHaveNoLabels) {
 }
 
 }  // namespace
-}  // namespace ridge::telemetry
+}  // namespace ridge::front

@@ -6,7 +6,7 @@
 #include "machine/energy_meter.h"
 #include "plan/device.h"
 
-namespace ridge::cli {
+namespace ridge::app {
 
 // kUnsupported: a device whose counters ridge does not read.
 inline Result<machine::EnergyMeter> energy_meter_of(const plan::Device& device) {
@@ -15,4 +15,4 @@ inline Result<machine::EnergyMeter> energy_meter_of(const plan::Device& device) 
   return Error{Code::kUnsupported, "ridge reads no energy counter of " + plan::device_name(device)};
 }
 
-}  // namespace ridge::cli
+}  // namespace ridge::app

@@ -1,21 +1,19 @@
-#include "cli/tune_admission.h"
+#include "app/tune_admission.h"
 
 #include <array>
 #include <filesystem>
 
-#include "base/clock.h"
-#include "cli/interruption.h"
 #include "engine/engines.h"
 #include "precision/samples.h"
 #include "tune/store.h"
 
-namespace ridge::cli {
+namespace ridge::app {
 namespace {
 
-// The base plan's, and with --engine auto every other one that loads here.
+// The base plan's, and where others are wanted every other one that loads here.
 std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Rejection>& rejections) {
   std::vector<std::string> engines = {subject.plan.engine};
-  if (subject.request.options.engine != kAnyEngine || !subject.target.on_processor()) return engines;
+  if (!subject.request.other_engines || !subject.target.on_processor()) return engines;
   for (const engine::Engine& row : engine::known()) {
     if (row.for_tests || row.name == subject.plan.engine || !engine::runs_on(row, subject.target.device.kind)) continue;
     plan::Plan other;
@@ -28,32 +26,31 @@ std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector
   return engines;
 }
 
-// With --compare only what was recorded.
+// Of a recorded candidate only its own.
 tune::Wishes wishes_of(const TuneRequest& request) {
   if (request.recorded) return {{{request.recorded->candidate.variant}}};
   return {request.variants};
 }
 
-precision::VariantOptions making(const AdmissionSubject& subject,
-                                 std::function<void(const std::string& step, double share)> progress) {
+precision::VariantOptions making(const AdmissionSubject& subject, const RunControl& control) {
   const TuneRequest& request = subject.request;
   precision::VariantOptions options;
   options.limits = request.guard;
   options.limits.vectors = precision::vector_outputs(subject.graph);
   options.quantise = precision::quantise_options(subject.machine.cpu.isa, subject.target.device);
-  options.seconds = request.options.guard_seconds.value_or(request.options.seconds);
-  const std::string store = request.options.store.empty() ? tune::default_store_path() : request.options.store;
+  options.seconds = request.guard_seconds.value_or(request.seconds);
+  const std::string store = request.store.empty() ? tune::default_store_path() : request.store;
   options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
-  options.interrupted = interrupted;
-  options.progress = std::move(progress);
+  options.interrupted = control.interrupted;
+  options.progress = [&control](const std::string& step, double share) { control.report(step, share); };
   return options;
 }
 
-// With --eval: what the user's command says of the FP32 model is what others are held against.
+// What the user's command says of the FP32 model is what others are held against.
 Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions& options) {
   options.evaluation = subject.request.evaluation;
   if (!options.evaluation) return {};
-  options.evaluation->interrupted = interrupted;
+  options.evaluation->interrupted = options.interrupted;
   options.progress("--eval of the FP32 model", 0);
   RIDGE_ASSIGN(options.evaluation_reference, precision::evaluate(*options.evaluation, subject.plan, "fp32"));
   return {};
@@ -61,8 +58,7 @@ Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions
 
 }  // namespace
 
-Result<tune::Admission> admit(const AdmissionSubject& subject,
-                              std::function<void(const std::string& step, double share)> progress) {
+Result<tune::Admission> admit(const AdmissionSubject& subject, const RunControl& control) {
   std::vector<tune::Rejection> absent;
   const std::vector<std::string> engines = engines_of(subject, absent);
   RIDGE_ASSIGN(tune::Choices choices,
@@ -73,7 +69,7 @@ Result<tune::Admission> admit(const AdmissionSubject& subject,
     RIDGE_ASSIGN(samples, precision::gather_samples(subject.signature, subject.plan.shapes, &subject.graph,
                                                     subject.request.samples));
   }
-  precision::VariantOptions options = making(subject, std::move(progress));
+  precision::VariantOptions options = making(subject, control);
   RIDGE_TRY(add_evaluation(subject, options));
   RIDGE_ASSIGN(tune::Admission admission,
                tune::admit({subject.plan, subject.signature, samples}, choices.wishes, options));
@@ -81,4 +77,4 @@ Result<tune::Admission> admit(const AdmissionSubject& subject,
   return admission;
 }
 
-}  // namespace ridge::cli
+}  // namespace ridge::app

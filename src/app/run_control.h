@@ -1,0 +1,22 @@
+// How whoever started a long computation follows it and ends it early.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/clock.h"
+
+namespace ridge::app {
+
+struct RunControl {
+  std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+  std::function<bool()> interrupted;  // polled: end early with what there is; may be empty
+  Clock* clock = &system_clock();
+
+  void report(const std::string& step, double share_done) const {
+    if (progress) progress(step, share_done);
+  }
+  bool stopped() const { return interrupted && interrupted(); }
+};
+
+}  // namespace ridge::app

@@ -1,0 +1,174 @@
+#include "app/tune.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/device_energy.h"
+#include "app/tune_model.h"
+#include "cost/costs.h"
+#include "measure/layers.h"
+#include "tune/replay.h"
+#include "tune/store.h"
+#include "tune/tuner.h"
+
+namespace ridge::app {
+namespace {
+
+// The device's energy counters, or why there are none; only the objective that needs them fails without.
+struct Energy {
+  std::optional<machine::EnergyMeter> meter;
+  std::string text;
+};
+Result<Energy> open_energy(const TuneRequest& request) {
+  const bool wanted = request.goal.objective == tune::Objective::kEnergy;
+  if (!wanted && plan::is_nvidia(request.device))  // its counter moves so seldom that every slice would have to be long
+    return Energy{std::nullopt, "not measured: a card's counter wants long slices, which --objective energy takes"};
+  Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
+  if (!meter && wanted) return wrap(meter.error(), "--objective energy");
+  if (!meter) return Energy{std::nullopt, "not measured: " + meter.error().message};
+  Energy energy{std::move(*meter), ""};
+  energy.text = energy.meter->source();
+  return energy;
+}
+
+// What was recorded may not run here any more, or lose too much accuracy.
+Status check_admitted(const tune::Candidate& candidate, const tune::Admission& admission) {
+  if (candidate == tune::baseline_candidate() || tune::admitted_as(candidate, admission) != nullptr) return {};
+  std::string why;
+  for (const tune::Rejection& rejection : admission.rejections)
+    if (rejection.wish.variant == candidate.variant)
+      why += fmt::format("; {} {}: {}", rejection.wish.engine, rejection.wish.variant, rejection.reason);
+  return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " may not be used now" + why};
+}
+
+// The winner of a search: a candidate whose rows lose accuracy when they run together is withdrawn, and the next one confirmed.
+Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& search, const tune::Explored& explored,
+                                        const tune::TuneOptions& how) {
+  while (true) {
+    RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, *model.benchmark, explored, model.untuned, how));
+    if (decision.choice != tune::Choice::kCandidate) return decision;
+    RIDGE_ASSIGN(const bool keeps, keeps_rows_apart(decision.candidate, model));
+    if (keeps) return decision;
+    search.withdraw(decision.candidate, "its rows lose accuracy when they run together");
+  }
+}
+
+// The best of all candidates; of a recorded one that one, measured again.
+Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune::Store& store,
+                              const tune::TuneOptions& how, tune::Explored& explored) {
+  if (const std::optional<tune::Recorded>& recorded = model.request.recorded) {
+    RIDGE_TRY(check_admitted(recorded->candidate, model.admission));
+    return tune::remeasure(recorded->candidate, *model.benchmark, model.untuned, how);
+  }
+  RIDGE_ASSIGN(explored, tune::explore(search, *model.benchmark, store, how));
+  return confirm_accurate(model, search, explored, how);
+}
+
+// Where the time of a run goes, before and after.
+Status add_layers(const TuneModel& model, const RunControl& control, tune::Tuning& tuning) {
+  // On a GPU the profile times how long a kernel takes to start.
+  if (!model.request.layers || control.stopped() || !model.target.on_processor()) return {};
+  const std::vector<tune::Implementation> known = implementations_of(model.admission);
+  auto layers = [&](const tune::Candidate& candidate, measure::Measurement& m) -> Status {
+    Result<cost::DeviceLimits> limits = cost::limits_of(model.machine, m.threads);
+    RIDGE_ASSIGN(m.layers, measure::measure_layers(tune::to_plan(candidate, model.plan, known), model.graph.get(),
+                                                   limits ? &*limits : nullptr, std::chrono::seconds(1),
+                                                   control.interrupted, *control.clock));
+    return {};
+  };
+  RIDGE_TRY(layers(tune::baseline_candidate(), tuning.baseline));
+  return layers(tuning.candidate, tuning.best);
+}
+
+// What follows from a decision: the curve over the batch, what batching gains, how far the outputs are from the untuned ones.
+Status add_consequences(const TuneModel& model, const tune::Search& search, const tune::Decision& decision,
+                        tune::Store& store, const tune::TuneOptions& how, tune::Tuning& tuning) {
+  const TuneRequest& request = model.request;
+  tuning.batching = model.batching.reason;
+  if (model.batching.possible && !request.recorded) {
+    RIDGE_ASSIGN(tuning.curve, tune::measure_curve(decision, request.max_batch, search, *model.benchmark, store, how));
+  }
+  tuning.batching_advice = tune::advise_batching(tuning.curve, decision.candidate.batch, request.goal.p99_ms);
+  if (request.strategy == tune::Strategy::kFull) tuning.replay = tune::replay(tune::grid_of(search.measured()));
+  RIDGE_ASSIGN(tuning.drift, drift_of(decision.candidate, model));
+  return {};
+}
+
+Result<TuneResult> search(const TuneModel& model, tune::Space space, const RunControl& control) {
+  const TuneRequest& request = model.request;
+  RIDGE_ASSIGN(const tune::StoreKey key, store_key(model));
+  tune::Store store(request.store, key);
+  if (request.fresh) store.clear();
+  const std::optional<tune::BatchingOutlook> outlook = tune::batching_outlook(space.entries);
+  tune::Search search(std::move(space), request.goal, request.trials, request.strategy);
+  const tune::TuneOptions how{request.goal, request.seconds, control.interrupted, control.progress};
+  tune::Explored explored;
+  RIDGE_ASSIGN(const tune::Decision decision, decide(model, search, store, how, explored));
+
+  TuneResult result;
+  result.tuning = tune::summarise({model.machine, model.plan, model.info, model.implementations, model.target},
+                                  request.goal, search, explored, decision, model.untuned);
+  result.tuning.batching_outlook = outlook;
+  result.tuning.admission = model.admission;
+  RIDGE_TRY(add_consequences(model, search, decision, store, how, result.tuning));
+  RIDGE_TRY(add_layers(model, control, result.tuning));
+  result.verified_batch = tune::verified_batch(search);
+  return result;
+}
+
+// The result beside the recorded one.
+Status compare(const TuneRequest& request, TuneResult& result) {
+  if (!request.recorded) return {};
+  const tune::Recorded& before = *request.recorded;
+  RIDGE_ASSIGN(const tune::Recorded now, tune::recorded_from_json(to_json(result.tuning)));
+  if (!before.shapes.empty() && before.shapes != now.shapes)
+    return Error{Code::kFailed, "the stored result is of inputs " + before.shapes + ", this run of " + now.shapes +
+                                    ": give --shape as then"};
+  result.compared = tune::compare(before, now, request.strictness);
+  return {};
+}
+
+Status save(const TuneModel& model, TuneResult& result) {
+  const TuneRequest& request = model.request;
+  if (request.repository.empty() || request.recorded || result.tuning.choice == tune::Choice::kNone) return {};
+  RIDGE_ASSIGN(result.tuning.repository, write_entry(model, result.tuning, result.verified_batch,
+                                                     dump_json(to_json(result.tuning), true) + "\n"));
+  return {};
+}
+
+}  // namespace
+
+Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
+  const TimePoint begin = control.clock->now();
+  RIDGE_ASSIGN(const machine::Machine machine, probe(request.device, request.fresh, control));
+  RIDGE_ASSIGN(Energy energy, open_energy(request));
+  RIDGE_ASSIGN(model::Graph graph, read(request, 1));
+  cost::Costs costs = cost::count(graph);
+  TuneModel model = plan_untuned(request, machine, std::move(graph), std::move(costs));
+  RIDGE_TRY(open_untuned(model, energy.meter ? &*energy.meter : nullptr, control));
+  RIDGE_TRY(measure_untuned(model, control));
+  RIDGE_TRY(admit_variants(model, control));
+  tune::Space space = tune::make_space(machine, *model.graph, model.implementations, space_options(model));
+  RIDGE_ASSIGN(TuneResult result, search(model, std::move(space), control));
+  result.tuning.energy = energy.text;
+  result.tuning.seconds = to_seconds(control.clock->now() - begin);
+  RIDGE_TRY(compare(request, result));
+  RIDGE_TRY(save(model, result));
+  return result;
+}
+
+bool is_no(const TuneResult& result) {
+  return result.compared.empty() ? result.tuning.choice == tune::Choice::kNone : tune::regressed(result.compared);
+}
+
+Json to_json(const TuneResult& result) {
+  Json json = to_json(result.tuning);
+  if (result.compared.empty()) return json;
+  json["compared"] = to_json(result.compared);
+  json["regressed"] = tune::regressed(result.compared);
+  return json;
+}
+
+}  // namespace ridge::app

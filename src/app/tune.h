@@ -1,0 +1,31 @@
+// Finds the fastest way to run a model on this machine and writes a repository ready to serve. Prints nothing; tune() is the main
+// path, step by step as docs/architecture.md has it under "Life of a plan".
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/run_control.h"
+#include "app/tune_request.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "tune/regression.h"
+#include "tune/tuning.h"
+
+namespace ridge::app {
+
+struct TuneResult {
+  tune::Tuning tuning;
+  int64_t verified_batch = 1;            // the largest batch that was measured and met the goal
+  std::vector<tune::Compared> compared;  // with what was recorded
+};
+
+// Interrupted after the untuned model was measured: the best by then. Before that: kCancelled.
+Result<TuneResult> tune(const TuneRequest& request, const RunControl& control);
+
+// Whether the answer is no: the goal cannot be met, or what was recorded was better.
+bool is_no(const TuneResult& result);
+
+Json to_json(const TuneResult& result);
+
+}  // namespace ridge::app

@@ -1,0 +1,73 @@
+// The steps of one model through a tuning: read, planned, opened, measured untuned, and with everything that may be tried
+// judged. From there it is searched alone (tune.h), or with others that share the machine (tune_share.h).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/run_control.h"
+#include "app/tune_request.h"
+#include "base/result.h"
+#include "cost/costs.h"
+#include "machine/energy_meter.h"
+#include "machine/machine.h"
+#include "model/graph.h"
+#include "plan/plan.h"
+#include "tune/admission.h"
+#include "tune/interleaved_benchmark.h"
+#include "tune/row_check.h"
+#include "tune/space.h"
+#include "tune/store.h"
+#include "tune/target.h"
+#include "tune/tuning.h"
+
+namespace ridge::app {
+
+// Each step fills in its part. One thread.
+struct TuneModel {
+  TuneRequest request;
+  const machine::Machine& machine;
+  tune::Target target;
+  std::unique_ptr<const model::Graph> graph;  // at batch 1, everything bound; the benchmark looks at it
+  cost::Costs costs;                          // at batch 1
+  plan::Plan plan;                            // what all candidates share: model, engine, shapes at batch 1
+  // open_untuned
+  std::unique_ptr<tune::InterleavedBenchmark> benchmark = nullptr;
+  engine::Signature signature = {};
+  engine::Info info = {};  // of the untuned model's engine
+  // measure_untuned
+  tune::Batching batching = {};
+  tune::Trial untuned = {};  // against itself: its figures, and how far noise alone lets two measurements differ
+  // admit_variants
+  tune::Admission admission = {};
+  std::vector<tune::PricedImplementation> implementations = {};
+};
+
+// The machine with its limits; measured if `fresh` or never measured. Without them where `device` is another one.
+Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control);
+// The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is what is tuned.
+Result<model::Graph> read(const TuneRequest& request, int64_t batch);
+// The untuned model: its engine's defaults at batch 1, and the limits of its device.
+TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::Graph graph,
+                       cost::Costs costs);
+// `energy` may be null. Also opens again what was closed to give its memory back.
+Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control);
+Status measure_untuned(TuneModel& model, const RunControl& control);
+// Which engines and precisions may be searched, each with what it must compute and move.
+Status admit_variants(TuneModel& model, const RunControl& control);
+
+Result<tune::StoreKey> store_key(const TuneModel& model);
+tune::SpaceOptions space_options(const TuneModel& model);
+std::vector<tune::Implementation> implementations_of(const tune::Admission& admission);
+
+// By the guard's verdict where the engine or the precision is another one; else measured.
+Result<precision::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model);
+// The guard judged rows that ran alone. Where ranges are found at run time, those of one batch share them.
+Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model);
+
+// Writes the model's entry as `tuning` has it, with `tuning_json` beside it. Returns the folder of the version.
+Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
+                                const std::string& tuning_json);
+
+}  // namespace ridge::app

@@ -1,0 +1,69 @@
+// What is to be tuned, how far, and for what.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/reader.h"
+#include "plan/device.h"
+#include "precision/evaluation.h"
+#include "precision/guard.h"
+#include "precision/samples.h"
+#include "tune/regression.h"
+#include "tune/search.h"
+#include "tune/share/co_located_model.h"
+#include "tune/space.h"
+
+namespace ridge::app {
+
+struct TuneRequest {
+  std::string model;  // path
+  model::Binding binding;
+  plan::Device device;
+
+  std::string engine;         // the untuned model's
+  bool other_engines = true;  // those that load here are searched too
+  std::string engine_library;
+  std::map<std::string, std::string> engine_options;
+
+  tune::Goal goal;
+  double seconds = 60;  // of the search
+  int trials = 0;       // at most; 0: as many as the time allows
+  int64_t max_batch = 32;
+  std::optional<int> threads;  // at most, in all
+  tune::Strategy strategy = tune::Strategy::kQuick;
+  bool layers = false;  // where the time of a run goes is measured too
+
+  std::optional<std::vector<std::string>> variants;  // absent: those that can pay
+  precision::SampleOptions samples;
+  precision::GuardLimits guard;
+  std::optional<double> guard_seconds;  // absent: as long as `seconds`
+  std::optional<precision::EvaluationOptions> evaluation;
+
+  std::string store;   // file of measured trials; empty: the usual one
+  bool fresh = false;  // what is stored does not count
+
+  std::optional<tune::Recorded> recorded;  // its candidate is measured again instead of a search
+  tune::Strictness strictness;             // of that comparison
+
+  std::string name;        // of the repository's entry
+  std::string repository;  // folder; empty: nothing is written
+  bool overwrite = false;
+};
+
+struct ShareRequest {
+  std::vector<TuneRequest> models;            // each as if it were tuned alone
+  std::vector<tune::share::ModelGoal> goals;  // parallel to models
+  std::optional<int64_t> memory_bytes;        // absent: what is available
+
+  // What is of the whole run (device, time, threads, store, repository) is the same in all.
+  const TuneRequest& common() const { return models.front(); }
+};
+
+// Whether an input is given several rows.
+bool gives_rows(const model::Binding& binding);
+
+}  // namespace ridge::app

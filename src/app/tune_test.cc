@@ -1,0 +1,133 @@
+// Tuning from a file to a repository on the scripted engine and a fake clock.
+#include "app/tune.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/test_tuning.h"
+
+namespace ridge::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+using TuneTest = TuningTest;
+
+tune::Recorded recorded(const TuneResult& result) {
+  Result<tune::Recorded> read = tune::recorded_from_json(to_json(result));
+  EXPECT_TRUE(read) << read.error().message;
+  return read ? *read : tune::Recorded{};
+}
+
+TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {
+  const TuneRequest request = request_for("copy");
+  Result<TuneResult> result = tune(request, control_);
+  ASSERT_TRUE(result) << result.error().message;
+  const tune::Tuning& tuning = result->tuning;
+  EXPECT_EQ(tuning.choice, tune::Choice::kCandidate);
+  EXPECT_EQ(tuning.candidate.batch, 4);
+  EXPECT_GE(result->verified_batch, 4);
+  // At least 4 rows in 4.8 ms against 1 row in 4.2 ms.
+  EXPECT_GE(tuning.gain.ratio, (4 / 4.8) / (1 / 4.2) - 1e-6);
+  EXPECT_DOUBLE_EQ(tuning.baseline.latency_ms.p50, 4.2);
+  EXPECT_EQ(tuning.drift.max_abs, 0);
+  EXPECT_GT(tuning.seconds, 0);
+  EXPECT_FALSE(is_no(*result));
+  EXPECT_FALSE(steps_.empty());
+  EXPECT_TRUE(fs::exists(path("repository/copy/config.pbtxt")));
+  EXPECT_TRUE(fs::exists(path("repository/copy/1/model.onnx")));
+  Result<std::string> text = read_file(path("repository/copy/tuning.json"));
+  ASSERT_TRUE(text) << text.error().message;
+  Result<Json> json = parse_json(*text, "tuning.json");
+  ASSERT_TRUE(json);
+  EXPECT_EQ((*json)["choice"], "tuned");
+  EXPECT_EQ((*json)["candidate"]["batch"], 4);
+}
+
+TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
+  TuneRequest request = request_for("copy");
+  request.overwrite = true;
+  Result<TuneResult> first = tune(request, control_);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->tuning.reused, 0);
+  Result<TuneResult> second = tune(request, control_);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->tuning.reused, second->tuning.trials);
+}
+
+TEST_F(TuneTest, NothingIsWrittenWhereTheGoalCannotBeMet) {
+  TuneRequest request = request_for("copy");
+  request.goal.p99_ms = 1;
+  Result<TuneResult> result = tune(request, control_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->tuning.choice, tune::Choice::kNone);
+  EXPECT_TRUE(is_no(*result));
+  EXPECT_EQ(result->tuning.repository, "");
+  EXPECT_FALSE(fs::exists(request.repository));
+}
+
+TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
+  TuneRequest request = request_for("copy");
+  request.repository.clear();
+  Result<TuneResult> before = tune(request, control_);
+  ASSERT_TRUE(before) << before.error().message;
+  request.repository = path("repository");
+  request.recorded = recorded(*before);
+  Result<TuneResult> same = tune(request, control_);
+  ASSERT_TRUE(same) << same.error().message;
+  EXPECT_EQ(same->tuning.candidate, before->tuning.candidate);
+  EXPECT_EQ(same->tuning.trials, 0) << "no search";
+  EXPECT_FALSE(same->compared.empty());
+  EXPECT_FALSE(is_no(*same));
+  EXPECT_FALSE(to_json(*same)["regressed"].get<bool>());
+  EXPECT_FALSE(fs::exists(request.repository));
+
+  request.engine_options["latency_ms"] = "40";
+  request.strictness.absolute = true;
+  Result<TuneResult> slower = tune(request, control_);
+  ASSERT_TRUE(slower) << slower.error().message;
+  EXPECT_TRUE(is_no(*slower));
+  EXPECT_TRUE(to_json(*slower)["regressed"].get<bool>());
+}
+
+TEST_F(TuneTest, RecordedCandidateThatMayNotBeUsedAnyMoreIsAnError) {
+  TuneRequest request = request_for("copy");
+  request.recorded = tune::Recorded{};
+  request.recorded->candidate = tune::baseline_candidate();
+  request.recorded->candidate.variant = "int8";
+  Result<TuneResult> result = tune(request, control_);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailed);
+  EXPECT_NE(result.error().message.find("int8"), std::string::npos) << result.error().message;
+}
+
+TEST_F(TuneTest, InterruptedBeforeTheUntunedModelWasMeasuredIsCancelled) {
+  stop_ = true;
+  Result<TuneResult> result = tune(request_for("copy"), control_);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kCancelled);
+  EXPECT_FALSE(fs::exists(path("repository")));
+}
+
+TEST_F(TuneTest, InterruptedLaterKeepsTheBestSoFar) {
+  control_.interrupted = [this] {
+    return std::count_if(steps_.begin(), steps_.end(),
+                         [](const std::string& step) { return step.find("batch 4") != std::string::npos; }) > 1;
+  };
+  Result<TuneResult> result = tune(request_for("copy"), control_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->tuning.interrupted);
+  EXPECT_LT(result->tuning.measured, result->tuning.candidates);
+  EXPECT_TRUE(fs::exists(path("repository/copy/tuning.json")));
+}
+
+TEST_F(TuneTest, ModelThatIsNotThereIsAnErrorBeforeAnythingIsOpened) {
+  TuneRequest request = request_for("copy");
+  request.model = path("nothing.onnx");
+  Result<TuneResult> result = tune(request, control_);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace ridge::app

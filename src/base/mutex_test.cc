@@ -1,0 +1,91 @@
+#include "base/mutex.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "base/stoppable_sleep.h"
+
+namespace ridge {
+namespace {
+
+constexpr auto kAnHour = std::chrono::hours(1);
+
+TEST(MutexLock, LetsGoOfItsMutexForAWhileAndTakesOverOneThatIsHeld) {
+  Mutex mutex;
+  const auto is_free = [&] {
+    return std::async(std::launch::async,
+                      [&] {
+                        if (!mutex.try_lock()) return false;
+                        mutex.unlock();
+                        return true;
+                      })
+        .get();
+  };
+  {
+    MutexLock lock(mutex);
+    EXPECT_FALSE(is_free());
+    lock.unlock();
+    EXPECT_TRUE(is_free());
+    lock.lock();
+    EXPECT_FALSE(is_free());
+  }
+  EXPECT_TRUE(is_free());
+  ASSERT_TRUE(mutex.try_lock());
+  {
+    MutexLock lock(mutex, std::adopt_lock);
+    EXPECT_FALSE(is_free());
+  }
+  EXPECT_TRUE(is_free());
+}
+
+TEST(SharedMutex, HasManyReadersOrOneWriter) {
+  SharedMutex mutex;
+  std::promise<void> second_reads;
+  std::atomic<bool> written = false;
+  std::jthread writer;
+  {
+    ReaderLock first(mutex);
+    std::jthread([&] {
+      ReaderLock second(mutex);
+      second_reads.set_value();
+    }).join();
+    second_reads.get_future().wait();
+    writer = std::jthread([&] {
+      WriterLock alone(mutex);
+      written = true;
+    });
+    EXPECT_FALSE(written);
+  }
+  writer.join();
+  EXPECT_TRUE(written);
+}
+
+TEST(StoppableConditionVariable, WaitsEndByANotificationAndByAStop) {
+  Mutex mutex;
+  StoppableConditionVariable changed;
+  bool ready = false;
+  std::jthread other([&] {
+    MutexLock lock(mutex);
+    ready = true;
+    changed.notify_all();
+  });
+  std::stop_source stop;
+  MutexLock lock(mutex);
+  while (!ready) changed.wait_until(lock, stop.get_token(), SteadyClock::now() + kAnHour);
+  std::jthread stopper([&] { stop.request_stop(); });
+  while (!stop.stop_requested()) changed.wait(lock, stop.get_token());
+  changed.wait(lock, stop.get_token());  // at once
+}
+
+TEST(StoppableSleep, EndsWhenItIsDueOrStopped) {
+  std::stop_source stop;
+  EXPECT_TRUE(sleep_until(SteadyClock::now(), stop.get_token()));
+  std::jthread stopper([&] { stop.request_stop(); });
+  EXPECT_FALSE(sleep_until(SteadyClock::now() + kAnHour, stop.get_token()));
+}
+
+}  // namespace
+}  // namespace ridge

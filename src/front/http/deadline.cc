@@ -1,0 +1,34 @@
+#include "front/http/deadline.h"
+
+#include <algorithm>
+
+namespace ridge::front::http {
+namespace {
+
+constexpr std::chrono::seconds kLingerTime{2};
+
+// What moves bytes earns time by each, and none to be silent afterwards.
+TimePoint stall_deadline(const Progress& progress, const ServerOptions& options) {
+  const double earned_s = static_cast<double>(progress.moved) / static_cast<double>(options.slowest_bytes_per_s);
+  const TimePoint silent = std::max(progress.last_moved, progress.began) + options.stall_timeout;
+  return std::min(progress.began + options.stall_timeout + from_seconds(earned_s), silent);
+}
+
+}  // namespace
+
+TimePoint deadline_of(Phase phase, const Progress& progress, const ServerOptions& options) {
+  switch (phase) {
+    case Phase::kIdle: return progress.began + options.idle_timeout;
+    case Phase::kHead: return progress.began + options.head_timeout;
+    case Phase::kBody:
+    case Phase::kChunks:
+    case Phase::kDiscard:
+    case Phase::kWriting: return stall_deadline(progress, options);
+    case Phase::kLingering: return progress.began + kLingerTime;
+    case Phase::kHandling:
+    case Phase::kClosed: break;
+  }
+  return TimePoint::max();
+}
+
+}  // namespace ridge::front::http

@@ -1,0 +1,22 @@
+// How long a connection may take for what it does now, so that silent and slow clients go away and cost the others nothing. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "front/http/server.h"
+
+namespace ridge::front::http {
+
+enum class Phase : uint8_t { kIdle, kHead, kBody, kChunks, kDiscard, kHandling, kWriting, kLingering, kClosed };
+
+struct Progress {
+  TimePoint began;       // of the phase
+  TimePoint last_moved;  // when bytes of it came or went last, if later
+  uint64_t moved = 0;    // [bytes] in this phase
+};
+
+// TimePoint::max(): none, the server's own work is not the client's fault.
+TimePoint deadline_of(Phase phase, const Progress& progress, const ServerOptions& options);
+
+}  // namespace ridge::front::http

@@ -1,0 +1,122 @@
+#include "front/model_metrics.h"
+
+#include <utility>
+
+namespace ridge::front {
+namespace {
+
+using Model = const serve::ModelStatistics&;
+using telemetry::MetricFamily;
+using telemetry::MetricType;
+using telemetry::Series;
+using enum MetricType;
+using enum Shown;
+
+// Members as the statistics extension has them, in its order. Names of families, their meaning and units as Triton's (its
+// docs/user_guide/metrics.md).
+constexpr ModelMetric kModelMetrics[] = {
+    {"/last_inference", "", "", kGauge, kAsIs, [](Model m) { return m.last_inference_ms; }},
+    {"/inference_count", "nv_inference_count", "Number of inferences performed (rows, not requests)", kCounter, kAsIs,
+     [](Model m) { return m.inference_count; }},
+    {"/execution_count", "nv_inference_exec_count", "Number of engine runs (batches)", kCounter, kAsIs,
+     [](Model m) { return m.execution_count; }},
+    {"/inference_stats/success/count", "nv_inference_request_success", "Number of successful inference requests",
+     kCounter, kAsIs, [](Model m) { return m.success.count; }},
+    {"/inference_stats/success/ns", "nv_inference_request_duration_us",
+     "Cumulative time of successful requests in the server, microseconds", kCounter, kMicroseconds,
+     [](Model m) { return m.success.ns; }},
+    {"/inference_stats/fail/count", "", "", kCounter, kAsIs, [](Model m) { return m.fail.count; }},
+    {"/inference_stats/fail/ns", "", "", kCounter, kAsIs, [](Model m) { return m.fail.ns; }},
+    {"/inference_stats/queue/count", "", "", kCounter, kAsIs, [](Model m) { return m.queue.count; }},
+    {"/inference_stats/queue/ns", "nv_inference_queue_duration_us",
+     "Cumulative time of requests in the queue, microseconds", kCounter, kMicroseconds,
+     [](Model m) { return m.queue.ns; }},
+    {"/inference_stats/compute_input/count", "", "", kCounter, kAsIs, [](Model m) { return m.compute_input.count; }},
+    {"/inference_stats/compute_input/ns", "nv_inference_compute_input_duration_us",
+     "Cumulative time spent on inputs, microseconds", kCounter, kMicroseconds,
+     [](Model m) { return m.compute_input.ns; }},
+    {"/inference_stats/compute_infer/count", "", "", kCounter, kAsIs, [](Model m) { return m.compute_infer.count; }},
+    {"/inference_stats/compute_infer/ns", "nv_inference_compute_infer_duration_us",
+     "Cumulative time spent in the engine, microseconds", kCounter, kMicroseconds,
+     [](Model m) { return m.compute_infer.ns; }},
+    {"/inference_stats/compute_output/count", "", "", kCounter, kAsIs, [](Model m) { return m.compute_output.count; }},
+    {"/inference_stats/compute_output/ns", "nv_inference_compute_output_duration_us",
+     "Cumulative time spent on outputs, microseconds", kCounter, kMicroseconds,
+     [](Model m) { return m.compute_output.ns; }},
+    // There is no cache; perf_analyzer reads these without looking whether they are there.
+    {"/inference_stats/cache_hit/count", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
+    {"/inference_stats/cache_hit/ns", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
+    {"/inference_stats/cache_miss/count", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
+    {"/inference_stats/cache_miss/ns", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
+    {"", "nv_inference_pending_request_count", "Number of requests waiting for an instance now", kGauge, kAsIs,
+     [](Model m) { return m.pending; }},
+    {"", "nv_model_load_duration_secs", "Time that the last load of the model took, seconds", kGauge, kSeconds,
+     [](Model m) { return m.load_ns; }},
+    {"", "nv_inference_request_failure", "Number of failed inference requests, by reason", kCounter, kAsIs,
+     [](Model m) { return m.rejected; }, "REJECTED"},
+    {"", "nv_inference_request_failure", "", kCounter, kAsIs, [](Model m) { return m.cancelled; }, "CANCELED"},
+    {"", "nv_inference_request_failure", "", kCounter, kAsIs, [](Model m) { return m.backend_failed; }, "BACKEND"},
+    {"", "nv_inference_request_failure", "", kCounter, kAsIs, [](Model m) { return m.other_failed; }, "OTHER"},
+};
+
+double shown(const ModelMetric& metric, uint64_t value) {
+  switch (metric.shown) {
+    case kAsIs: return static_cast<double>(value);
+    case kMicroseconds: return static_cast<double>(value / 1000);
+    case kSeconds: return static_cast<double>(value) / 1e9;
+  }
+  return 0;
+}
+
+Series series_of(Model model) {
+  Series series{{{"model", model.name}, {"version", std::to_string(model.version)}}};
+  for (const auto& [key, value] : model.metric_tags) series.labels.push_back({"_" + key, value});
+  return series;
+}
+
+MetricFamily latencies(std::span<const serve::ModelStatistics> models) {
+  MetricFamily family{"nv_inference_request_latency_seconds", "Time of successful requests in the server, seconds",
+                      kHistogram};
+  for (Model model : models) {
+    if (model.latency_counts.empty()) continue;
+    Series& series = family.series.emplace_back(series_of(model));
+    series.value = model.latency_sum_s;
+    series.bounds = model.latency_bounds_s;
+    series.counts = model.latency_counts;
+  }
+  return family;
+}
+
+void append(std::vector<MetricFamily>& families, std::vector<MetricFamily> more) {
+  for (MetricFamily& family : more) families.push_back(std::move(family));
+}
+
+}  // namespace
+
+std::span<const ModelMetric> model_metrics() { return kModelMetrics; }
+
+std::vector<MetricFamily> model_families(std::span<const serve::ModelStatistics> models) {
+  std::vector<MetricFamily> families;
+  for (const ModelMetric& metric : kModelMetrics) {
+    if (metric.name.empty()) continue;
+    if (families.empty() || families.back().name != metric.name)
+      families.push_back({std::string(metric.name), std::string(metric.help), metric.type});
+    for (Model model : models) {
+      Series& series = families.back().series.emplace_back(series_of(model));
+      if (!metric.reason.empty()) series.labels.push_back({"reason", std::string(metric.reason)});
+      series.value = shown(metric, metric.value(model));
+    }
+  }
+  families.push_back(latencies(models));
+  return families;
+}
+
+std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
+                         const std::vector<telemetry::CardSample>& cards) {
+  std::vector<MetricFamily> families = model_families(models);
+  append(families, telemetry::host_families(host));
+  if (!cards.empty()) append(families, telemetry::card_families(cards));
+  return telemetry::exposition_text(families);
+}
+
+}  // namespace ridge::front

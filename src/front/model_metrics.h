@@ -1,0 +1,43 @@
+// What a served model version counts, one row each: the protocol's statistics and Prometheus' text are both made of these rows.
+// A new metric is a row here, its counter in serve::ModelStatistics and its entry in data/explain/*/metrics.md. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/service.h"
+#include "telemetry/cards.h"
+#include "telemetry/exposition.h"
+#include "telemetry/host.h"
+
+namespace ridge::front {
+
+// What Prometheus shows of a value.
+enum class Shown : uint8_t {
+  kAsIs,
+  kMicroseconds,  // of nanoseconds, whole ones
+  kSeconds,       // of nanoseconds
+};
+
+struct ModelMetric {
+  std::string_view member;  // of the protocol's statistics of a model, as a JSON pointer; empty: not told there
+  std::string_view name;    // of the family in Prometheus' text; empty: not told there
+  std::string_view help;
+  telemetry::MetricType type = telemetry::MetricType::kCounter;
+  Shown shown = Shown::kAsIs;
+  uint64_t (*value)(const serve::ModelStatistics& model);
+  std::string_view reason = {};  // label that tells apart rows of one family; they follow one another
+};
+std::span<const ModelMetric> model_metrics();
+
+// One family per name, with one series per model version; and the histogram of latencies.
+std::vector<telemetry::MetricFamily> model_families(std::span<const serve::ModelStatistics> models);
+
+// Everything that /metrics answers. Without GPUs there are no families of GPUs.
+std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
+                         const std::vector<telemetry::CardSample>& cards = {});
+
+}  // namespace ridge::front

@@ -1,0 +1,50 @@
+#include "model/inputs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ridge::model {
+namespace {
+
+bool has_open(const Shape& shape) {
+  return std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
+}
+
+// `shape` with likely sizes in the open places: of a picture, or of a sequence.
+Shape example_of(Shape shape) {
+  const int64_t likely = shape.size() == 4 ? 224 : 128;
+  std::replace_if(shape.begin(), shape.end(), [](int64_t size) { return size < 0; }, likely);
+  return shape;
+}
+
+std::string option_text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
+
+}  // namespace
+
+Status check_open_dimensions(const std::string& path, const Graph& graph) {
+  if (graph.unbound.empty()) {
+    for (const GraphInput& input : graph.input_specs)
+      if (has_open(input.spec.shape))
+        return invalid(fmt::format(
+            "{} leaves dimensions without a name open in input {}: {}; give the whole shape, e.g. --shape {}={}", path,
+            input.spec.name, shape_text(input.spec.shape), input.spec.name, option_text(example_of(input.spec.shape))));
+    return {};
+  }
+  return Error{Code::kInvalid, fmt::format("{} leaves open: {}; give each a value, e.g. --shape {}=128", path,
+                                           fmt::join(graph.unbound, ", "), graph.unbound.front())};
+}
+
+std::map<std::string, Shape> input_shapes(const Graph& graph) {
+  std::map<std::string, Shape> shapes;
+  for (const GraphInput& input : graph.input_specs) shapes[input.spec.name] = input.spec.shape;
+  return shapes;
+}
+
+int64_t rows_of(const Graph& graph) {
+  bool known = !graph.input_specs.empty() && !graph.input_specs.front().spec.shape.empty();
+  return known ? graph.input_specs.front().spec.shape.front() : 1;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,23 @@
+// What a graph says of its inputs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "base/tensor.h"
+#include "model/graph.h"
+
+namespace ridge::model {
+
+// ok if every dimension of the inputs of the model at `path` has a size; else the error asks for the missing ones.
+Status check_open_dimensions(const std::string& path, const Graph& graph);
+
+// Name → shape of the graph's inputs.
+std::map<std::string, Shape> input_shapes(const Graph& graph);
+
+// The first dimension of the first input; 1 where there is none.
+int64_t rows_of(const Graph& graph);
+
+}  // namespace ridge::model
