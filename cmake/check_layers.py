@@ -6,6 +6,7 @@
    few in OPEN that interfaces are written in.
 3. Each folder's library links what the table allows and nothing else of ours (CMakeLists.txt).
 4. A file's namespace is its folder.
+5. No string literal outside src/engine is an engine's name: what depends on the engine is a column of engine/engines.h.
 """
 
 import functools
@@ -16,6 +17,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Vocabulary of interfaces: text formatting and JSON's forward declarations; of what tests share: the system's and GoogleTest.
 OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "gtest/gtest.h"}
+# plan.h: the default of plans. doctor/: packages of Python that bear the name, and a finding about them.
+NAMES_ENGINES = ("src/engine/", "src/plan/plan.h", "src/doctor/installed.cc", "src/doctor/versions.cc")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -77,6 +80,15 @@ def check_file(path, allowed, used, complain):
             complain(path, f'includes "{name}", which shows {", ".join(sorted(shown_by(name)))}; keep that inside {target}')
 
 
+def check_engine_names(path, engines, complain):
+    name = str(path.relative_to(ROOT))
+    if name.startswith(NAMES_ENGINES) or name.endswith("_test.cc") or path.name.startswith("test_"):
+        return
+    code = re.sub(r"^\s*#.*|//.*", "", path.read_text(), flags=re.MULTILINE)
+    for literal in re.findall(r'"(' + "|".join(engines) + ')"', code):
+        complain(path, f'names the engine "{literal}"; compare a column of engine/engines.h')
+
+
 def check_links(allowed, complain):
     path = ROOT / "CMakeLists.txt"
     for folder, libraries in re.findall(r"^ridge_folder\((\w+)\s+(?:ONCE\s+)?LINK\s+([^)]*)\)", path.read_text(), re.MULTILINE):
@@ -93,12 +105,14 @@ def main():
         complaints.append(f"{path.relative_to(ROOT)}: {text}")
 
     allowed, used = table(), set()
+    engines = sorted(path.name for path in (ROOT / "src/engine").iterdir() if path.is_dir())
     for folder in sorted(path for path in (ROOT / "src").iterdir() if path.is_dir()):
         if folder.name not in allowed:
             complain(folder, "is not in the table of docs/architecture.md")
             continue
         for path in sorted([*folder.rglob("*.h"), *folder.rglob("*.cc")]):
             check_file(path, allowed, used, complain)
+            check_engine_names(path, engines, complain)
     order = list(allowed)
     for folder, may in allowed.items():
         for target in sorted(may or ()):

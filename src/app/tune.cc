@@ -37,9 +37,9 @@ Result<Energy> open_energy(const TuneRequest& request) {
 Status check_admitted(const tune::Candidate& candidate, const tune::Admission& admission) {
   if (candidate == tune::baseline_candidate() || tune::admitted_as(candidate, admission) != nullptr) return {};
   std::string why;
-  for (const tune::Refusal& refusal : admission.refusals)
-    if (refusal.wish.variant == candidate.variant)
-      why += fmt::format("; {} {}: {}", refusal.wish.engine, refusal.wish.variant, refusal.reason);
+  for (const tune::Rejection& rejection : admission.rejections)
+    if (rejection.wish.variant == candidate.variant)
+      why += fmt::format("; {} {}: {}", rejection.wish.engine, rejection.wish.variant, rejection.reason);
   return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " may not be used now" + why};
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 
+#include "engine/engines.h"
 #include "precision/samples.h"
 #include "tune/store.h"
 
@@ -10,16 +11,18 @@ namespace ridge::app {
 namespace {
 
 // The base plan's, and where others are wanted every other one that loads here.
-std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Refusal>& refusals) {
+std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Rejection>& rejections) {
   std::vector<std::string> engines = {subject.plan.engine};
   if (!subject.request.other_engines || !subject.target.on_processor()) return engines;
-  plan::Plan other;
-  other.engine = "openvino";
-  Result<engine::Info> found = engine::find_engine(other);
-  if (found)
-    engines.push_back(other.engine);
-  else
-    refusals.push_back({{other.engine, "fp32"}, found.error().message});
+  for (const engine::Engine& row : engine::known()) {
+    if (row.for_tests || row.name == subject.plan.engine || !engine::runs_on(row, subject.target.device.kind)) continue;
+    plan::Plan other;
+    other.engine = row.name;
+    if (const Result<engine::Info> found = engine::find_engine(other); found)
+      engines.push_back(other.engine);
+    else
+      rejections.push_back({"not-loaded", found.error().message, {other.engine, "fp32"}});
+  }
   return engines;
 }
 
@@ -56,11 +59,11 @@ Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions
 }  // namespace
 
 Result<tune::Admission> admit(const AdmissionSubject& subject, const RunControl& control) {
-  std::vector<tune::Refusal> absent;
+  std::vector<tune::Rejection> absent;
   const std::vector<std::string> engines = engines_of(subject, absent);
   RIDGE_ASSIGN(tune::Choices choices,
                tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request), subject.target));
-  choices.refusals.insert(choices.refusals.begin(), absent.begin(), absent.end());
+  choices.rejections.insert(choices.rejections.begin(), absent.begin(), absent.end());
   precision::Samples samples;
   if (choices.wishes.size() > 1) {
     RIDGE_ASSIGN(samples, precision::gather_samples(subject.signature, subject.plan.shapes, &subject.graph,
@@ -70,7 +73,7 @@ Result<tune::Admission> admit(const AdmissionSubject& subject, const RunControl&
   RIDGE_TRY(add_evaluation(subject, options));
   RIDGE_ASSIGN(tune::Admission admission,
                tune::admit({subject.plan, subject.signature, samples}, choices.wishes, options));
-  admission.refusals.insert(admission.refusals.begin(), choices.refusals.begin(), choices.refusals.end());
+  admission.rejections.insert(admission.rejections.begin(), choices.rejections.begin(), choices.rejections.end());
   return admission;
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/tune_admission.h"
 #include "base/digest.h"
+#include "engine/engines.h"
 #include "limits/know.h"
 #include "machine/probe.h"
 #include "model/external_files.h"
@@ -52,7 +53,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   facts.name = request.name;
   facts.signature = model.signature;
   facts.best = tuning.candidate;
-  if (tune::engine_of(tuning.candidate, request.engine) == "openvino") facts.engine = "openvino";
+  facts.engine = engine::named(tune::engine_of(tuning.candidate, request.engine)).backend;
   facts.precision = tuning.best.precision;
   facts.batches = model.batching.possible;
   facts.verified_batch = verified_batch;

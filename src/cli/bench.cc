@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
+#include "engine/engines.h"
 #include "limits/know.h"
 #include "machine/probe.h"
 #include "measure/bench.h"
@@ -36,7 +37,7 @@ struct BenchOptions {
   bool poisson = false;
   double seconds = 20;
   double ci = 2;
-  std::string engine = "onnxruntime";
+  std::string engine = plan::kUsualEngine;
   std::string device = "cpu";
   std::string precision = "fp32";
   std::string engine_library;
@@ -125,9 +126,10 @@ measure::BenchOptions bench_options(const BenchOptions& options, Progress& progr
   return bench;
 }
 
-// The fake engine's scripts have no graph, so there is neither cost nor limit.
+// Scripts have no graph, so there is neither cost nor limit.
 bool is_script(const BenchOptions& options) {
-  return options.engine == "fake" && options.model.ends_with(".fake.json");
+  const std::string_view suffix = engine::named(options.engine).script_suffix;
+  return !suffix.empty() && options.model.ends_with(suffix);
 }
 
 Result<measure::Measurement> measure_script(const BenchOptions& options, const Request& request) {
@@ -283,7 +285,7 @@ void render(const measure::Measurement& m) {
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
           layer_table(m));
-  print("\n" + m.advice);
+  print("\n" + m.advice.sentence);
 }
 
 int usage(const Error& error) {

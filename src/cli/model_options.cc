@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/engines.h"
 namespace ridge::cli {
 namespace {
 
@@ -19,15 +20,16 @@ bool stores(Precision precision, DataType type) {
 }  // namespace
 
 Status check_precision(const std::string& engine, Precision precision, const model::Graph& graph) {
-  if (precision == Precision::kFp32 || engine != "onnxruntime") return {};
+  if (precision == Precision::kFp32 || engine::named(engine).takes_precision) return {};
   const bool stored = std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const model::TensorInfo& tensor) {
     return tensor.role == model::TensorRole::kWeight && stores(precision, tensor.type);
   });
   if (stored) return {};
-  return Error{Code::kInvalid,
-               fmt::format("--precision {}: {} computes in what the file is stored in, and this file has no "
-                           "such weights; convert it, or take --engine openvino",
-                           precision_name(precision), engine)};
+  return Error{
+      Code::kInvalid,
+      fmt::format("--precision {}: {} computes in what the file is stored in, and this file has no "
+                  "such weights; convert it, or take --engine {}",
+                  precision_name(precision), engine, engine::first_that(&engine::Engine::takes_precision).name)};
 }
 
 Result<std::map<std::string, std::string>> parse_engine_options(const std::vector<std::string>& options) {

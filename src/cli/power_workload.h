@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plan/plan.h"
 #include "power/knob.h"
 #include "power/sweep.h"
 
@@ -16,7 +17,7 @@ struct WorkloadOptions {
   std::optional<int64_t> size;  // of the squares that it multiplies
   std::string model;
   int64_t batch = 1;
-  std::string engine = "onnxruntime", engine_library;
+  std::string engine = plan::kUsualEngine, engine_library;
   std::vector<std::string> command;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "cli/model_options.h"
+#include "engine/engines.h"
 #include "precision/variants.h"
 #include "tune/repository.h"
 
@@ -76,7 +77,7 @@ Result<std::optional<std::vector<std::string>>> variants_of(const std::string& t
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
     variants->push_back(text.substr(at, end - at));
-    if (variants->back() != "fp32") RIDGE_TRY(precision::variant_precision(variants->back()));
+    RIDGE_TRY(precision::variant_kind(variants->back()));
     at = end + 1;
   }
   return variants;
@@ -147,9 +148,8 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   request.max_batch = options.max_batch;
   RIDGE_TRY(check_rows(request));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
-  const std::string usual = request.device.kind == plan::DeviceKind::kGpu ? "openvino" : "onnxruntime";
   request.other_engines = options.engine == kAnyEngine;
-  request.engine = request.other_engines ? usual : options.engine;
+  request.engine = request.other_engines ? engine::usual_for(request.device.kind).name : options.engine;
   request.engine_library = options.engine_library;
   RIDGE_ASSIGN(request.variants, variants_of(options.precision));
   RIDGE_ASSIGN(request.samples, sample_options(options.accuracy));

@@ -74,8 +74,8 @@ std::string accuracy_text(const tune::Admission& admission) {
     text += "\n" + table({"engine", "precision", "cosine", "relative L2", "max abs", "accuracy"}, rows, "llrrrl") +
             "\n" + admission.samples + "\n";
   for (const precision::Variant& variant : admission.variants) text += made_text(variant);
-  for (const tune::Refusal& refusal : admission.refusals)
-    text += fmt::format("not searched: {} {}: {}\n", refusal.wish.engine, refusal.wish.variant, refusal.reason);
+  for (const tune::Rejection& rejection : admission.rejections)
+    text += fmt::format("not searched: {} {}: {}\n", rejection.wish.engine, rejection.wish.variant, rejection.reason);
   return text;
 }
 

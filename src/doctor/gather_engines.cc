@@ -12,6 +12,7 @@
 #include "base/temporary_folder.h"
 #include "doctor/product_model.h"
 #include "engine/engine.h"
+#include "engine/engines.h"
 #include "engine/providers.h"
 #include "plan/plan.h"
 
@@ -26,8 +27,9 @@ constexpr int kTimedRuns = 60;
 // "version\nlibrary\nprovider\nprovider…"
 Result<std::string> describe_engine(const plan::Plan& plan) {
   RIDGE_ASSIGN(engine::Info info, engine::find_engine(plan));
-  RIDGE_ASSIGN(std::vector<std::string> providers, engine::compiled_providers(plan));
   std::string text = info.version + "\n" + info.library + "\n";
+  if (!engine::named(plan.engine).has_providers) return text;
+  RIDGE_ASSIGN(std::vector<std::string> providers, engine::compiled_providers(plan));
   for (const std::string& provider : providers) text += provider + "\n";
   return text;
 }
@@ -111,31 +113,6 @@ void time_large(const plan::Plan& large, Nanoseconds limit, EngineFacts& facts) 
   if (rate) facts.gemm_flops_per_s = std::strtod(rate->c_str(), nullptr);
 }
 
-EngineFacts gather_onnxruntime(const Probes& probes, const EngineQuestions& questions) {
-  EngineFacts facts;
-  facts.name = "onnxruntime";
-  Result<std::string> described = result_of_function("loading ONNX Runtime", {.time = questions.limit},
-                                                     [&] { return describe_engine(probes.small); });
-  if (!described) {
-    facts.failure = described.error().message;
-    return facts;
-  }
-  std::istringstream lines(*described);
-  std::getline(lines, facts.version);
-  std::getline(lines, facts.library);
-  std::vector<std::string> compiled;
-  for (std::string line; std::getline(lines, line);) compiled.push_back(line);
-  gather_providers(probes.small, questions, compiled, facts);
-  time_large(probes.large, questions.limit, facts);
-  return facts;
-}
-
-// "version\nlibrary"
-Result<std::string> describe_openvino(const plan::Plan& plan) {
-  RIDGE_ASSIGN(engine::Info info, engine::find_engine(plan));
-  return info.version + "\n" + info.library;
-}
-
 // Runs the small model in the plan's precision, which the engine reads back.
 Result<std::string> run_precision(const plan::Plan& plan) {
   RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan));
@@ -148,26 +125,38 @@ Result<std::string> run_precision(const plan::Plan& plan) {
   return session->info().executed;
 }
 
-EngineFacts gather_openvino(Probes probes, const EngineQuestions& questions) {
+// The precisions that the engine computes the model as given in.
+void gather_precisions(plan::Plan small, const engine::Engine& engine, Nanoseconds limit, EngineFacts& facts) {
+  for (const engine::Ability& ability : engine.abilities) {
+    const Result<Precision> precision = precision_from_name(ability.variant);
+    if (ability.source != engine::Source::kGiven || ability.device != plan::DeviceKind::kCpu || !precision) continue;
+    small.precision = *precision;
+    const std::string name(ability.variant);
+    Result<std::string> ran = result_of_function(name, {.time = limit}, [&] { return run_precision(small); });
+    facts.providers.push_back({name, false, ran.ok(), true, ran ? *ran : ran.error().message});
+  }
+}
+
+EngineFacts gather_engine(const engine::Engine& engine, Probes probes, const EngineQuestions& questions) {
   EngineFacts facts;
-  facts.name = "openvino";
-  facts.optional = true;
+  facts.name = engine.name;
+  facts.optional = &engine != &engine::known().front();
   probes.small.engine = probes.large.engine = facts.name;
-  Result<std::string> described = result_of_function("loading OpenVINO", {.time = questions.limit},
-                                                     [&] { return describe_openvino(probes.small); });
+  Result<std::string> described = result_of_function(fmt::format("loading {}", engine.label), {.time = questions.limit},
+                                                     [&] { return describe_engine(probes.small); });
   if (!described) {
     facts.failure = described.error().message;
     return facts;
   }
-  facts.version = described->substr(0, described->find('\n'));
-  facts.library = described->substr(described->find('\n') + 1);
-  for (Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
-    probes.small.precision = precision;
-    const std::string name(precision_name(precision));
-    Result<std::string> ran =
-        result_of_function(name, {.time = questions.limit}, [&] { return run_precision(probes.small); });
-    facts.providers.push_back({name, false, ran.ok(), true, ran ? *ran : ran.error().message});
-  }
+  std::istringstream lines(*described);
+  std::getline(lines, facts.version);
+  std::getline(lines, facts.library);
+  std::vector<std::string> compiled;
+  for (std::string line; std::getline(lines, line);) compiled.push_back(line);
+  if (engine.has_providers)
+    gather_providers(probes.small, questions, compiled, facts);
+  else
+    gather_precisions(probes.small, engine, questions.limit, facts);
   time_large(probes.large, questions.limit, facts);
   return facts;
 }
@@ -179,11 +168,14 @@ std::vector<EngineFacts> gather_engines(const EngineQuestions& questions) {
   Result<Probes> probes = folder ? write_probes(folder->path(), questions) : Result<Probes>(folder.error());
   if (!probes) {
     EngineFacts facts;
-    facts.name = "onnxruntime";
+    facts.name = engine::known().front().name;
     facts.failure = probes.error().message;
     return {facts};
   }
-  return {gather_onnxruntime(*probes, questions), gather_openvino(*probes, questions)};
+  std::vector<EngineFacts> all;
+  for (const engine::Engine& engine : engine::known())
+    if (!engine.for_tests) all.push_back(gather_engine(engine, *probes, questions));
+  return all;
 }
 
 }  // namespace ridge::doctor

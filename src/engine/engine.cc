@@ -1,32 +1,34 @@
 #include "engine/engine.h"
 
-#include "engine/fake/fake_session.h"
-#include "engine/onnxruntime/library.h"
-#include "engine/onnxruntime/session.h"
-#include "engine/openvino/library.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/engines.h"
 
 namespace ridge::engine {
 namespace {
 
 Error unknown_engine(const plan::Plan& plan) {
+  std::vector<std::string_view> names;
+  for (const Engine& engine : known()) names.push_back(engine.name);
+  const std::string_view last = names.back();
+  names.pop_back();
   return {Code::kUnsupported,
-          "there is no engine '" + plan.engine + "'; the engines are onnxruntime, openvino and fake"};
+          fmt::format("there is no engine '{}'; the engines are {} and {}", plan.engine, fmt::join(names, ", "), last)};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Session>> open(const plan::Plan& plan, Clock& clock) {
-  if (plan.engine == "onnxruntime") return onnxruntime::open_session(plan);
-  if (plan.engine == "openvino") return openvino::open_session(plan);
-  if (plan.engine == "fake") return fake::open_session(plan, clock);
-  return unknown_engine(plan);
+  const Engine& engine = named(plan.engine);
+  if (engine.open == nullptr) return unknown_engine(plan);
+  return engine.open(plan, clock);
 }
 
 Result<Info> find_engine(const plan::Plan& plan) {
-  if (plan.engine == "onnxruntime") return onnxruntime::find_library(plan);
-  if (plan.engine == "openvino") return openvino::find_library(plan);
-  if (plan.engine == "fake") return fake::engine_info();
-  return unknown_engine(plan);
+  const Engine& engine = named(plan.engine);
+  if (engine.find == nullptr) return unknown_engine(plan);
+  return engine.find(plan);
 }
 
 }  // namespace ridge::engine

@@ -19,7 +19,7 @@
 namespace ridge::engine {
 
 struct Info {
-  std::string name;           // "onnxruntime", "openvino"
+  std::string name;           // of its row in engines.h
   std::string version;        // as the library reports it
   std::string library;        // path of what was loaded
   std::string device;         // what really executes: "cpu"

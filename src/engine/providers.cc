@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/engines.h"
 #include "engine/onnxruntime/gpu_options.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/onnxruntime/provider_trial.h"
@@ -17,13 +18,13 @@ Error no_providers(const plan::Plan& plan) {
 }  // namespace
 
 Result<std::vector<std::string>> compiled_providers(const plan::Plan& plan) {
-  if (plan.engine != "onnxruntime") return no_providers(plan);
+  if (!named(plan.engine).has_providers) return no_providers(plan);
   RIDGE_ASSIGN(const onnxruntime::Library* library, onnxruntime::load(plan.engine_library));
   return library->providers;
 }
 
 Status try_provider(const plan::Plan& plan, const std::string& provider) {
-  if (plan.engine != "onnxruntime") return no_providers(plan);
+  if (!named(plan.engine).has_providers) return no_providers(plan);
   RIDGE_ASSIGN(const onnxruntime::Library* library, onnxruntime::load(plan.engine_library));
   return onnxruntime::try_provider(*library, plan, provider);
 }

@@ -46,14 +46,17 @@ std::string faster_precision(const Measurement& m, const cost::DeviceLimits& lim
   return text;
 }
 
-std::string near_limit(const Measurement& m, const cost::DeviceLimits& limits) {
+Advice near_limit(const Measurement& m, const cost::DeviceLimits& limits) {
   std::string share =
       upper(precision_name(m.precision)) + " runs at " + rounded(m.percent_of_limit) + " % of this machine's ";
   if (m.limiter == cost::Limiter::kMemory)
-    return share + "memory limit: only fewer bytes (lower precision, a larger batch that reuses the weights) can help.";
+    return {
+        "memory-limit",
+        share + "memory limit: only fewer bytes (lower precision, a larger batch that reuses the weights) can help."};
   std::string faster = faster_precision(m, limits);
-  return share + upper(precision_name(m.precision)) + " limit: only lower precision or more cores can help" +
-         (faster.empty() ? "." : "; " + faster + ".");
+  return {"compute-limit", share + upper(precision_name(m.precision)) +
+                               " limit: only lower precision or more cores can help" +
+                               (faster.empty() ? "." : "; " + faster + ".")};
 }
 
 // The operator with the most time above its bound, and that time as share of the whole.
@@ -72,20 +75,24 @@ std::string greatest_loss(const Measurement& m) {
 
 }  // namespace
 
-std::string advise(const Measurement& m, const cost::DeviceLimits* limits) {
+Advice advise(const Measurement& m, const cost::DeviceLimits* limits) {
   if (limits == nullptr || m.limiter == cost::Limiter::kUnknown || m.bound_ms <= 0)
-    return "The limit of this model on this machine is not known, so nothing can be said about what would help.";
+    return {"limit-unknown",
+            "The limit of this model on this machine is not known, so nothing can be said about what would help."};
   if (m.percent_of_limit >= kNearLimitPercent) return near_limit(m, *limits);
   std::string share = "It reaches " + rounded(m.percent_of_limit) + " % of the limit";
   if (m.percent_of_limit < 1.5) share = "It reaches little of the limit";
   if (m.bound_ms < kSmallBoundMs)
-    return share +
-           ": the model is so small that the engine's own work around it dominates; larger batches would spread it.";
+    return {"small-model", share +
+                               ": the model is so small that the engine's own work around it dominates; larger "
+                               "batches would spread it."};
   std::string loss = greatest_loss(m);
   if (loss.empty()) loss = "--layers shows where the rest goes";
-  const char* remedy = m.batch <= 1 ? "a larger batch or several instances may use the machine better"
+  const bool larger_batch = m.batch <= 1;
+  const char* remedy = larger_batch ? "a larger batch or several instances may use the machine better"
                                     : "another number of threads and instances may use the machine better";
-  return share + ": " + loss + "; " + remedy + " (ridge tune searches them).";
+  return {larger_batch ? "larger-batch" : "other-threads",
+          share + ": " + loss + "; " + remedy + " (ridge tune searches them)."};
 }
 
 }  // namespace ridge::measure

@@ -9,6 +9,6 @@
 namespace ridge::measure {
 
 // `limits` may be null: then the limit is not known and the sentence says so.
-std::string advise(const Measurement& measurement, const cost::DeviceLimits* limits);
+Advice advise(const Measurement& measurement, const cost::DeviceLimits* limits);
 
 }  // namespace ridge::measure

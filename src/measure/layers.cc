@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/temporary_folder.h"
 #include "cost/count_node.h"
+#include "engine/engines.h"
 #include "measure/fused_layer.h"
 #include "measure/operands.h"
 #include "measure/runner.h"
@@ -113,7 +114,7 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
   plan::Plan profiled = plan;
   profiled.instances = 1;
   profiled.profile = true;
-  const bool writes_graph = plan.engine == "onnxruntime";
+  const bool writes_graph = engine::named(plan.engine).writes_graph;
   if (writes_graph) profiled.optimised_model = folder.path() + "/optimised.onnx";
   RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1, 1, clock));  // runs once
   const TimePoint end = clock.now() + time;

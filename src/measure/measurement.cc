@@ -195,7 +195,8 @@ Json to_json(const Measurement& m) {
           {"memory_bytes", {{"rss_delta", m.rss_delta_bytes}}},
           {"layers", std::move(layers)},
           {"without_rule", m.without_rule},
-          {"advice", m.advice}};
+          {"advice_id", m.advice.id},
+          {"advice", m.advice.sentence}};
 }
 
 Result<Measurement> measurement_from_json(const Json& json) {
@@ -222,7 +223,8 @@ Result<Measurement> measurement_from_json(const Json& json) {
   reader.read("percent_of_limit", m.percent_of_limit);
   reader.read("limiter", limiter);
   reader.read("flops", m.flops);
-  reader.read("advice", m.advice);
+  reader.read("advice_id", m.advice.id);
+  reader.read("advice", m.advice.sentence);
   RIDGE_TRY(reader.status());
   RIDGE_ASSIGN(m.precision, precision_from_name(precision));
   m.limiter = limiter_from_name(limiter);

@@ -40,6 +40,12 @@ struct Stages {     // [ms]
   double output = 0;   // take the outputs
 };
 
+// What would help.
+struct Advice {
+  std::string id;  // limit-unknown, memory-limit, compute-limit, small-model, larger-batch, other-threads; stable
+  std::string sentence;
+};
+
 struct Measurement {
   std::string model, engine, engine_version, device;
   Precision precision = Precision::kFp32;
@@ -66,7 +72,7 @@ struct Measurement {
   int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening
   std::vector<Layer> layers;    // empty unless asked for
   std::vector<std::string> without_rule;
-  std::string advice;  // one sentence: what would help
+  Advice advice;  // by measure/advice.h
 };
 
 Json to_json(const Measurement& measurement);

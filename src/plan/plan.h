@@ -16,10 +16,13 @@ namespace ridge::plan {
 enum class GraphLevel { kOff, kBasic, kExtended, kAll };
 enum class Spin { kDefault, kOn, kOff };  // whether engine threads busy-wait for work
 
+// What runs a model where nothing else is asked for; the first row of engine/engines.h.
+inline constexpr const char* kUsualEngine = "onnxruntime";
+
 struct Plan {
-  std::string model;                   // path of the file
-  std::string engine = "onnxruntime";  // "onnxruntime" or "fake"
-  std::string engine_library;          // path of the engine's library; empty = search order of engine/
+  std::string model;                  // path of the file
+  std::string engine = kUsualEngine;  // Engine::name of engine/engines.h
+  std::string engine_library;         // path of the engine's library; empty = search order of engine/
   std::string device = "cpu";
   Precision precision = Precision::kFp32;
   int64_t batch = 1;

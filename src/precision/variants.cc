@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "engine/engines.h"
 #include "precision/convert.h"
 #include "precision/ranges.h"
 #include "precision/variant_files.h"
@@ -18,19 +19,36 @@
 namespace ridge::precision {
 namespace {
 
-struct Row {
-  std::string_view name;
-  Precision precision;
-};
-constexpr std::array<Row, 6> kVariants = {{{"fp16", Precision::kFp16},
-                                           {"bf16", Precision::kBf16},
-                                           {"int8", Precision::kInt8},
-                                           {"int8-dynamic", Precision::kInt8},
-                                           {"int8-weights", Precision::kFp32},
-                                           {"int4-weights", Precision::kFp32}}};
-
 // Values per scale in weight-only forms: 32 as in ggml's Q4_0 and the smallest in wide use, so the most accurate.
 constexpr int64_t kWeightBlock = 32;
+
+Result<PassReport> write_16_bits(const VariantKind& kind, const std::string& model, const QuantiseOptions& options,
+                                 const std::string& file) {
+  ConvertOptions convert_options;
+  convert_options.keep_nodes = options.keep_nodes;
+  return convert(model, kind.precision, convert_options, file);
+}
+
+Result<PassReport> write_dynamic(const VariantKind&, const std::string& model, const QuantiseOptions& options,
+                                 const std::string& file) {
+  return quantise_dynamic(model, options, file);
+}
+
+Result<PassReport> write_weights(const VariantKind& kind, const std::string& model, const QuantiseOptions& options,
+                                 const std::string& file) {
+  return quantise_weights(model, kind.weight_bits, kWeightBlock, options, file);
+}
+
+constexpr std::array<VariantKind, 7> kVariants = {{
+    {"fp32", Precision::kFp32, 32, 32},
+    {"fp16", Precision::kFp16, 16, 16, false, write_16_bits},
+    {"bf16", Precision::kBf16, 16, 16, false, write_16_bits},
+    {.name = "int8", .precision = Precision::kInt8, .arithmetic_bits = 8, .weight_bits = 8, .needs_ranges = true},
+    {"int8-dynamic", Precision::kInt8, 8, 8, true, write_dynamic},
+    {"int8-weights", Precision::kFp32, 32, 8, true, write_weights},
+    {"int4-weights", Precision::kFp32, 32, 4, true, write_weights},
+}};
+
 constexpr double kCalibrationShare = 0.4;  // of the time; the rest is for finding layers to keep
 
 using Kept = std::set<std::string>;
@@ -165,8 +183,8 @@ Result<Activations> calibrate(const Making& making) {
   how.interrupted = making.options.interrupted;
   how.progress = [&making](double share) { making.say("calibration", share); };
   plan::Plan plan = basis.plan;
-  // ONNX Runtime on the processor gives any tensor as an output; the ranges are the model's, whatever runs it later.
-  plan.engine = "onnxruntime";
+  // The ranges are the model's, whatever runs it later.
+  plan.engine = engine::first_that(&engine::Engine::gives_any_tensor).name;
   plan.device = "cpu";
   if (basis.plan.engine != plan.engine) plan.engine_library.clear();
   if (basis.plan.engine != plan.engine || basis.plan.device != plan.device) plan.options.clear();
@@ -206,42 +224,33 @@ Status make_static(const Making& making) {
 
 // ------------------------------------------------------------------------------------------------------- the others
 
-Write direct_writer(const Making& making) {
-  return [&making](const Kept& kept, const std::string& file) -> Result<PassReport> {
-    const std::string& source = making.basis.plan.model;
-    const std::string& name = making.variant.name;
-    if (name == "fp16" || name == "bf16") {
-      ConvertOptions options;
-      options.keep_nodes = kept;
-      return convert(source, making.variant.precision, options, file);
-    }
+Write direct_writer(const Making& making, const VariantKind& kind) {
+  return [&making, &kind](const Kept& kept, const std::string& file) {
     QuantiseOptions options = making.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
-    if (name == "int8-dynamic") return quantise_dynamic(source, options, file);
-    return quantise_weights(source, name == "int4-weights" ? 4 : 8, kWeightBlock, options, file);
+    return kind.write(kind, making.basis.plan.model, options, file);
   };
 }
 
-Status make(const Making& making) {
-  if (making.variant.name == "int8") return make_static(making);
-  const Write write = direct_writer(making);
+Status make(const Making& making, const VariantKind& kind) {
+  if (kind.needs_ranges) return make_static(making);
+  const Write write = direct_writer(making, kind);
   RIDGE_TRY(settle(making, write, {}));
   return look_into_layers(making, write);
 }
 
 }  // namespace
 
-std::vector<std::string> variant_names() {
-  std::vector<std::string> names;
-  for (const Row& row : kVariants) names.emplace_back(row.name);
-  return names;
-}
+std::span<const VariantKind> variant_kinds() { return kVariants; }
 
-Result<Precision> variant_precision(std::string_view name) {
-  for (const Row& row : kVariants)
-    if (row.name == name) return row.precision;
-  return Error{Code::kInvalid, fmt::format("there is no variant '{}'; the variants are fp32, {}", name,
-                                           fmt::join(variant_names(), ", "))};
+Result<const VariantKind*> variant_kind(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const VariantKind& kind : kVariants) {
+    if (kind.name == name) return &kind;
+    names.push_back(kind.name);
+  }
+  return Error{Code::kInvalid,
+               fmt::format("there is no variant '{}'; the variants are {}", name, fmt::join(names, ", "))};
 }
 
 QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device) {
@@ -256,11 +265,13 @@ QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan
 Result<Variant> make_variant(const VariantBasis& basis, const std::string& name, const VariantOptions& options) {
   Variant variant;
   variant.name = name;
-  RIDGE_ASSIGN(variant.precision, variant_precision(name));
+  RIDGE_ASSIGN(const VariantKind* kind, variant_kind(name));
+  if (is_given(*kind)) return Error{Code::kInvalid, fmt::format("variant '{}' is the model as given", name)};
+  variant.precision = kind->precision;
   RIDGE_ASSIGN(const VariantFiles files, variant_files(basis, name, options));
   const Making making{basis, options, files, variant};
   variant.reused = recall(files, variant);
-  Status done = variant.reused ? decide(making, files.model) : make(making);
+  Status done = variant.reused ? decide(making, files.model) : make(making, *kind);
   if (done && !variant.reused) done = remember(files, variant);
   if (!done) return wrap(done.error(), "variant " + name);
   return variant;

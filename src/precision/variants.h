@@ -1,10 +1,8 @@
-// Variants: the same model in other precisions, each with the verdict on its accuracy.
+// Variants: the same model in other precisions, each with the verdict on its accuracy. Each is a row of variant_kinds(); which
+// engine runs it where is said by the engines' rows (engine/engines.h).
 //
-//   fp16, bf16     16-bit arithmetic (precision/convert.h)
-//   int8           static INT8, QDQ: ranges from the calibration samples. Min-max first; if the guard fails, percentile and
-//                  entropy; if it still fails with the best of them, the layers that cost most accuracy stay in FP32
-//   int8-dynamic   INT8 with ranges found at run time (matrix products only)
-//   int8-weights, int4-weights   weights only; arithmetic in floating point
+// A variant with ranges is made from the calibration samples: min-max first; if the guard fails, percentile and entropy. Of any, if
+// the guard still fails, the layers that cost most accuracy stay in FP32.
 //
 // Files are kept in a folder of the caller's under a name that is a digest of everything they were made from, so a variant
 // made before is judged again but not made again.
@@ -12,6 +10,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +29,27 @@
 
 namespace ridge::precision {
 
-std::vector<std::string> variant_names();  // all but "fp32", in the order above
-// The arithmetic precision of a variant: "int8" → kInt8, "int4-weights" → kFp32. Error: no such variant, with the names.
-Result<Precision> variant_precision(std::string_view name);
+struct VariantKind {
+  std::string_view name;
+  Precision precision;               // of the arithmetic
+  int arithmetic_bits, weight_bits;  // per value
+  bool matrices_only = false;        // changes matrix multiplications and nothing else
+  // Writes the variant's file; null: the model as given, or one with ranges, which quantise_static() writes.
+  Result<PassReport> (*write)(const VariantKind&, const std::string& model_file, const QuantiseOptions&,
+                              const std::string& out_file) = nullptr;
+  bool needs_ranges = false;  // of activations, from the calibration samples
+};
+
+// The model as given first: "fp32".
+std::span<const VariantKind> variant_kinds();
+// Error: no such variant, with the names.
+Result<const VariantKind*> variant_kind(std::string_view name);
+
+inline bool is_given(const VariantKind& kind) { return kind.write == nullptr && !kind.needs_ranges; }
+// Bytes of the stored weights ÷ those of weights in the precision of the arithmetic.
+inline double weight_scale(const VariantKind& kind) {
+  return static_cast<double>(kind.weight_bits) / kind.arithmetic_bits;
+}
 
 // How INT8 is best expressed for a processor with these instructions (machine::Machine's isa): x86 without VNNI adds pairs of
 // u8·s8 products in 16 bits, which saturate, so weights get 7 bits. Source: ONNX Runtime, "Quantize ONNX models", "When and

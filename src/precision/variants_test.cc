@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "engine/engines.h"
 #include "precision/test_model.h"
 
 namespace ridge::precision {
@@ -52,6 +54,36 @@ class VariantsTest : public testing::Test {
   Answers reference_;
   VariantOptions options_;
 };
+
+TEST(VariantKinds, BeginWithTheModelAsGivenAndAreEachWrittenInOneWay) {
+  EXPECT_TRUE(is_given(variant_kinds().front()));
+  std::set<std::string_view> names;
+  for (const VariantKind& kind : variant_kinds()) {
+    EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
+    EXPECT_EQ(is_given(kind), &kind == &variant_kinds().front()) << kind.name;
+    EXPECT_FALSE(kind.write != nullptr && kind.needs_ranges) << kind.name;
+    EXPECT_LE(weight_scale(kind), 1) << kind.name;
+  }
+}
+
+TEST(VariantKinds, AreWhatEnginesSayThatTheyCompute) {
+  for (const engine::Engine& engine : engine::known())
+    for (const engine::Ability& ability : engine.abilities)
+      EXPECT_TRUE(variant_kind(ability.variant)) << engine.name << " " << ability.variant;
+}
+
+TEST(VariantKinds, TellHowMuchSmallerTheirWeightsAreThanThoseOfTheirArithmetic) {
+  EXPECT_DOUBLE_EQ(weight_scale(**variant_kind("int4-weights")), 0.125);
+  EXPECT_DOUBLE_EQ(weight_scale(**variant_kind("int8-weights")), 0.25);
+  EXPECT_DOUBLE_EQ(weight_scale(**variant_kind("int8")), 1);
+  EXPECT_EQ(variant_kind("int3").error().code, Code::kInvalid);
+}
+
+TEST_F(VariantsTest, TheModelAsGivenIsNotWritten) {
+  const Result<Variant> variant = make_variant({plan_, inputs_, samples_, reference_}, "fp32", options_);
+  ASSERT_FALSE(variant);
+  EXPECT_EQ(variant.error().code, Code::kInvalid);
+}
 
 TEST_F(VariantsTest, Int8IsCalibratedJudgedAndNotMadeTwice) {
   const Variant first = make("int8");

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
+#include "serve/engine_parameters.h"
 #include "serve/instance_groups.h"
 
 namespace ridge::serve {
@@ -21,23 +22,29 @@ Error unsupported(std::string_view what, std::string_view instead) {
   return {Code::kUnsupported, fmt::format("{} is not supported by ridge; {}", what, instead)};
 }
 
+// "\"a\" or \"b\"": those that a user may name.
+std::string backends() {
+  std::vector<std::string> names;
+  for (const engine::Engine& engine : engine::known())
+    if (!engine.for_tests) names.push_back(fmt::format("\"{}\"", engine.name));
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
 Status check_identity(const ModelConfig& config, const std::string& directory_name) {
   if (!config.name().empty() && config.name() != directory_name)
     return invalid(
         fmt::format("the configuration's name '{}' differs from the model's directory '{}'; remove it or make "
                     "them equal",
                     config.name(), directory_name));
-  constexpr std::array<std::string_view, 4> kBackends = {"", "onnxruntime", "openvino", "fake"};
-  constexpr std::array<std::string_view, 2> kPlatforms = {"", "onnxruntime_onnx"};
   if (config.platform() == "ensemble" || config.has_ensemble_scheduling())
     return unsupported("an ensemble", "serve the models one by one");
-  if (std::find(kBackends.begin(), kBackends.end(), config.backend()) == kBackends.end())
+  const engine::Engine& engine = engine_of(config);
+  if (engine.name.empty())
     return unsupported(fmt::format("backend '{}'", config.backend()),
-                       "use backend: \"onnxruntime\" or \"openvino\" with an ONNX model");
-  if (config.backend().empty() &&
-      std::find(kPlatforms.begin(), kPlatforms.end(), config.platform()) == kPlatforms.end())
+                       fmt::format("use backend: {} with an ONNX model", backends()));
+  if (config.backend().empty() && !config.platform().empty() && config.platform() != engine.platform)
     return unsupported(fmt::format("platform '{}'", config.platform()),
-                       "use platform: \"onnxruntime_onnx\" with an ONNX model");
+                       fmt::format("use platform: \"{}\" with an ONNX model", engine.platform));
   return {};
 }
 
@@ -60,11 +67,12 @@ Status check_features(const ModelConfig& config) {
   return {};
 }
 
-// OpenVINO's device is not an instance group's to say, as in Triton's backend.
+// KIND_GPU is NVIDIA's GPUs; Intel's are a parameter, as in Triton's backend.
 Status check_cards(const ModelConfig& config) {
+  const engine::Engine& engine = engine_of(config);
   for (const auto& group : config.instance_group())
-    if (config.backend() == "openvino" && group.kind() == inference::ModelInstanceGroup::KIND_GPU)
-      return unsupported("an instance group of KIND_GPU with backend openvino",
+    if (!engine::runs_on(engine, plan::DeviceKind::kCuda) && group.kind() == inference::ModelInstanceGroup::KIND_GPU)
+      return unsupported(fmt::format("an instance group of KIND_GPU with backend {}", engine.name),
                          "use kind: KIND_CPU, and for Intel's GPU the parameter TARGET_DEVICE with the value GPU");
   return {};
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model_config.pb.h"
+#include "serve/engine_parameters.h"
 #include "serve/instance_groups.h"
 #include "serve/reshape.h"
 
@@ -36,8 +37,9 @@ std::string names_of(const std::vector<TensorSpec>& specs) {
 
 void complete_identity(ModelConfig& config, const std::string& directory_name) {
   config.set_name(directory_name);
-  if (config.backend().empty()) config.set_backend("onnxruntime");
-  if (config.platform().empty() && config.backend() == "onnxruntime") config.set_platform("onnxruntime_onnx");
+  const engine::Engine& engine = engine_of(config);
+  if (config.backend().empty()) config.set_backend(std::string(engine.name));
+  if (config.platform().empty()) config.set_platform(std::string(engine.platform));
   if (config.default_model_filename().empty()) config.set_default_model_filename("model.onnx");
   if (!config.has_version_policy()) config.mutable_version_policy()->mutable_latest()->set_num_versions(1);
   for (int i = 0; i < config.instance_group_size(); ++i) {

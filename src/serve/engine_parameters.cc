@@ -7,16 +7,19 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "engine/engines.h"
+#include "engine/parameter.h"
 #include "model_config.pb.h"
 #include "serve/gpu_accelerators.h"
 #include "serve/instance_groups.h"
-#include "serve/openvino_parameters.h"
-#include "serve/parameter.h"
 #include "serve/settings_from_config.h"
 
 namespace ridge::serve {
 namespace {
 
+using engine::Parameter;
+using engine::read_threads;
+using engine::wrong_value;
 using plan::GraphLevel;
 using plan::Plan;
 using plan::Spin;
@@ -95,13 +98,21 @@ bool is_engine_option(std::string_view key) {
                      [&](std::string_view start) { return key.starts_with(start); });
 }
 
-Status read_parameter(const std::string& key, const std::string& value, Plan& plan) {
-  const Parameter* known = find_parameter(kEngineParameters, key);
-  const bool openvino = plan.engine == "openvino" && is_openvino_parameter(key);
-  if (known != nullptr || openvino) {
-    Status read = openvino ? read_openvino_parameter(key, value, plan) : known->read(value, plan);
-    return read ? ok_status() : wrap(std::move(read).error(), fmt::format("parameter '{}'", key));
+// Of the engine's backend, or of all; false: neither.
+Result<bool> read_known_parameter(const std::string& key, const std::string& value, Plan& plan) {
+  if (const engine::Engine& engine = engine::named(plan.engine); engine.read_parameter != nullptr) {
+    RIDGE_ASSIGN(const bool own, engine.read_parameter(key, value, plan));
+    if (own) return true;
   }
+  const Parameter* parameter = engine::find_parameter(kEngineParameters, key);
+  if (parameter != nullptr) RIDGE_TRY(parameter->read(value, plan));
+  return parameter != nullptr;
+}
+
+Status read_parameter(const std::string& key, const std::string& value, Plan& plan) {
+  Result<bool> done = read_known_parameter(key, value, plan);
+  if (!done) return wrap(std::move(done).error(), fmt::format("parameter '{}'", key));
+  if (*done) return {};
   if (is_cuda_parameter(key)) return plan.device == "cpu" ? ok_status() : read_cuda_parameter(key, value, plan);
   if (key.starts_with(kOption))
     plan.options[key.substr(kOption.size())] = value;
@@ -133,12 +144,16 @@ int instances_on_processors(const inference::ModelConfig& config) {
 
 }  // namespace
 
+const engine::Engine& engine_of(const inference::ModelConfig& config) {
+  return config.backend().empty() ? engine::known().front() : engine::named(config.backend());
+}
+
 Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
                            const std::string& engine_library, const plan::Device& device) {
   Plan plan;
   plan.model = model_file;
   plan.engine_library = engine_library;
-  if (config.backend() == "fake" || config.backend() == "openvino") plan.engine = config.backend();
+  if (const engine::Engine& engine = engine_of(config); !engine.name.empty()) plan.engine = engine.name;
   plan.batch = std::max(1, config.max_batch_size());
   plan.instances = instances_of(config);
   if (cores > 0) plan.threads = std::max(1, cores / std::max(1, instances_on_processors(config)));

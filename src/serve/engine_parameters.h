@@ -4,11 +4,15 @@
 
 #include <string>
 
+#include "engine/engines.h"
 #include "plan/device.h"
 #include "plan/plan.h"
 #include "serve/config_text.h"
 
 namespace ridge::serve {
+
+// The row of the configuration's backend, or of the usual engine if it names none. Without a name: ridge has no such backend.
+const engine::Engine& engine_of(const inference::ModelConfig& config);
 
 // kInvalid: a known key with a wrong value, which the error names. An unknown key that starts with "ridge_" is warned
 // of; any other unknown key belongs to someone else and is passed over. Without a thread count, `cores` (0 = not known)

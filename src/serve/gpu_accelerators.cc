@@ -6,13 +6,14 @@
 #include <array>
 #include <string_view>
 
+#include "engine/parameter.h"
 #include "model_config.pb.h"
 #include "plan/device.h"
-#include "serve/parameter.h"
 
 namespace ridge::serve {
 namespace {
 
+using engine::wrong_value;
 using inference::ModelConfig;
 using plan::Plan;
 

@@ -9,49 +9,23 @@
 
 #include "base/digest.h"
 #include "engine/engine.h"
+#include "engine/engines.h"
 #include "tune/candidate.h"
 
 namespace ridge::tune {
 namespace {
 
-// How an engine comes to a variant.
-enum class Source {
-  kGiven,  // from the model as given, by the precision asked of the engine
-  kFile,   // from a file that a pass writes
-};
-
-struct Ability {
-  std::string_view engine, variant;
-  Source source;
-  plan::DeviceKind device = plan::DeviceKind::kCpu;
-  std::string_view option = {};  // of the engine, set to 1, that makes it compute so
-};
-// ONNX Runtime's CPU provider has no BF16 kernels on x86 and computes FP16 by converting to FP32 and back.
-constexpr std::array<Ability, 14> kAbilities = {
-    {{"onnxruntime", "fp32", Source::kGiven},
-     {"onnxruntime", "int8", Source::kFile},
-     {"onnxruntime", "int8-dynamic", Source::kFile},
-     {"onnxruntime", "int8-weights", Source::kFile},
-     {"onnxruntime", "int4-weights", Source::kFile},
-     {"openvino", "fp32", Source::kGiven},
-     {"openvino", "bf16", Source::kGiven},
-     {"openvino", "fp16", Source::kGiven},
-     {"openvino", "int8", Source::kFile},
-     {"onnxruntime", "fp32", Source::kGiven, plan::DeviceKind::kCuda},
-     {"onnxruntime", "fp16", Source::kFile, plan::DeviceKind::kCuda},
-     {"onnxruntime", "fp32", Source::kGiven, plan::DeviceKind::kTensorRt},
-     {"onnxruntime", "fp16", Source::kGiven, plan::DeviceKind::kTensorRt, "tensorrt.trt_fp16_enable"},
-     {"onnxruntime", "int8", Source::kFile, plan::DeviceKind::kTensorRt, "tensorrt.trt_int8_enable"}}};
 // Passes over matrix products pay where these are most of the work.
 constexpr double kMostlyProducts = 0.5;
 // Of the time for accuracy, at most: for the FP32 model's answers. Each implementation is judged on as many samples.
 constexpr double kReferenceShare = 0.2;
 
+constexpr const char* kNotMade = "not-made";
+constexpr const char* kAccuracyLost = "accuracy-lost";
+
 bool contains(const std::optional<std::vector<std::string>>& wanted, std::string_view name) {
   return wanted && std::find(wanted->begin(), wanted->end(), name) != wanted->end();
 }
-
-bool is_weight_only(std::string_view variant) { return variant.ends_with("-weights"); }
 
 // The share of multiply-adds in matrix products.
 double product_share(const cost::Costs& costs) {
@@ -61,57 +35,50 @@ double product_share(const cost::Costs& costs) {
   return costs.macs > 0 ? products / costs.macs : 0;
 }
 
-// Why arithmetic at `precision` cannot be faster here than FP32; empty = it may be, or nothing is known.
-std::string slower(const machine::Machine& machine, Precision precision) {
+// Why arithmetic at `precision` cannot be faster here than FP32; none: it may be, or nothing is known.
+std::optional<Rejection> slower(const machine::Machine& machine, Precision precision) {
   const int threads = machine::usable_threads(machine);
   const std::optional<machine::Peak> own = machine::peak(machine, precision, threads);
   const std::optional<machine::Peak> fp32 = machine::peak(machine, Precision::kFp32, threads);
   if (!own && precision != Precision::kInt8)
-    return fmt::format("this processor has no units for {}", precision_name(precision));
+    return Rejection{"no-units", fmt::format("this processor has no units for {}", precision_name(precision))};
   if (own && fp32 && own->flops_per_s <= fp32->flops_per_s)
-    return fmt::format("its measured peak here, {}, is not above FP32's, {}", format_flops(own->flops_per_s),
-                       format_flops(fp32->flops_per_s));
-  return "";
+    return Rejection{"peak-not-higher", fmt::format("its measured peak here, {}, is not above FP32's, {}",
+                                                    format_flops(own->flops_per_s), format_flops(fp32->flops_per_s))};
+  return std::nullopt;
 }
 
 // The same on a card: what its datasheet does not say is tried.
-std::string slower_on(const cost::DeviceLimits& limits, Precision precision) {
+std::optional<Rejection> slower_on(const cost::DeviceLimits& limits, Precision precision) {
   const double own = cost::rate_of(limits, precision).flops_per_s;
   const double fp32 = cost::rate_of(limits, Precision::kFp32).flops_per_s;
-  if (own <= 0 || own > fp32) return "";
-  return fmt::format("its peak on {}, {}, is not above FP32's, {}", limits.device, format_flops_rate(own),
-                     format_flops_rate(fp32));
+  if (own <= 0 || own > fp32) return std::nullopt;
+  return Rejection{"peak-not-higher", fmt::format("its peak on {}, {}, is not above FP32's, {}", limits.device,
+                                                  format_flops_rate(own), format_flops_rate(fp32))};
 }
 
-// Why the variant cannot pay for this model on this machine; empty = it may.
-std::string idle(const machine::Machine& machine, const cost::Costs& costs, std::string_view variant,
-                 Precision precision, const Target& target) {
+// Why the variant cannot pay for this model on this machine; none: it may.
+std::optional<Rejection> cannot_pay(const machine::Machine& machine, const cost::Costs& costs,
+                                    const precision::VariantKind& variant, const Target& target) {
+  const Precision precision = variant.precision;
   if (!target.on_processor())
-    return target.limits && precision != Precision::kFp32 ? slower_on(*target.limits, precision) : "";
-  if (is_weight_only(variant)) {
+    return target.limits && precision != Precision::kFp32 ? slower_on(*target.limits, precision) : std::nullopt;
+  if (precision::weight_scale(variant) < 1) {
     Result<cost::DeviceLimits> limits = cost::limits_of(machine, machine::usable_threads(machine));
     if (limits && cost::bound(costs, *limits).limiter != cost::Limiter::kMemory)
-      return "smaller weights shorten what memory limits, and compute limits this model";
+      return Rejection{"compute-limits", "smaller weights shorten what memory limits, and compute limits this model"};
   } else if (precision != Precision::kFp32) {
-    if (std::string reason = slower(machine, precision); !reason.empty()) return reason;
+    if (std::optional<Rejection> rejection = slower(machine, precision)) return rejection;
   }
-  if ((is_weight_only(variant) || variant == "int8-dynamic") && product_share(costs) < kMostlyProducts)
-    return fmt::format("it changes matrix products, which are {:.0f} % of this model's work",
-                       100 * product_share(costs));
-  return "";
-}
-
-const Ability* ability(std::string_view engine, std::string_view variant, plan::DeviceKind device) {
-  auto found = std::find_if(kAbilities.begin(), kAbilities.end(), [&](const Ability& known) {
-    return known.engine == engine && known.variant == variant && known.device == device;
-  });
-  return found == kAbilities.end() ? nullptr : found;
+  if (variant.matrices_only && product_share(costs) < kMostlyProducts)
+    return Rejection{"few-matrices", fmt::format("it changes matrix products, which are {:.0f} % of this model's work",
+                                                 100 * product_share(costs))};
+  return std::nullopt;
 }
 
 Status check_names(const Wishes& wishes) {
   if (!wishes.variants) return {};
-  for (const std::string& name : *wishes.variants)
-    if (name != "fp32") RIDGE_TRY(precision::variant_precision(name));
+  for (const std::string& name : *wishes.variants) RIDGE_TRY(precision::variant_kind(name));
   return {};
 }
 
@@ -131,26 +98,31 @@ struct Admitting {
   Admission admission;
   std::map<std::string, std::string> not_made = {};  // variant → why; not tried again for another engine
 
-  void refuse(const Wish& wish, std::string reason) { admission.refusals.push_back({wish, std::move(reason)}); }
+  void reject(const Wish& wish, std::string id, std::string reason) {
+    admission.rejections.push_back({std::move(id), std::move(reason), wish});
+  }
 
   Status judge_and_admit(const Wish& wish, Implementation implementation) {
     const plan::Plan plan = plan_for(basis.plan, implementation);
     Result<std::unique_ptr<engine::Session>> session = engine::open(plan);
-    if (!session) return refused(wish, session.error());
+    if (!session) return rejected(wish, "not-opened", session.error());
     Result<precision::Verdict> verdict =
         precision::judge(reference, **session, basis.samples.held_out, options.limits, options.interrupted);
-    if (!verdict) return refused(wish, verdict.error());
+    if (!verdict) return rejected(wish, "not-run", verdict.error());
     bool holds = verdict->holds;
     std::string why = verdict->sentence;
     if (options.evaluation) {
       Result<double> score = precision::evaluate(*options.evaluation, plan, wish.variant);
-      if (!score) return refused(wish, score.error());
+      if (!score) return rejected(wish, "evaluation-failed", score.error());
       const precision::EvaluationVerdict own =
           precision::judge_score(options.evaluation_reference, *score, *options.evaluation);
       holds = own.holds;
       why = own.sentence;
     }
-    if (!holds) return refused(wish, {Code::kFailed, why});
+    if (!holds) {
+      reject(wish, kAccuracyLost, why);
+      return {};
+    }
     const engine::Info& info = (*session)->info();
     implementation.identity = info.version;
     if (!implementation.file.empty()) {
@@ -162,9 +134,9 @@ struct Admitting {
   }
 
   // An interruption ends everything, another failure ends this wish.
-  Status refused(const Wish& wish, const Error& error) {
+  Status rejected(const Wish& wish, const char* id, const Error& error) {
     if (error.code == Code::kCancelled) return error;
-    refuse(wish, error.message);
+    reject(wish, id, error.message);
     return {};
   }
 
@@ -173,7 +145,7 @@ struct Admitting {
     for (const precision::Variant& variant : admission.variants)
       if (variant.name == wish.variant) return &variant;
     if (auto failed = not_made.find(wish.variant); failed != not_made.end()) {
-      refuse(wish, failed->second);
+      reject(wish, kNotMade, failed->second);
       return nullptr;
     }
     plan::Plan plan = basis.plan;
@@ -181,7 +153,7 @@ struct Admitting {
     const precision::VariantBasis own{plan, basis.signature.inputs, basis.samples, reference};
     Result<precision::Variant> variant = precision::make_variant(own, wish.variant, options);
     if (!variant) {
-      RIDGE_TRY(refused(wish, variant.error()));
+      RIDGE_TRY(rejected(wish, kNotMade, variant.error()));
       not_made[wish.variant] = variant.error().message;
       return nullptr;
     }
@@ -190,21 +162,21 @@ struct Admitting {
   }
 
   Status consider(const Wish& wish) {
-    RIDGE_ASSIGN(const Precision precision, wish.variant == "fp32" ? Result<Precision>(Precision::kFp32)
-                                                                   : precision::variant_precision(wish.variant));
-    Implementation implementation{.engine = wish.engine, .variant = wish.variant, .precision = precision};
+    RIDGE_ASSIGN(const precision::VariantKind* kind, precision::variant_kind(wish.variant));
+    Implementation implementation{.engine = wish.engine, .variant = wish.variant, .precision = kind->precision};
     RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(basis.plan.device));
-    const Ability* how = ability(wish.engine, wish.variant, device.kind);
+    const engine::Ability* how = engine::ability_of(engine::named(wish.engine), wish.variant, device.kind);
     if (how != nullptr && !how->option.empty()) implementation.options[std::string(how->option)] = "1";
-    if (how == nullptr || how->source == Source::kGiven) return judge_and_admit(wish, std::move(implementation));
+    if (how == nullptr || how->source == engine::Source::kGiven)
+      return judge_and_admit(wish, std::move(implementation));
     RIDGE_ASSIGN(const precision::Variant* variant, made(wish, implementation));
     if (variant == nullptr) return {};
     if (!variant->holds) {
-      refuse(wish, variant->evaluation ? variant->evaluation->sentence : variant->verdict.sentence);
+      reject(wish, kAccuracyLost, variant->evaluation ? variant->evaluation->sentence : variant->verdict.sentence);
       return {};
     }
     implementation.file = variant->model;
-    if (is_weight_only(wish.variant)) implementation.weight_scale = wish.variant == "int4-weights" ? 0.125 : 0.25;
+    implementation.weight_scale = precision::weight_scale(*kind);
     return judge_and_admit(wish, std::move(implementation));
   }
 };
@@ -225,11 +197,13 @@ Json list_json(const Values& values) {
 // A wish by name that no engine here can fulfil on that device is no secret.
 void add_impossible(const Wishes& wishes, std::span<const std::string> engines, const Target& target, Choices& result) {
   for (const std::string& variant : wishes.variants.value_or(std::vector<std::string>()))
-    if (std::none_of(engines.begin(), engines.end(), [&](const std::string& engine) {
-          return variant == "fp32" || ability(engine, variant, target.device.kind) != nullptr;
+    if (variant != result.wishes.front().variant &&
+        std::none_of(engines.begin(), engines.end(), [&](const std::string& engine) {
+          return engine::ability_of(engine::named(engine), variant, target.device.kind) != nullptr;
         }))
-      result.refusals.push_back({{engines.front(), variant},
-                                 "no engine that may be used here computes it on " + plan::device_name(target.device)});
+      result.rejections.push_back({"not-on-device",
+                                   "no engine that may be used here computes it on " + plan::device_name(target.device),
+                                   {engines.front(), variant}});
 }
 
 }  // namespace
@@ -238,20 +212,21 @@ Result<Choices> choices(const machine::Machine& machine, const cost::Costs& cost
                         const Wishes& wishes, const Target& target) {
   RIDGE_TRY(check_names(wishes));
   Choices result;
-  result.wishes.push_back({engines.front(), "fp32"});
+  result.wishes.push_back({engines.front(), std::string(precision::variant_kinds().front().name)});
   for (const std::string& engine : engines)
-    for (const auto& [able, variant, source, device, option] : kAbilities) {
+    for (const auto& [variant, source, device, option] : engine::named(engine).abilities) {
       const Wish wish{engine, std::string(variant)};
-      if (device != target.device.kind || able != engine || wish == result.wishes.front()) continue;
-      if (wishes.variants && variant != "fp32" && !contains(wishes.variants, variant)) continue;
-      RIDGE_ASSIGN(const Precision precision,
-                   variant == "fp32" ? Result<Precision>(Precision::kFp32) : precision::variant_precision(variant));
-      const std::string reason =
-          contains(wishes.variants, variant) ? "" : idle(machine, costs, variant, precision, target);
-      if (reason.empty())
+      if (device != target.device.kind || wish == result.wishes.front()) continue;
+      RIDGE_ASSIGN(const precision::VariantKind* kind, precision::variant_kind(variant));
+      const bool named = contains(wishes.variants, variant);
+      if (wishes.variants && !precision::is_given(*kind) && !named) continue;
+      std::optional<Rejection> rejection = named ? std::nullopt : cannot_pay(machine, costs, *kind, target);
+      if (!rejection) {
         result.wishes.push_back(wish);
-      else
-        result.refusals.push_back({wish, reason});
+        continue;
+      }
+      rejection->wish = wish;
+      result.rejections.push_back(std::move(*rejection));
     }
   add_impossible(wishes, engines, target, result);
   return result;
@@ -286,8 +261,8 @@ const Admitted* admitted_as(const Candidate& candidate, const Admission& admissi
 
 Json to_json(const Admission& admission) {
   Json refused = Json::array();
-  for (const Refusal& refusal : admission.refusals)
-    refused.push_back({{"engine", refusal.wish.engine}, {"variant", refusal.wish.variant}, {"reason", refusal.reason}});
+  for (const auto& [id, reason, wish] : admission.rejections)
+    refused.push_back({{"id", id}, {"engine", wish.engine}, {"variant", wish.variant}, {"reason", reason}});
   return {{"samples", admission.samples},
           {"implementations", list_json(admission.admitted)},
           {"variants", list_json(admission.variants)},

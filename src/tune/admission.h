@@ -34,16 +34,19 @@ struct Wish {
   bool operator==(const Wish&) const = default;
 };
 
-struct Refusal {
-  Wish wish;
+struct Rejection {
+  // not-loaded, not-on-device, no-units, peak-not-higher, compute-limits, few-matrices, not-made, not-opened, not-run,
+  // evaluation-failed, accuracy-lost. Stable: docs/contracts.md.
+  std::string id;
   std::string reason;
+  Wish wish = {};
 };
 
 // What may be tried, and what not; pure. `engines`: those that load, the base plan's first. An unknown variant is an error with
 // the names; one that was asked for by name is tried whatever the peaks say, as far as an engine can compute it.
 struct Choices {
   std::vector<Wish> wishes;
-  std::vector<Refusal> refusals;
+  std::vector<Rejection> rejections;
 };
 Result<Choices> choices(const machine::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
                         const Wishes& wishes, const Target& target = {});
@@ -58,7 +61,7 @@ struct Admission {
   bool synthetic = false;                    // those samples were made up
   std::vector<Admitted> admitted;            // the first is the baseline
   std::vector<precision::Variant> variants;  // whose files were made, also those that lost too much
-  std::vector<Refusal> refusals;
+  std::vector<Rejection> rejections;
 };
 
 struct AdmissionBasis {
@@ -68,7 +71,7 @@ struct AdmissionBasis {
 };
 
 // Makes, opens and judges; the first wish is the baseline. Errors: the FP32 model itself fails on a sample; kCancelled. An
-// implementation that cannot be made, opened or run is a refusal.
+// implementation that cannot be made, opened or run is a rejection.
 Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes,
                         const precision::VariantOptions& options);
 

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/engines.h"
+
 namespace ridge::tune {
 namespace {
 
@@ -99,8 +101,9 @@ plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
     if (candidate.batch > 1 && !shape.empty()) shape[0] *= candidate.batch;
   plan.spin = candidate.spin;
   plan.inter_op_threads = candidate.inter_op_threads;
-  if (candidate.block_base > 0 && plan.engine == "onnxruntime")
-    plan.options["session.dynamic_block_base"] = std::to_string(candidate.block_base);
+  const std::string_view block_base = engine::named(plan.engine).block_base_option;
+  if (candidate.block_base > 0 && !block_base.empty())
+    plan.options[std::string(block_base)] = std::to_string(candidate.block_base);
   for (const auto& [key, value] : candidate.options) plan.options[key] = value;
   return plan;
 }

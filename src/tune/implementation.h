@@ -6,11 +6,12 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "plan/plan.h"
 
 namespace ridge::tune {
 
 struct Implementation {
-  std::string engine = "onnxruntime";
+  std::string engine = plan::kUsualEngine;
   std::string variant = "fp32";                     // "fp32", "bf16", "fp16", "int8", "int8-dynamic", "int4-weights"
   Precision precision = Precision::kFp32;           // of the arithmetic that is most of its work: whose peak bounds it
   double weight_scale = 1;                          // bytes of the stored weights ÷ those of weights at `precision`

@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/engines.h"
 #include "model_config.pb.h"
 
 namespace ridge::tune {
 namespace {
 
-constexpr int64_t kUsualBatch = 8;  // rows that clients commonly send at once
+constexpr const char* kModelFile = "model.onnx";  // of every version of an entry
+constexpr int64_t kUsualBatch = 8;                // rows that clients commonly send at once
 
 inference::DataType config_type(DataType type) {
   std::string name = type == DataType::kBytes ? "STRING" : std::string(data_type_name(type));
@@ -55,46 +56,16 @@ void add_accelerators(const ServingConfig& config, inference::ModelConfig& messa
   }
 }
 
-using Parameters = std::vector<std::pair<std::string, std::string>>;
-
-Parameters onnxruntime_parameters(const ServingFacts& facts) {
-  const Candidate& best = facts.best;
-  Parameters parameters;
-  if (best.threads > 0) parameters.emplace_back("intra_op_thread_count", std::to_string(best.threads));
-  if (best.inter_op_threads > 1) {
-    parameters.emplace_back("inter_op_thread_count", std::to_string(best.inter_op_threads));
-    parameters.emplace_back("execution_mode", "1");
-  }
-  if (best.spin != plan::Spin::kDefault)
-    parameters.emplace_back("session.intra_op.allow_spinning", best.spin == plan::Spin::kOn ? "1" : "0");
+// The plan of one instance set, as it was measured, without what instance groups say.
+plan::Plan plan_of(const ServingFacts& facts) {
   plan::Plan base;
+  base.engine = facts.engine;
   base.options = facts.engine_options;
-  for (const auto& [key, value] : to_plan(best, base).options)
-    if (!is_card_option(key)) parameters.emplace_back(key, value);
-  return parameters;
-}
-
-// Threads that OpenVINO is told of: those of the processor; its GPUs refuse the property.
-int openvino_threads(const ServingFacts& facts) {
-  return facts.device.kind == plan::DeviceKind::kCpu ? facts.best.threads : 0;
-}
-
-// "GPU.1", as OpenVINO names it; its backend takes it as a parameter, not as an instance group.
-std::string intel_gpu(const ServingFacts& facts) {
-  return facts.device.kind == plan::DeviceKind::kGpu ? fmt::format("GPU.{}", facts.device.index) : "";
-}
-
-Parameters openvino_parameters(const ServingFacts& facts) {
-  Parameters parameters;
-  if (const std::string gpu = intel_gpu(facts); !gpu.empty()) parameters.emplace_back("TARGET_DEVICE", gpu);
-  if (const int threads = openvino_threads(facts); threads > 0)
-    parameters.emplace_back("INFERENCE_NUM_THREADS", std::to_string(threads));
-  if (facts.precision == Precision::kBf16) parameters.emplace_back("HINT_BF16", "YES");
-  // The plan that was measured, whole: the plugin opens INT8 and FP16 in another way than FP32.
-  if (facts.precision != Precision::kFp32)
-    parameters.emplace_back("ridge_precision", std::string(precision_name(facts.precision)));
-  for (const auto& [key, value] : facts.engine_options) parameters.emplace_back("ridge_option_" + key, value);
-  return parameters;
+  base.device = plan::device_name(facts.device);
+  base.precision = facts.precision;
+  plan::Plan plan = to_plan(facts.best, base);
+  std::erase_if(plan.options, [](const auto& option) { return is_card_option(option.first); });
+  return plan;
 }
 
 // Batches that the engine will see most: single rows, what the queue prefers, and the largest.
@@ -142,7 +113,8 @@ ServingConfig serving_config(const ServingFacts& facts) {
   if (facts.batches) config.max_batch_size = std::max(advice.max_batch, std::min(facts.verified_batch, kUsualBatch));
   if (facts.batches) config.batching = batching_of(best, advice);
   config.backend = facts.engine;
-  config.parameters = facts.engine == "openvino" ? openvino_parameters(facts) : onnxruntime_parameters(facts);
+  if (const engine::Engine& engine = engine::named(facts.engine); engine.parameters != nullptr)
+    config.parameters = engine.parameters(plan_of(facts));
   config.warmup = facts.warmup;
   if (!config.warmup.empty()) config.warmup_batches = warmup_batches(config);
   return config;
@@ -152,8 +124,7 @@ std::string config_text(const ServingConfig& config) {
   inference::ModelConfig message;
   message.set_name(config.name);
   message.set_backend(config.backend);
-  // The OpenVINO backend looks for model.xml unless it is told.
-  if (config.backend == "openvino") message.set_default_model_filename("model.onnx");
+  if (engine::named(config.backend).default_file != kModelFile) message.set_default_model_filename(kModelFile);
   message.set_max_batch_size(static_cast<int32_t>(config.max_batch_size));
   for (const TensorSpec& input : config.inputs) describe_tensor(*message.add_input(), input);
   for (const TensorSpec& output : config.outputs) describe_tensor(*message.add_output(), output);
@@ -180,20 +151,8 @@ std::string config_text(const ServingConfig& config) {
 }
 
 std::string ovms_text(const ServingFacts& facts) {
-  if (facts.engine != "openvino") return "";
-  Json plugin = {{"NUM_STREAMS", std::to_string(facts.best.instances)}};
-  if (const int threads = openvino_threads(facts); threads > 0)
-    plugin["INFERENCE_NUM_THREADS"] = std::to_string(threads * facts.best.instances);
-  if (facts.precision == Precision::kBf16) plugin["INFERENCE_PRECISION_HINT"] = "bf16";
-  for (const auto& [key, value] : facts.engine_options) plugin[key] = value;
-  Json config = {{"name", facts.name}, {"base_path", "."}, {"nireq", facts.best.instances}, {"plugin_config", plugin}};
-  if (const std::string gpu = intel_gpu(facts); !gpu.empty()) config["target_device"] = gpu;
-  Json model;
-  model["config"] = config;
-  Json all;
-  all["model_config_list"] = Json::array();
-  all["model_config_list"].push_back(std::move(model));
-  return dump_json(all, true) + "\n";
+  const engine::Engine& engine = engine::named(facts.engine);
+  return engine.model_server_text != nullptr ? engine.model_server_text(facts.name, plan_of(facts)) : "";
 }
 
 }  // namespace ridge::tune

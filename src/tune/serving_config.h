@@ -17,6 +17,7 @@
 #include "base/tensor.h"
 #include "engine/engine.h"
 #include "plan/device.h"
+#include "plan/plan.h"
 #include "tune/batching.h"
 #include "tune/candidate.h"
 #include "tune/warmup_data.h"
@@ -30,9 +31,9 @@ struct DynamicBatching {
 
 struct ServingConfig {
   std::string name;
-  std::string backend = "onnxruntime";      // Triton's name of the engine
-  int64_t max_batch_size = 0;               // 0 = requests carry whole tensors
-  std::vector<TensorSpec> inputs, outputs;  // dims as in the file: without the batch where max_batch_size > 0
+  std::string backend = plan::kUsualEngine;  // Triton's name of the engine
+  int64_t max_batch_size = 0;                // 0 = requests carry whole tensors
+  std::vector<TensorSpec> inputs, outputs;   // dims as in the file: without the batch where max_batch_size > 0
   int instances = 1;
   plan::Device device = {};
   std::optional<DynamicBatching> batching;
@@ -47,7 +48,7 @@ struct ServingConfig {
 struct ServingFacts {
   std::string name;
   engine::Signature signature;
-  std::string engine = "onnxruntime";  // that runs `best`
+  std::string engine = plan::kUsualEngine;  // that runs `best`
   Precision precision = Precision::kFp32;
   Candidate best;
   bool batches = false;                               // rows of one run are independent: requests may be merged
@@ -66,7 +67,7 @@ std::string config_text(const ServingConfig& config);
 
 // The same for OpenVINO Model Server, to lie beside the versions (`ovms --config_path NAME/ovms.json`): one compiled model
 // whose streams are the instances, with the threads of all of them (docs/parameters.md of openvinotoolkit/model_server).
-// Empty where another engine was tuned: its settings mean nothing to OpenVINO.
+// Empty where an engine without a server of its own was tuned.
 std::string ovms_text(const ServingFacts& facts);
 
 }  // namespace ridge::tune

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "engine/engines.h"
+
 namespace ridge::tune {
 namespace {
 
@@ -26,17 +28,18 @@ std::vector<T> doublings(T most) {
   return values;
 }
 
-// The engine options worth trying for a layout; the first is none. They are ONNX Runtime's: OpenVINO decides itself.
-std::vector<Candidate> with_options(const Candidate& layout, std::string_view engine, int processors, bool overlap) {
+// The engine options worth trying for a layout; the first is none.
+std::vector<Candidate> with_options(const Candidate& layout, const engine::Engine& engine, int processors,
+                                    bool overlap) {
   std::vector<Candidate> result{layout};
-  if (engine == "openvino") return result;
+  if (!engine.pools_threads) return result;
   if (layout.threads > 1) {  // one thread has no pool that could spin or share blocks
     Candidate quiet = layout;
     quiet.spin = plan::Spin::kOff;
     result.push_back(quiet);
     Candidate blocks = layout;
     blocks.block_base = kBlockBase;
-    result.push_back(blocks);
+    if (!engine.block_base_option.empty()) result.push_back(blocks);
   }
   if (overlap && layout.threads * layout.instances * 2 <= processors) {
     Candidate side_by_side = layout;
@@ -81,6 +84,7 @@ std::vector<Candidate> candidates(const Implementation& implementation, const st
                                   const SpaceOptions& options, bool overlap) {
   if (!options.target.on_processor()) return candidates_on_card(implementation, options);
   std::vector<Candidate> result;
+  const engine::Engine& engine = engine::named(implementation.engine);
   for (int threads : doublings(processors))
     for (int instances : doublings(processors / threads))
       for (int64_t batch : doublings(options.max_batch)) {
@@ -90,7 +94,7 @@ std::vector<Candidate> candidates(const Implementation& implementation, const st
         layout.threads = threads;
         layout.instances = instances;
         layout.batch = batch;
-        for (const Candidate& candidate : with_options(layout, implementation.engine, processors, overlap))
+        for (const Candidate& candidate : with_options(layout, engine, processors, overlap))
           result.push_back(candidate);
       }
   return result;

@@ -9,7 +9,6 @@
 namespace ridge::engine::fake {
 namespace {
 
-constexpr std::string_view kScriptSuffix = ".fake.json";
 constexpr std::string_view kMembers[] = {
     "inputs",     "outputs",  "load_ms",      "fail_load", "latency_ms", "latency_ms_per_row", "jitter_ms",
     "seed",       "spin",     "serial_share", "parallel",  "processors", "interference",       "fail_runs",

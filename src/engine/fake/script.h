@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "engine/engine.h"
 
 namespace ridge::engine::fake {
+
+inline constexpr std::string_view kScriptSuffix = ".fake.json";
 
 struct Script {
   Signature signature;  // x FP32 [-1,16] → y FP32 [-1,16] unless given

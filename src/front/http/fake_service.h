@@ -120,7 +120,7 @@ class FakeService : public serve::Service {
 
   bool is_ready = true;
   std::map<std::string, serve::ModelMetadata> models{
-      {"echo", {"echo", {1}, "fake", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
+      {"echo", {"echo", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
   std::vector<serve::ModelStatistics> model_statistics;
   serve::LoadRequest loaded;
   std::map<std::string, serve::RegionRequest> registered;

@@ -1,11 +1,11 @@
-#include "serve/parameter.h"
+#include "engine/parameter.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
-namespace ridge::serve {
+namespace ridge::engine {
 
 const Parameter* find_parameter(std::span<const Parameter> table, std::string_view key) {
   auto found = std::find_if(table.begin(), table.end(), [&](const Parameter& row) { return row.key == key; });
@@ -25,4 +25,4 @@ Status read_threads(const std::string& value, int& threads) {
   return {};
 }
 
-}  // namespace ridge::serve
+}  // namespace ridge::engine

@@ -1,4 +1,4 @@
-// What the tables of a model's parameters are made of (engine_parameters.cc, openvino_parameters.cc).
+// Rows of the tables of parameters that a served model's configuration gives (serve/engine_parameters.cc, openvino/parameters.cc).
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "plan/plan.h"
 
-namespace ridge::serve {
+namespace ridge::engine {
 
 struct Parameter {
   std::string_view key;
@@ -21,4 +21,4 @@ const Parameter* find_parameter(std::span<const Parameter> table, std::string_vi
 Status wrong_value(const std::string& value, std::string_view expected);  // "'x' is not one of …"
 Status read_threads(const std::string& value, int& threads);              // 0 … 4096; 0: the engine's default
 
-}  // namespace ridge::serve
+}  // namespace ridge::engine

@@ -1,0 +1,121 @@
+#include "engine/engines.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "engine/fake/fake_session.h"
+#include "engine/fake/script.h"
+#include "engine/onnxruntime/library.h"
+#include "engine/onnxruntime/parameters.h"
+#include "engine/onnxruntime/session.h"
+#include "engine/openvino/library.h"
+#include "engine/openvino/parameters.h"
+
+namespace ridge::engine {
+namespace {
+
+using plan::DeviceKind;
+
+constexpr std::array kOnnxRuntimeDevices = {DeviceKind::kCpu, DeviceKind::kCuda, DeviceKind::kTensorRt};
+// ONNX Runtime's CPU provider has no BF16 kernels on x86 and computes FP16 by converting to FP32 and back.
+constexpr std::array<Ability, 10> kOnnxRuntimeAbilities = {
+    {{"fp32"},
+     {"int8", Source::kFile},
+     {"int8-dynamic", Source::kFile},
+     {"int8-weights", Source::kFile},
+     {"int4-weights", Source::kFile},
+     {"fp32", Source::kGiven, DeviceKind::kCuda},
+     {"fp16", Source::kFile, DeviceKind::kCuda},
+     {"fp32", Source::kGiven, DeviceKind::kTensorRt},
+     {"fp16", Source::kGiven, DeviceKind::kTensorRt, "tensorrt.trt_fp16_enable"},
+     {"int8", Source::kFile, DeviceKind::kTensorRt, "tensorrt.trt_int8_enable"}}};
+
+constexpr std::array kOpenVinoDevices = {DeviceKind::kCpu, DeviceKind::kGpu};
+constexpr std::array<Ability, 4> kOpenVinoAbilities = {{{"fp32"}, {"bf16"}, {"fp16"}, {"int8", Source::kFile}}};
+
+// The fake engine's devices are its script's.
+constexpr std::array kEveryDevice = {DeviceKind::kCpu, DeviceKind::kCuda, DeviceKind::kTensorRt, DeviceKind::kGpu};
+
+constexpr std::array<Engine, 3> kEngines = {{
+    {
+        .name = "onnxruntime",
+        .label = "ONNX Runtime",
+        .devices = kOnnxRuntimeDevices,
+        .abilities = kOnnxRuntimeAbilities,
+        .open = [](const plan::Plan& plan, Clock&) { return onnxruntime::open_session(plan); },
+        .find = onnxruntime::find_library,
+        .has_providers = true,
+        .writes_graph = true,
+        .gives_any_tensor = true,
+        .pools_threads = true,
+        .block_base_option = "session.dynamic_block_base",
+        .backend = "onnxruntime",
+        .platform = "onnxruntime_onnx",
+        .parameters = onnxruntime::parameters,
+    },
+    {
+        .name = "openvino",
+        .label = "OpenVINO",
+        .devices = kOpenVinoDevices,
+        .abilities = kOpenVinoAbilities,
+        .open = [](const plan::Plan& plan, Clock&) { return openvino::open_session(plan); },
+        .find = openvino::find_library,
+        .takes_precision = true,
+        .backend = "openvino",
+        .default_file = "model.xml",
+        .parameters = openvino::parameters,
+        .read_parameter = openvino::read_parameter,
+        .model_server_text = openvino::model_server_text,
+    },
+    {
+        .name = "fake",
+        .label = "the fake engine",
+        .devices = kEveryDevice,
+        .open = fake::open_session,
+        .find = [](const plan::Plan&) -> Result<Info> { return fake::engine_info(); },
+        .for_tests = true,
+        .takes_precision = true,
+        .pools_threads = true,
+        .script_suffix = fake::kScriptSuffix,
+        .backend = "onnxruntime",  // what it stood for while the model was tuned
+        .parameters = onnxruntime::parameters,
+    },
+}};
+
+}  // namespace
+
+std::span<const Engine> known() { return kEngines; }
+
+const Engine& named(std::string_view name) {
+  static constexpr Engine kUnknown;
+  const auto found =
+      std::find_if(kEngines.begin(), kEngines.end(), [&](const Engine& row) { return row.name == name; });
+  return found == kEngines.end() ? kUnknown : *found;
+}
+
+const Engine& usual_for(DeviceKind device) {
+  for (const Engine& row : kEngines)
+    if (!row.for_tests && runs_on(row, device)) return row;
+  assert(false && "a device that no engine runs on");
+  return kEngines.front();
+}
+
+const Engine& first_that(bool Engine::*holds) {
+  for (const Engine& row : kEngines)
+    if (!row.for_tests && row.*holds) return row;
+  assert(false && "a column that holds of no engine");
+  return kEngines.front();
+}
+
+bool runs_on(const Engine& engine, DeviceKind device) {
+  return std::find(engine.devices.begin(), engine.devices.end(), device) != engine.devices.end();
+}
+
+const Ability* ability_of(const Engine& engine, std::string_view variant, DeviceKind device) {
+  for (const Ability& ability : engine.abilities)
+    if (ability.variant == variant && ability.device == device) return &ability;
+  return nullptr;
+}
+
+}  // namespace ridge::engine

@@ -1,0 +1,79 @@
+// The engines, one row each: what the rest of the program needs to know of an engine before it opens a model. Adding one is a
+// folder of engine/ and a row of engines.cc; no other folder names an engine (cmake/check_layers.py).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "plan/device.h"
+#include "plan/plan.h"
+
+namespace ridge::engine {
+
+// How an engine comes to a variant of the model.
+enum class Source {
+  kGiven,  // from the model as given, by Plan::precision
+  kFile,   // from a file that a pass writes
+};
+
+struct Ability {
+  std::string_view variant;  // a row of precision/variants.h
+  Source source = Source::kGiven;
+  plan::DeviceKind device = plan::DeviceKind::kCpu;
+  std::string_view option = {};  // of the engine, set to 1, that makes it compute so
+};
+
+// A parameter of a configuration, as Triton's backend of the engine names it, and its value.
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+struct Engine {
+  std::string_view name = {};   // Plan::engine, --engine, and the backend of a served configuration
+  std::string_view label = {};  // for messages
+  std::span<const plan::DeviceKind> devices = {};
+  std::span<const Ability> abilities = {};  // in the order in which they are tried
+
+  Result<std::unique_ptr<Session>> (*open)(const plan::Plan&, Clock&) = nullptr;
+  Result<Info> (*find)(const plan::Plan&) = nullptr;
+
+  bool for_tests = false;         // chosen by name only
+  bool has_providers = false;     // engine/providers.h works with it
+  bool takes_precision = false;   // Plan::precision decides the arithmetic; false: what the file is stored in does
+  bool writes_graph = false;      // Plan::optimised_model
+  bool gives_any_tensor = false;  // as an output of the model, whatever the graph declares
+  bool pools_threads = false;     // Plan::spin and inter_op_threads change how it runs
+  std::string_view block_base_option =
+      {};                               // into how many blocks per thread a loop is cut; empty: it has no such option
+  std::string_view script_suffix = {};  // of files that it runs and that hold no graph; empty: none
+
+  // In Triton's configurations.
+  std::string_view backend = {};                 // that a tuned model is written for
+  std::string_view platform = {};                // empty: none
+  std::string_view default_file = "model.onnx";  // that the backend looks for where the configuration names none
+  Parameters (*parameters)(const plan::Plan&) = nullptr;  // that make the backend open the plan
+  // Reads a parameter that only this backend has, false: it is not one. Null: there are none.
+  Result<bool> (*read_parameter)(const std::string& key, const std::string& value, plan::Plan&) = nullptr;
+  // The file from which the vendor's own server serves the plan under that name. Null: there is no such server.
+  std::string (*model_server_text)(const std::string& name, const plan::Plan&) = nullptr;
+};
+
+// The default of Plan::engine first.
+std::span<const Engine> known();
+// By Engine::name. Of an unknown name: a row without a name, in which nothing holds.
+const Engine& named(std::string_view name);
+// The first that a user may get without naming it and that runs on such devices.
+const Engine& usual_for(plan::DeviceKind device);
+// The first that a user may get without naming it and of which that holds.
+const Engine& first_that(bool Engine::*holds);
+
+bool runs_on(const Engine& engine, plan::DeviceKind device);
+// Null: it cannot compute the variant there.
+const Ability* ability_of(const Engine& engine, std::string_view variant, plan::DeviceKind device);
+
+}  // namespace ridge::engine

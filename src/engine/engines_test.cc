@@ -1,0 +1,67 @@
+#include "engine/engines.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ridge::engine {
+namespace {
+
+TEST(Engines, BeginWithTheDefaultOfPlans) { EXPECT_EQ(known().front().name, plan::Plan{}.engine); }
+
+TEST(Engines, AreWholeRowsWithNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const Engine& engine : known()) {
+    EXPECT_TRUE(names.insert(engine.name).second) << engine.name;
+    EXPECT_FALSE(engine.label.empty()) << engine.name;
+    EXPECT_FALSE(engine.devices.empty()) << engine.name;
+    EXPECT_NE(engine.open, nullptr) << engine.name;
+    EXPECT_NE(engine.find, nullptr) << engine.name;
+    EXPECT_NE(engine.parameters, nullptr) << engine.name;
+    EXPECT_EQ(named(engine.backend).backend, engine.backend) << engine.name << ": ridge serves what it writes";
+    for (const Ability& ability : engine.abilities)
+      EXPECT_TRUE(runs_on(engine, ability.device)) << engine.name << " " << ability.variant;
+  }
+}
+
+TEST(Engines, OfferTheModelAsGivenOnEveryDeviceThatHasVariants) {
+  for (const Engine& engine : known())
+    for (const Ability& ability : engine.abilities)
+      EXPECT_NE(ability_of(engine, "fp32", ability.device), nullptr) << engine.name;
+}
+
+TEST(Engines, OfAnUnknownNameIsARowInWhichNothingHolds) {
+  const Engine& engine = named("none such");
+  EXPECT_TRUE(engine.name.empty());
+  EXPECT_FALSE(engine.has_providers || engine.takes_precision || engine.writes_graph || engine.pools_threads);
+  EXPECT_FALSE(runs_on(engine, plan::DeviceKind::kCpu));
+  plan::Plan plan;
+  plan.engine = "none such";
+  EXPECT_EQ(open(plan).error().code, Code::kUnsupported);
+  EXPECT_EQ(find_engine(plan).error().code, Code::kUnsupported);
+}
+
+TEST(Engines, WithoutANameAreChosenByDeviceAndNeverThoseForTests) {
+  EXPECT_EQ(usual_for(plan::DeviceKind::kCpu).name, "onnxruntime");
+  EXPECT_EQ(usual_for(plan::DeviceKind::kTensorRt).name, "onnxruntime");
+  EXPECT_EQ(usual_for(plan::DeviceKind::kGpu).name, "openvino");
+  EXPECT_EQ(first_that(&Engine::takes_precision).name, "openvino") << "the fake engine does too";
+}
+
+// What a tuned configuration says is read back as the plan that was measured.
+TEST(Engines, ReadTheParametersThatTheyWrite) {
+  const Engine& openvino = named("openvino");
+  plan::Plan measured;
+  measured.device = "gpu:1";
+  measured.precision = Precision::kBf16;
+  plan::Plan read;
+  for (const auto& [key, value] : openvino.parameters(measured))
+    EXPECT_EQ(openvino.read_parameter(key, value, read).value(), !key.starts_with("ridge_")) << key;
+  EXPECT_EQ(read.device, measured.device);
+  EXPECT_EQ(read.precision, measured.precision);
+  EXPECT_FALSE(openvino.read_parameter("intra_op_thread_count", "2", read).value()) << "of another backend";
+}
+
+}  // namespace
+}  // namespace ridge::engine

@@ -1,0 +1,22 @@
+// The parameters of Triton's OpenVINO backend, in configurations with `backend: "openvino"`.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "engine/engines.h"
+#include "plan/plan.h"
+
+namespace ridge::engine::openvino {
+
+// See Engine::read_parameter. kInvalid: a wrong value. kUnsupported: something that this engine cannot be told here.
+Result<bool> read_parameter(const std::string& key, const std::string& value, plan::Plan& plan);
+
+// See Engine::parameters. What the backend has no name for is given by ridge's.
+Parameters parameters(const plan::Plan& plan);
+
+// See Engine::model_server_text. One compiled model whose streams are the instances, with the threads of all of them
+// (docs/parameters.md of openvinotoolkit/model_server).
+std::string model_server_text(const std::string& name, const plan::Plan& plan);
+
+}  // namespace ridge::engine::openvino
