@@ -13,7 +13,7 @@ ratios per round stand beside the ratio of all.
 Bytes, on both sides: those the program loads and stores, each once; the triads store past the caches, so that nothing is read
 which the program did not ask for. The limit may lie above likwid's figure: likwid's loads are one stream over ordinary pages, the
 limit is the best of several loops in huge pages, because no program may come out above it. The plain loop addresses by base and index,
-as likwid's does: from L2 of some processors this is a fifth slower than a moving pointer. A kernel that the processor lacks is
+as likwid's does: from L2 of some CPUs this is a fifth slower than a moving pointer. A kernel that the CPU lacks is
 left out. As root, both run with real-time priority, so that what else runs on the machine disturbs neither.
 
   benchmarks/limits_vs_likwid.py [--rounds 5] [--repeats 3] [--out FILE]     RIDGE names the program (default build/release/ridge)
@@ -35,7 +35,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RIDGE = os.environ.get("RIDGE", str(ROOT / "build" / "release" / "ridge"))
 RUN_SECONDS = 0.02
 # likwid averages over its whole run: on a machine with other work it would show the share it was given, not the hardware's rate.
-# Round robin: likwid's threads start on one processor and spin until all are there.
+# Round robin: likwid's threads start on one CPU and spin until all are there.
 UNDISTURBED = ["chrt", "--rr", "10"] if os.geteuid() == 0 and shutil.which("chrt") else []
 PEAK_KERNELS = ("peakflops_sp_avx_fma", "peakflops_sp_avx512_fma")
 LOAD_KERNELS = ("load_avx", "load_avx512")

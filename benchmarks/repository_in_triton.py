@@ -8,7 +8,7 @@ Two starts:
 
   as it is     each model is ready, or Triton's reason; where only the backend's library is missing, Triton's parser and its checks
                of the configuration have passed
-  stand-ins    the backends `onnxruntime` and `openvino`, where DIR lacks them, are python-based ones made here, which run the file in
+  fakes    the backends `onnxruntime` and `openvino`, where DIR lacks them, are python-based ones made here, which run the file in
                ONNX Runtime; Triton's core then does everything else by the written configuration: versions, instances, batching,
                warm-up. Triton's copy of the configuration must say what was written, and its answers must equal those of ONNX
                Runtime in this process.
@@ -113,7 +113,7 @@ def complaints(log):
 
 
 def with_stand_ins(folder, backends, wanted):
-    """A folder with Triton's own backends, and a stand-in for each wanted one that is not among them."""
+    """A folder with Triton's own backends, and a fake for each wanted one that is not among them."""
     made = []
     for own in backends.iterdir():
         (folder / own.name).symlink_to(own)
@@ -195,7 +195,7 @@ def main():
             print(f"    {complaint}")
     with tempfile.TemporaryDirectory() as temporary:
         made = with_stand_ins(pathlib.Path(temporary), options.backends, wanted)
-        print("with python-based stand-ins for " + (", ".join(made) or "nothing") + ":")
+        print("with python-based fakes for " + (", ".join(made) or "nothing") + ":")
         with triton(options.triton, options.repository, temporary) as log:
             found = statuses(log())
             for folder in models:

@@ -127,7 +127,7 @@ def require_wrk():
 
 def machine_line():
     cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
-    return (f"machine: {cpu}, {len(os.sched_getaffinity(0))} processors shared by server and load, {platform.system()} "
+    return (f"machine: {cpu}, {len(os.sched_getaffinity(0))} CPUs shared by server and load, {platform.system()} "
             f"{platform.release()}")
 
 

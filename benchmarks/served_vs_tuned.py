@@ -8,7 +8,7 @@ in-process by `ridge bench` (same file, engine, precision, threads, instances, b
   latency at 4 connections: p99 ÷ p50                                                                                       (reported)
 
 Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range, ratios are taken round
-by round. Load comes from wrk on the same processors; what it and the server take of them is shown too.
+by round. Load comes from wrk on the same CPUs; what it and the server take of them is shown too.
 
   benchmarks/served_vs_tuned.py REPOSITORY [--model NAME] [--rounds 7] [--seconds 6] [--shared-memory] [--out FILE]
 """
@@ -181,7 +181,7 @@ def cpu_seconds(pid):
 
 
 class Load:
-    """wrk against one server, with what both took of the processors.
+    """wrk against one server, with what both took of the CPUs.
 
     Rows are counted by the server's statistics between the ends of two executions: wrk would leave out what is under way at its end,
     which is much where batches take long."""
@@ -210,7 +210,7 @@ class Load:
         return end[0] - start[0], end[1] - start[1]
 
     def run(self, script, connections, seconds):
-        """Returns figures of one run: rows_per_s, p50_ms, p99_ms, wrk and server [processors]."""
+        """Returns figures of one run: rows_per_s, p50_ms, p99_ms, wrk and server [CPUs]."""
         self.await_idle()
         first_rows, server, own, begin = self.done()[0], cpu_seconds(self.server_pid), os.times(), time.monotonic()
         wrk = subprocess.Popen(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "60s", "--latency", "-s", str(script),
@@ -268,7 +268,7 @@ def report(tuned, results, options):
         ratios = [above / below for above, below in zip(column(name, "rows_per_s"), inside)]
         verdict = "" if goal is None else f", goal ≥ {goal}: " + ("ok" if statistics.median(ratios) >= goal else "MISSED")
         lines.append(f"{name} [rows/s]: {overhead.spread(column(name, 'rows_per_s'))}; ÷ in-process per round: {overhead.spread(ratios)}{verdict}")
-        lines.append(f"  processors: server {overhead.spread(column(name, 'server'))}, load generator {overhead.spread(column(name, 'wrk'))}; "
+        lines.append(f"  CPUs: server {overhead.spread(column(name, 'server'))}, load generator {overhead.spread(column(name, 'wrk'))}; "
                      f"latency p50 {overhead.spread(column(name, 'p50_ms'))} ms, p99 {overhead.spread(column(name, 'p99_ms'))} ms")
     tails = [row["p99_ms"] / row["p50_ms"] for row in results["4 connections"]]
     lines.append(f"4 connections [rows/s]: {overhead.spread(column('4 connections', 'rows_per_s'))}; latency p50 "

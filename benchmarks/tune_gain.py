@@ -4,15 +4,15 @@
 Each model (made by `ridge make`) is tuned, and the result measured again by `ridge tune --compare` in a process of its own. Printed:
 the gain in rows/s with its 95 % interval of both, the winner, its share of the physical limit.
 
---isa native: against ONNX Runtime's defaults with all that the processor has. Goals (issue 5): at least 2.8 on resnet50, 1.8 on
+--isa native: against ONNX Runtime's defaults with all that the CPU has. Goals (issue 5): at least 2.8 on resnet50, 1.8 on
 bert-base; exit 1 if the tuning's gain is less.
 
---isa avx2: as a processor with AVX2 and nothing beyond. Never a loss is asked: exit 1 if a gain measured again is below 1 with
+--isa avx2: as a CPU with AVX2 and nothing beyond. Never a loss is asked: exit 1 if a gain measured again is below 1 with
 confidence. Who obeys what (looked up, and checked here by the kernels that ran):
 - OpenVINO: oneDNN's kernels obey ONEDNN_MAX_CPU_ISA (DNNL_MAX_CPU_ISA, its older name), its own ones OV_CPU_MAX_ISA in the builds
   that read it (openvinotoolkit/openvino pull requests 36980, 38257; 2026.4.1 does). A kernel beyond AVX2 in the winner's or the
   baseline's profile is named and fails the run.
-- MLAS chooses by CPUID alone and cannot be capped. OpenVINO computes FP32 matrix products with a copy of it (gemm_mlas): the share of the
+- MLAS chooses by CPUID alone and cannot be capped. OpenVINO computes FP32 matrix multiplications with a copy of it (gemm_mlas): the share of the
   time spent there is said. It makes the FP32 baseline too strong, never the other way round, and may show above 100 % of the limit.
 - ONNX Runtime has no such switch: it is MLAS. So the AVX2-only configuration is OpenVINO's, baseline (its own defaults in
   FP32) and candidates alike; a second line has ONNX Runtime, not capped, as the baseline: an opponent that is too strong, against which the
@@ -123,7 +123,7 @@ def main():
     options.model = options.model or ["resnet50", "bert-base"]
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
     version = subprocess.run([RIDGE, "--version"], capture_output=True, text=True).stdout.strip()
-    lines = [f"{cpu}, {os.cpu_count()} processors, {datetime.date.today()}, {version}, "
+    lines = [f"{cpu}, {os.cpu_count()} CPUs, {datetime.date.today()}, {version}, "
              f"benchmarks/tune_gain.py --isa {options.isa} --seconds {options.seconds:g}"]
     if options.isa != "native":
         lines.append("with " + " ".join(f"{name}={value}" for name, value in CAP.items()) + "; ONNX Runtime cannot be capped")

@@ -1,7 +1,7 @@
 """tuner.py [--model NAME]... [--seconds S] [--out FOLDER]: what the quick search finds, beside the full grid.
 
 For each model (made by `ridge make`): `ridge tune --search full` measures every candidate of the space and plays the quick search on
-that record; then `ridge tune` searches anew, with a store of its own, and its winner is looked up in the grid. Both figures are
+that record; then `ridge tune` searches again, with a store of its own, and its winner is looked up in the grid. Both figures are
 printed: objective of what was found ÷ of the grid's best, and points measured ÷ points of the space. Goal (issue 5): at least 97 %
 with at most 10 % of the points. The grid is kept as FOLDER/tuner-grid-NAME.json; the test replay plays on these files.
 
@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 
 MODELS = {"mlp": [], "resnet50": [], "bert-base": ["--shape", "sequence=128"]}
-BATCHES = {"mlp": 16, "resnet50": 16, "bert-base": 8}  # the largest, so that a grid of two processors takes minutes, not an hour
+BATCHES = {"mlp": 16, "resnet50": 16, "bert-base": 8}  # the largest, so that a grid of two CPUs takes minutes, not an hour
 KEPT = ("machine", "shapes", "goal", "baseline", "noise_percent", "trials", "seconds", "space", "points", "replay")
 IDENTITY = ("engine", "variant", "threads", "instances", "batch", "spin", "inter_op_threads", "block_base")
 

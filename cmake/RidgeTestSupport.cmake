@@ -1,9 +1,9 @@
 # Libraries that stand in for what a test machine lacks, in <build>/test-support: tests/support/*.cc.
-#   libnvidia-ml.so.1      NVIDIA's management library, plays scripted cards; libnvidia-ml-old.so.1 lacks the newer functions
-#   libcuda.so.1           NVIDIA's driver, plays scripted cards and does their work on the processor; -old is of CUDA 10, -ancient
+#   libnvidia-ml.so.1      NVIDIA's management library, plays scripted GPUs; libnvidia-ml-old.so.1 lacks the newer functions
+#   libcuda.so.1           NVIDIA's driver, plays scripted GPUs and does their work on the CPU; -old is of CUDA 10, -ancient
 #                          too old to be used
-#   libnvrtc.so.1          its run-time compiler, for the same; libcublasLt.so.1 its matrix products
-#   libnccl.so.1           NCCL, which works on the memory of these cards; -ancient too old to be used
+#   libnvrtc.so.1          its run-time compiler, for the same; libcublasLt.so.1 its matrix multiplications
+#   libnccl.so.1           NCCL, which works on the memory of these GPUs; -ancient too old to be used
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
 set(RIDGE_FAKES "")
 
@@ -12,7 +12,7 @@ function(ridge_fake source name)
   add_library(fake_${name} MODULE "${PROJECT_SOURCE_DIR}/tests/support/${source}.cc")
   target_include_directories(fake_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_options(fake_${name} PRIVATE -O0)  # as tests
-  target_link_options(fake_${name} PRIVATE LINKER:-z,nodelete)  # what it has read stays until the process ends (scripted_cards.h)
+  target_link_options(fake_${name} PRIVATE LINKER:-z,nodelete)  # what it has read stays until the process ends (scripted_gpus.h)
   set_target_properties(fake_${name} PROPERTIES OUTPUT_NAME "${name}" SUFFIX ".so.1" CXX_VISIBILITY_PRESET hidden
                                                 LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
   target_compile_definitions(fake_${name} PRIVATE ${ARGN})
@@ -57,7 +57,7 @@ foreach(test gpu_test limits_test doctor_test lab_test power_test telemetry_test
   endif()
 endforeach()
 
-#   libonnxruntime-gpu.so.1   ONNX Runtime with NVIDIA's providers, for engine_test; it computes by the real one, on libcuda.so.1's cards
+#   libonnxruntime-gpu.so.1   ONNX Runtime with NVIDIA's providers, for engine_test; it computes by the real one, on libcuda.so.1's GPUs
 if(NOT RIDGE_FUZZ AND TARGET engine_test)
   ridge_fake(fake_onnxruntime_gpu onnxruntime-gpu)
   target_link_libraries(fake_onnxruntime-gpu PRIVATE ridge_onnxruntime_headers ${CMAKE_DL_LIBS})

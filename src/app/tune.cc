@@ -24,7 +24,7 @@ struct Energy {
 Result<Energy> open_energy(const TuneRequest& request) {
   const bool wanted = request.goal.objective == tune::Objective::kEnergy;
   if (!wanted && plan::is_nvidia(request.device))  // its counter moves so seldom that every slice would have to be long
-    return Energy{std::nullopt, "not measured: a card's counter wants long slices, which --objective energy takes"};
+    return Energy{std::nullopt, "not measured: a GPU's counter wants long slices, which --objective energy takes"};
   Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
   if (!meter && wanted) return wrap(meter.error(), "--objective energy");
   if (!meter) return Energy{std::nullopt, "not measured: " + meter.error().message};
@@ -34,7 +34,7 @@ Result<Energy> open_energy(const TuneRequest& request) {
 }
 
 // What was recorded may not run here any more, or lose too much accuracy.
-Status check_admitted(const tune::Candidate& candidate, const tune::Admission& admission) {
+Status check_admitted(const tune::Candidate& candidate, const tune::VariantSelection& admission) {
   if (candidate == tune::baseline_candidate() || tune::admitted_as(candidate, admission) != nullptr) return {};
   std::string why;
   for (const tune::Rejection& rejection : admission.rejections)
@@ -69,7 +69,7 @@ Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune
 // Where the time of a run goes, before and after.
 Status add_layers(const TuneModel& model, const RunControl& control, tune::Tuning& tuning) {
   // On a GPU the profile times how long a kernel takes to start.
-  if (!model.request.layers || control.stopped() || !model.target.on_processor()) return {};
+  if (!model.request.layers || control.stopped() || !model.target.on_cpu()) return {};
   const std::vector<tune::Implementation> known = implementations_of(model.admission);
   auto layers = [&](const tune::Candidate& candidate, measure::Measurement& m) -> Status {
     Result<cost::DeviceLimits> limits = cost::limits_of(model.machine, m.threads);

@@ -13,7 +13,7 @@ namespace {
 // The base plan's, and where others are wanted every other one that loads here.
 std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Rejection>& rejections) {
   std::vector<std::string> engines = {subject.plan.engine};
-  if (!subject.request.other_engines || !subject.target.on_processor()) return engines;
+  if (!subject.request.other_engines || !subject.target.on_cpu()) return engines;
   for (const engine::Engine& row : engine::known()) {
     if (row.for_tests || row.name == subject.plan.engine || !engine::runs_on(row, subject.target.device.kind)) continue;
     plan::Plan other;
@@ -27,7 +27,7 @@ std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector
 }
 
 // Of a recorded candidate only its own.
-tune::Wishes wishes_of(const TuneRequest& request) {
+tune::VariantRequests wishes_of(const TuneRequest& request) {
   if (request.recorded) return {{{request.recorded->candidate.variant}}};
   return {request.variants};
 }
@@ -58,7 +58,7 @@ Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions
 
 }  // namespace
 
-Result<tune::Admission> admit(const AdmissionSubject& subject, const RunControl& control) {
+Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunControl& control) {
   std::vector<tune::Rejection> absent;
   const std::vector<std::string> engines = engines_of(subject, absent);
   RIDGE_ASSIGN(tune::Choices choices,
@@ -71,7 +71,7 @@ Result<tune::Admission> admit(const AdmissionSubject& subject, const RunControl&
   }
   precision::VariantOptions options = making(subject, control);
   RIDGE_TRY(add_evaluation(subject, options));
-  RIDGE_ASSIGN(tune::Admission admission,
+  RIDGE_ASSIGN(tune::VariantSelection admission,
                tune::admit({subject.plan, subject.signature, samples}, choices.wishes, options));
   admission.rejections.insert(admission.rejections.begin(), choices.rejections.begin(), choices.rejections.end());
   return admission;

@@ -29,6 +29,6 @@ struct AdmissionSubject {
 
 // Everything that may enter the search; the first is the baseline. Files of other precisions lie beside the tuning store.
 // Errors: wrong names, samples that cannot be read, an FP32 model that fails on them; kCancelled.
-Result<tune::Admission> admit(const AdmissionSubject& subject, const RunControl& control);
+Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunControl& control);
 
 }  // namespace ridge::app

@@ -19,7 +19,7 @@ namespace {
 std::vector<tune::PricedImplementation> price(const TuneModel& model) {
   const Result<model::Graph> two = bind(model.request, model.unbound, 2);
   std::vector<tune::PricedImplementation> result;
-  for (const tune::Admitted& admitted : model.admission.admitted)
+  for (const tune::SelectedVariant& admitted : model.admission.admitted)
     result.push_back(tune::priced(admitted.implementation, *model.graph, two ? &*two : nullptr));
   return result;
 }
@@ -38,7 +38,7 @@ plan::Plan plan_of(const TuneRequest& request, const model::Graph& graph) {
 
 tune::Target target_of(const TuneRequest& request) {
   tune::Target target{request.device};
-  if (target.on_processor()) return target;
+  if (target.on_cpu()) return target;
   Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
   if (limits)
     target.limits = std::move(*limits);
@@ -60,7 +60,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   facts.batching = tuning.batching_advice;
   if (request.engine == facts.engine && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
   facts.device = request.device;
-  if (const tune::Admitted* admitted = tune::admitted_as(tuning.candidate, model.admission); admitted != nullptr)
+  if (const tune::SelectedVariant* admitted = tune::admitted_as(tuning.candidate, model.admission); admitted != nullptr)
     for (const auto& [key, value] : admitted->implementation.options) facts.engine_options[key] = value;
   return facts;
 }
@@ -137,7 +137,7 @@ Result<tune::StoreKey> store_key(const TuneModel& model) {
   const plan::Plan& plan = model.plan;
   RIDGE_ASSIGN(std::string digest, model.unbound.digest());
   std::string engine = model.info.name + " " + model.info.version;
-  if (!model.target.on_processor()) engine += " on " + plan.device;
+  if (!model.target.on_cpu()) engine += " on " + plan.device;
   for (const auto& [key, value] : model.request.engine_options) engine += " " + key + "=" + value;
   return tune::StoreKey{model.machine.id, engine, digest, tune::shapes_text(plan), implementations_of(model.admission)};
 }
@@ -149,22 +149,22 @@ tune::SpaceOptions space_options(const TuneModel& model) {
           model.plan.batch, model.target};
 }
 
-std::vector<tune::Implementation> implementations_of(const tune::Admission& admission) {
+std::vector<tune::Implementation> implementations_of(const tune::VariantSelection& admission) {
   std::vector<tune::Implementation> result;
-  for (const tune::Admitted& admitted : admission.admitted) result.push_back(admitted.implementation);
+  for (const tune::SelectedVariant& admitted : admission.admitted) result.push_back(admitted.implementation);
   return result;
 }
 
-Result<precision::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model) {
-  if (candidate == tune::baseline_candidate()) return precision::Drift{};
-  const tune::Admitted* admitted = tune::admitted_as(candidate, model.admission);
+Result<precision::Deviation> drift_of(const tune::Candidate& candidate, const TuneModel& model) {
+  if (candidate == tune::baseline_candidate()) return precision::Deviation{};
+  const tune::SelectedVariant* admitted = tune::admitted_as(candidate, model.admission);
   if (admitted != nullptr && !admitted->verdict.outputs.empty()) return admitted->verdict.worst;
   return tune::drift(*model.benchmark, candidate);
 }
 
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
   if (candidate.batch == 1 || model.request.evaluation) return true;
-  RIDGE_ASSIGN(const precision::Drift drift, tune::drift(*model.benchmark, candidate));
+  RIDGE_ASSIGN(const precision::Deviation drift, tune::drift(*model.benchmark, candidate));
   return precision::within(drift, model.request.guard);
 }
 
@@ -176,7 +176,7 @@ Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuni
   tune::RepositoryEntry entry;
   entry.name = options.name;
   entry.model_file = options.model;
-  const tune::Admitted* admitted = tune::admitted_as(tuning.candidate, model.admission);
+  const tune::SelectedVariant* admitted = tune::admitted_as(tuning.candidate, model.admission);
   if (admitted != nullptr && !admitted->implementation.file.empty()) entry.model_file = admitted->implementation.file;
   RIDGE_ASSIGN(entry.external_files, model::external_files(entry.model_file));
   entry.config_pbtxt = tune::config_text(tune::serving_config(facts));

@@ -42,7 +42,7 @@ struct TuneModel {
   tune::Batching batching = {};
   tune::Trial untuned = {};  // against itself: its figures, and how far noise alone lets two measurements differ
   // admit_variants
-  tune::Admission admission = {};
+  tune::VariantSelection admission = {};
   std::vector<tune::PricedImplementation> implementations = {};
 };
 
@@ -61,10 +61,10 @@ Status admit_variants(TuneModel& model, const RunControl& control);
 
 Result<tune::StoreKey> store_key(const TuneModel& model);
 tune::SpaceOptions space_options(const TuneModel& model);
-std::vector<tune::Implementation> implementations_of(const tune::Admission& admission);
+std::vector<tune::Implementation> implementations_of(const tune::VariantSelection& admission);
 
 // By the guard's verdict where the engine or the precision is another one; else measured.
-Result<precision::Drift> drift_of(const tune::Candidate& candidate, const TuneModel& model);
+Result<precision::Deviation> drift_of(const tune::Candidate& candidate, const TuneModel& model);
 // The guard judged rows that ran alone. Where ranges are found at run time, those of one batch share them.
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model);
 

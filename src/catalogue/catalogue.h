@@ -1,4 +1,4 @@
-// Catalogue: what the makers say about devices that are not in this machine. Table data/gpus.csv, one row per device,
+// Catalogue: what the vendors say about devices that are not in this machine. Table data/gpus.csv, one row per device,
 // every row with its source. A figure without a source is absent, never zero and never a guess.
 //
 // Not for the machine at hand: that is machine::Machine, measured. Immutable once read.

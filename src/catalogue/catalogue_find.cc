@@ -58,13 +58,13 @@ bool contains_all(const Words& all, const Words& wanted) {
 }
 
 struct Name {
-  Words words;        // all of them, and the maker
-  std::string whole;  // all words together, without the maker
+  Words words;        // all of them, and the vendor
+  std::string whole;  // all words together, without the vendor
   std::string bare;   // without what stands in parentheses
   std::string core;   // of that, without brands: "4070" of "GeForce RTX 4070"
   Words brands;
 
-  explicit Name(std::string_view text, std::string_view maker = "") : words(words_of(text, true)) {
+  explicit Name(std::string_view text, std::string_view vendor = "") : words(words_of(text, true)) {
     whole = joined(words);
     Words outside = words_of(text, false);
     if (outside.empty()) outside = words;
@@ -76,7 +76,7 @@ struct Name {
         else
           core += part;
       }
-    for (const std::string& word : words_of(maker, true)) {
+    for (const std::string& word : words_of(vendor, true)) {
       words.push_back(word);
       brands.push_back(word);
     }

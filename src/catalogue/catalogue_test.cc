@@ -23,7 +23,7 @@ CatalogueDevice named(const std::string& name) {
   return device ? *device : CatalogueDevice{};
 }
 
-TEST(Catalogue, ReadsEveryRowWithNameMakerAndSource) {
+TEST(Catalogue, ReadsEveryRowWithNameVendorAndSource) {
   auto csv = parse_csv(data("gpus"), "gpus");
   ASSERT_TRUE(csv);
   std::set<std::string> names;

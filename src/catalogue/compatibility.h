@@ -42,7 +42,7 @@ std::optional<LibraryRow> cudnn_row(const Version& version, const std::optional<
 std::optional<LibraryRow> tensorrt_row(const Version& version, const std::optional<Version>& cuda);
 
 // The newest row of NCCL not newer than `version`, as built for that CUDA (major version): from which capability on it has code for
-// cards, if that is known, and the driver that such a CUDA needs.
+// GPUs, if that is known, and the driver that such a CUDA needs.
 std::optional<LibraryRow> nccl_row(const Version& version, int cuda_major);
 
 // What a release of onnxruntime-gpu was built with.

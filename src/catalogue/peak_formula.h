@@ -1,4 +1,4 @@
-// Where peaks come from: units × operations per unit and clock × clock, beside what makers and others publish, and by how
+// Where peaks come from: units × operations per unit and clock × clock, beside what vendors and others publish, and by how
 // much they disagree.
 //
 // FP32: cores × 2 × boost clock (RTX 4090: 16384 × 2 × 2.52 GHz = 82.6 TFLOP/s; handbook, section 2). Tensor cores: SMs ×

@@ -92,8 +92,8 @@ Result<Request> request_of(const BenchOptions& options) {
             ": ONNX Runtime's profile says how long a kernel took to be queued there, not to run (its builds leave out "
             "the profiling of kernels, --enable_cuda_profiling). `ridge plan MODEL -d cuda:" +
             std::to_string(request.device.index) +
-            "` shows every layer's least time on the card, --device cpu --layers where the time goes on the "
-            "processor, and `nsys profile ridge bench ...` what the card's kernels took"};
+            "` shows every layer's least time on the GPU, --device cpu --layers where the time goes on the "
+            "CPU, and `nsys profile ridge bench ...` what the GPU's kernels took"};
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   return request;
 }
@@ -148,14 +148,14 @@ Result<measure::Measurement> measure_script(const BenchOptions& options, const R
 }
 
 // The machine with its limits, measured if they are not known.
-Result<machine::Machine> know_processor(const BenchOptions& options, Progress& progress) {
+Result<machine::Machine> know_cpu(const BenchOptions& options, Progress& progress) {
   limits::LimitOptions how;
   how.fresh = options.fresh;
   how.progress = [&](const std::string& step, double share) { progress.update("this machine: " + step, share); };
   return limits::know(how);
 }
 
-// On another device than the processor; one that is not in the catalogue is measured without a limit beside it.
+// On another device than the CPU; one that is not in the catalogue is measured without a limit beside it.
 Result<measure::Measurement> measure_on_device(const plan::Plan& plan, const Request& request,
                                                const model::Graph& graph, measure::BenchOptions how) {
   Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
@@ -171,9 +171,9 @@ Result<measure::Measurement> measure_model(const BenchOptions& options, const Re
   Progress progress("bench");
   const bool here = request.device.kind == plan::DeviceKind::kCpu;
   Result<machine::EnergyMeter> meter = app::energy_meter_of(request.device);
-  RIDGE_ASSIGN(machine::Machine machine, here ? know_processor(options, progress) : machine::probe());
-  plan::Wishes wishes{options.model,   input_shapes(graph), rows_of(graph),
-                      options.threads, request.precision,   request.device};
+  RIDGE_ASSIGN(machine::Machine machine, here ? know_cpu(options, progress) : machine::probe());
+  plan::PlanRequest wishes{options.model,   input_shapes(graph), rows_of(graph),
+                           options.threads, request.precision,   request.device};
   if (here && !options.threads && options.instances > 1)
     wishes.threads = std::max(1, machine::usable_threads(machine) / options.instances);
   plan::Plan plan = plan::first_plan(machine, cost::count(graph, request.precision), wishes);
@@ -200,7 +200,7 @@ std::string spread_text(const measure::Measurement& m) {
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
 }
 
-// Of the card's limits those that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
+// Of the GPU's limits those that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
 std::string limits_text(const measure::Measurement& m) {
   std::string text;
   for (const cost::DeviceLimits::Basis& basis : m.limits) {
@@ -219,7 +219,7 @@ std::string summary(const measure::Measurement& m) {
   const measure::Latency& l = m.latency_ms;
   const measure::Stages& s = m.stages_ms;
   const auto device = plan::device_from_name(m.device);
-  const bool on_card = device && plan::is_nvidia(*device);
+  const bool on_gpu = device && plan::is_nvidia(*device);
   std::vector<std::vector<std::string>> rows = {
       {"latency", format_ms(l.mean), spread_text(m)},
       {"  p50 p90 p95 p99", format_ms(l.p50),
@@ -229,11 +229,10 @@ std::string summary(const measure::Measurement& m) {
       {"stages: load", format_ms(s.load), "measured, once"},
       {"  first run", format_ms(s.first_run), "measured, once"},
       {"  input", format_ms(s.input),
-       on_card ? "measured, mean: to the card's memory" : "measured, mean: hand over the inputs"},
-      {"  compute", format_ms(s.compute),
-       on_card ? "measured, mean: on the card" : "measured, mean: inside the engine"},
+       on_gpu ? "measured, mean: to the GPU's memory" : "measured, mean: hand over the inputs"},
+      {"  compute", format_ms(s.compute), on_gpu ? "measured, mean: on the GPU" : "measured, mean: inside the engine"},
       {"  output", format_ms(s.output),
-       on_card ? "measured, mean: back from the card" : "measured, mean: take the outputs"}};
+       on_gpu ? "measured, mean: back from the GPU" : "measured, mean: take the outputs"}};
   if (m.bound_ms > 0) {
     rows.push_back({"bound", format_ms(m.bound_ms),
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});

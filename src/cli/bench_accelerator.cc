@@ -27,7 +27,7 @@ std::string facts_text(const Measured& measured) {
                {"PCI address", known_or_unknown(facts.pci_address)}};
   if (!facts.capability.empty()) rows.push_back({"compute capability", facts.capability});
   rows.push_back({"datasheet", measured.datasheet});
-  if (!measured.processor_limits.empty()) rows.push_back({"processor's limits", measured.processor_limits});
+  if (!measured.cpu_limits.empty()) rows.push_back({"CPU's limits", measured.cpu_limits});
   rows.push_back({"watched by", measured.observer});
   rows.push_back({"measured", fmt::format("{}, in {:.0f} s{}", measured.measured_at, measured.seconds,
                                           measured.recalled ? " by an earlier run; --fresh measures again" : "")});
@@ -44,7 +44,7 @@ std::string shares_text(const std::vector<Share>& shares) {
   return text.empty() ? "-" : text;
 }
 
-// What a card was seen to do meanwhile: "1.75 GHz, 612 W, slowed by power limit".
+// What a GPU was seen to do meanwhile: "1.75 GHz, 612 W, slowed by power limit".
 std::string seen_text(const Figure& figure) {
   std::string text;
   auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };

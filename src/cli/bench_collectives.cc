@@ -17,14 +17,14 @@ constexpr size_t kTextWidth = 120;
 
 std::string head_text(const CollectivesMeasured& measured) {
   std::vector<std::vector<std::string>> rows;
-  for (const limits::accelerator::Facts& facts : measured.cards) rows.push_back({facts.device, facts.name});
+  for (const limits::accelerator::Facts& facts : measured.gpus) rows.push_back({facts.device, facts.name});
   rows.push_back({"joined by", measured.links ? measured.links->text : "not known: " + measured.links_reason});
   rows.push_back({"library", measured.library});
   rows.push_back({"measured", fmt::format("{}, in {:.0f} s", measured.measured_at, measured.seconds)});
   return table({}, rows, "ll");
 }
 
-std::vector<std::string> row_text(const CollectiveRow& row, size_t cards) {
+std::vector<std::string> row_text(const CollectiveRow& row, size_t gpus) {
   const limits::accelerator::Figure& figure = row.figure;
   std::vector<std::string> cells = {gpu::nccl::collective_name(row.collective),
                                     format_bytes(static_cast<double>(row.bytes))};
@@ -33,7 +33,7 @@ std::vector<std::string> row_text(const CollectiveRow& row, size_t cards) {
     cells.push_back("not measured: " + figure.reason);
     return cells;
   }
-  const double factor = limits::accelerator::bus_factor(row.collective, cards);
+  const double factor = limits::accelerator::bus_factor(row.collective, gpus);
   cells.push_back(format_ms(1e3 * static_cast<double>(row.bytes) / *figure.typical));
   cells.push_back(format_bandwidth(*figure.typical));
   cells.push_back(format_bandwidth(factor * *figure.typical));
@@ -46,7 +46,7 @@ std::vector<std::string> row_text(const CollectiveRow& row, size_t cards) {
 
 std::string rows_text(const CollectivesMeasured& measured) {
   std::vector<std::vector<std::string>> rows;
-  for (const CollectiveRow& row : measured.rows) rows.push_back(row_text(row, measured.cards.size()));
+  for (const CollectiveRow& row : measured.rows) rows.push_back(row_text(row, measured.gpus.size()));
   return table({"operation", "size", "time", "rate", "bus", "best", "of the limit", "spread", "bursts"}, rows,
                "lrrrrrrrl");
 }

@@ -78,9 +78,9 @@ std::string caches_text(const machine::Cpu& cpu) {
 
 std::string cores_text(const machine::Machine& machine) {
   const machine::Cpu& cpu = machine.cpu;
-  std::string text = fmt::format("{} of {} (processors {} of {})", cpu.allowed_cores, cpu.physical_cores,
-                                 machine::format_processor_list(cpu.processors), cpu.logical_processors);
-  text += cpu.quota ? fmt::format(", quota {:.3g} processors", *cpu.quota) : ", no quota";
+  std::string text = fmt::format("{} of {} (CPUs {} of {})", cpu.allowed_cores, cpu.physical_cores,
+                                 machine::format_cpu_list(cpu.cpus), cpu.logical_cpus);
+  text += cpu.quota ? fmt::format(", quota {:.3g} CPUs", *cpu.quota) : ", no quota";
   return text + fmt::format(": {} usable threads", usable_threads(machine));
 }
 
@@ -165,16 +165,16 @@ int bench_accelerator(const DeviceOptions& options) {
   return kDone;
 }
 
-// Several cards: what they exchange.
-int bench_group(const DeviceOptions& options, std::vector<size_t> cards) {
+// Several GPUs: what they exchange.
+int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
   limits::accelerator::CollectiveOptions how;
-  how.cards = std::move(cards);
+  how.gpus = std::move(gpus);
   how.patience = from_seconds(options.time_limit_s);
   Result<int64_t> largest = parse_bytes(options.largest);
   if (!largest || *largest < 8) return device_failed(invalid("--largest " + options.largest + ": a size from 8 B on"));
   how.largest_bytes = *largest;
   listen_for_interruption();
-  Progress progress("measure what the cards exchange");
+  Progress progress("measure what the GPUs exchange");
   how.measuring = measuring_with(options, progress);
   Result<limits::accelerator::CollectivesMeasured> measured = measure_collectives(how);
   progress.finish();

@@ -142,7 +142,7 @@ void render(const doctor::Diagnosis& diagnosis, const doctor::Inventory& invento
     area.push_back(&finding);
   }
   if (!area.empty()) render_area(area, verbose);
-  if (std::string cards = cards_text(inventory); !cards.empty()) print("\n" + cards);
+  if (std::string gpus = gpus_text(inventory); !gpus.empty()) print("\n" + gpus);
   print("\n" + diagnosis.summary);
 }
 

@@ -9,21 +9,21 @@ namespace ridge::cli {
 namespace {
 
 using doctor::Inventory;
-using doctor::InventoryCard;
+using doctor::InventoryGpu;
 
 template <typename T>
 std::string or_dash(const gpu::Reading<T>& reading) {
   return reading ? fmt::format("{}", *reading) : "-";
 }
 
-std::string memory_of(const gpu::Card& card) {
-  if (!card.memory_total_bytes) return "-";
-  std::string text = format_bytes(static_cast<double>(*card.memory_total_bytes));
-  return card.memory_bus_bits ? text + fmt::format(", {} bit", *card.memory_bus_bits) : text;
+std::string memory_of(const gpu::Gpu& gpu) {
+  if (!gpu.memory_total_bytes) return "-";
+  std::string text = format_bytes(static_cast<double>(*gpu.memory_total_bytes));
+  return gpu.memory_bus_bits ? text + fmt::format(", {} bit", *gpu.memory_bus_bits) : text;
 }
 
 // "132, 50.0 MiB L2": derived and datasheet figures are marked by ~.
-std::string chip_text(const InventoryCard& entry) {
+std::string chip_text(const InventoryGpu& entry) {
   std::string text;
   if (entry.multiprocessors)
     text = fmt::format("{}{} SM", entry.multiprocessors_origin == Origin::kMeasured ? "" : "~", *entry.multiprocessors);
@@ -33,51 +33,51 @@ std::string chip_text(const InventoryCard& entry) {
   return text.empty() ? "-" : text;
 }
 
-std::string link_of(const gpu::Card& card) {
-  if (!card.pcie_generation || !card.pcie_width) return "-";
-  std::string text = fmt::format("{} x{}", *card.pcie_generation, *card.pcie_width);
-  if (card.pcie_generation_max && card.pcie_width_max)
-    text += fmt::format(" of {} x{}", *card.pcie_generation_max, *card.pcie_width_max);
+std::string link_of(const gpu::Gpu& gpu) {
+  if (!gpu.pcie_generation || !gpu.pcie_width) return "-";
+  std::string text = fmt::format("{} x{}", *gpu.pcie_generation, *gpu.pcie_width);
+  if (gpu.pcie_generation_max && gpu.pcie_width_max)
+    text += fmt::format(" of {} x{}", *gpu.pcie_generation_max, *gpu.pcie_width_max);
   return text;
 }
 
-std::string place_text(const InventoryCard& entry) {
+std::string place_text(const InventoryGpu& entry) {
   std::string text = entry.numa_node ? fmt::format("node {}", *entry.numa_node) : "";
-  if (!entry.processors.empty()) text += fmt::format("{}CPUs {}", text.empty() ? "" : ", ", entry.processors);
+  if (!entry.cpus.empty()) text += fmt::format("{}CPUs {}", text.empty() ? "" : ", ", entry.cpus);
   return text.empty() ? "-" : text;
 }
 
-std::string clocks_of(const gpu::Card& card) {
-  return fmt::format("{}, {} MHz", or_dash(card.sm_clock_max_mhz), or_dash(card.memory_clock_max_mhz));
+std::string clocks_of(const gpu::Gpu& gpu) {
+  return fmt::format("{}, {} MHz", or_dash(gpu.sm_clock_max_mhz), or_dash(gpu.memory_clock_max_mhz));
 }
 
-std::string switches_text(const gpu::Card& card) {
+std::string switches_text(const gpu::Gpu& gpu) {
   auto flag = [](const gpu::Reading<bool>& reading) { return !reading ? "-" : *reading ? "on" : "off"; };
-  return fmt::format("{}, {}, {}", flag(card.ecc), flag(card.persistence), flag(card.mig));
+  return fmt::format("{}, {}, {}", flag(gpu.ecc), flag(gpu.persistence), flag(gpu.mig));
 }
 
-std::vector<std::string> inventory_row(const InventoryCard& entry) {
-  const gpu::Card& card = entry.card;
-  std::string kind = card.architecture ? *card.architecture : "";
-  if (card.compute_capability) kind += (kind.empty() ? "" : " ") + *card.compute_capability;
-  return {"  " + std::to_string(card.index),
-          card.name ? *card.name : entry.maker + " (does not answer)",
+std::vector<std::string> inventory_row(const InventoryGpu& entry) {
+  const gpu::Gpu& gpu = entry.gpu;
+  std::string kind = gpu.architecture ? *gpu.architecture : "";
+  if (gpu.compute_capability) kind += (kind.empty() ? "" : " ") + *gpu.compute_capability;
+  return {"  " + std::to_string(gpu.index),
+          gpu.name ? *gpu.name : entry.vendor + " (does not answer)",
           kind.empty() ? "-" : kind,
           chip_text(entry),
-          memory_of(card),
-          clocks_of(card),
-          card.power_limit_mw ? fmt::format("{} W", *card.power_limit_mw / 1000) : "-",
-          link_of(card),
-          switches_text(card),
+          memory_of(gpu),
+          clocks_of(gpu),
+          gpu.power_limit_mw ? fmt::format("{} W", *gpu.power_limit_mw / 1000) : "-",
+          link_of(gpu),
+          switches_text(gpu),
           place_text(entry)};
 }
 
 std::string slices_text(const Inventory& inventory) {
   std::vector<std::vector<std::string>> rows;
-  for (const InventoryCard& entry : inventory.cards)
-    for (const gpu::CardSlice& slice : entry.card.slices) {
+  for (const InventoryGpu& entry : inventory.gpus)
+    for (const gpu::GpuSlice& slice : entry.gpu.slices) {
       const gpu::Reading<int64_t>& memory = slice.memory_total_bytes;
-      rows.push_back({fmt::format("  {}.{}", entry.card.index, slice.index), or_dash(slice.name),
+      rows.push_back({fmt::format("  {}.{}", entry.gpu.index, slice.index), or_dash(slice.name),
                       fmt::format("{}, {} for compute", or_dash(slice.gpu_slices), or_dash(slice.compute_slices)),
                       or_dash(slice.multiprocessors) + " SM", memory ? format_bytes(static_cast<double>(*memory)) : "-",
                       or_dash(slice.uuid)});
@@ -88,9 +88,9 @@ std::string slices_text(const Inventory& inventory) {
 std::string matrix_text(const Inventory& inventory) {
   std::vector<std::string> head = {"  joined"};
   std::vector<std::vector<std::string>> rows;
-  for (size_t i = 0; i < inventory.cards.size(); ++i) {
-    head.push_back(fmt::format("{}", inventory.cards[i].card.index));
-    rows.push_back({fmt::format("  {}", inventory.cards[i].card.index)});
+  for (size_t i = 0; i < inventory.gpus.size(); ++i) {
+    head.push_back(fmt::format("{}", inventory.gpus[i].gpu.index));
+    rows.push_back({fmt::format("  {}", inventory.gpus[i].gpu.index)});
     rows.back().insert(rows.back().end(), inventory.matrix[i].begin(), inventory.matrix[i].end());
   }
   return table(head, rows, "l") +
@@ -100,15 +100,15 @@ std::string matrix_text(const Inventory& inventory) {
 
 }  // namespace
 
-std::string cards_text(const Inventory& inventory) {
-  if (inventory.cards.empty()) return "";
+std::string gpus_text(const Inventory& inventory) {
+  if (inventory.gpus.empty()) return "";
   std::vector<std::vector<std::string>> rows;
-  for (const InventoryCard& entry : inventory.cards) rows.push_back(inventory_row(entry));
+  for (const InventoryGpu& entry : inventory.gpus) rows.push_back(inventory_row(entry));
   std::string text = "cards\n" + table({"  nr", "name", "kind", "chip", "memory", "highest clocks", "limit", "PCIe",
                                         "ECC, persistence, MIG", "near"},
                                        rows, "llllllrlll");
   text += slices_text(inventory);
-  if (inventory.cards.size() > 1) text += matrix_text(inventory);
+  if (inventory.gpus.size() > 1) text += matrix_text(inventory);
   return text;
 }
 

@@ -1,4 +1,4 @@
-// The cards of a machine and how they are joined, as text for `ridge doctor`.
+// The GPUs of a machine and how they are joined, as text for `ridge doctor`.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ridge::cli {
 
-// Empty without cards; the matrix only where there are two or more.
-std::string cards_text(const doctor::Inventory& inventory);
+// Empty without GPUs; the matrix only where there are two or more.
+std::string gpus_text(const doctor::Inventory& inventory);
 
 }  // namespace ridge::cli

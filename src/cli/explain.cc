@@ -134,7 +134,7 @@ void show_answer(const Answer& answer, const std::string& query, Language langua
   show_answers(names.source, answer.source);
 }
 
-void show_answers(const std::vector<Answer>& answers, const explain::Found& found, const std::string& query,
+void show_answers(const std::vector<Answer>& answers, const explain::Match& found, const std::string& query,
                   Language language) {
   const bool chinese = language == Language::kChinese;
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -150,7 +150,7 @@ void show_answers(const std::vector<Answer>& answers, const explain::Found& foun
                 : fmt::format("ridge explain: the text is long; its first {} bytes were not read", found.unread));
 }
 
-int not_found(const std::string& query, const explain::Found& found, Language language) {
+int not_found(const std::string& query, const explain::Match& found, Language language) {
   const bool chinese = language == Language::kChinese;
   constexpr size_t kShown = 80;
   const std::string shown = query.size() > kShown ? "" : " '" + explain::message_text(query) + "'";
@@ -172,15 +172,15 @@ int show_list(const explain::Book& book, const ExplainOptions& options, Language
     say(fmt::format("ridge explain: there is no list '{}'; the lists are: {}", subject, fmt::join(subjects, ", ")));
     return kUsage;
   }
-  const std::vector<explain::Listed> rows = explain::list(book, subject, language);
+  const std::vector<explain::Listing> rows = explain::list(book, subject, language);
   if (options.json) {
     Json json = Json::array();
-    for (const explain::Listed& row : rows) json.push_back({{"kind", row.kind}, {"id", row.id}, {"title", row.title}});
+    for (const explain::Listing& row : rows) json.push_back({{"kind", row.kind}, {"id", row.id}, {"title", row.title}});
     print_json(json);
     return kDone;
   }
   std::vector<std::vector<std::string>> cells;
-  for (const explain::Listed& row : rows) cells.push_back({row.kind, row.id, row.title});
+  for (const explain::Listing& row : rows) cells.push_back({row.kind, row.id, row.title});
   print(table({"kind", "id", "title"}, cells, "lll"));
   return kDone;
 }
@@ -202,7 +202,7 @@ int explain(std::span<const std::string> arguments) {
     say("ridge explain: what? Name a term or an error, or paste a message; ridge explain --list shows what there is");
     return kUsage;
   }
-  const explain::Found found = explain::find(*book, query);
+  const explain::Match found = explain::find(*book, query);
   const std::vector<Answer> answers = explain::answers(*book, found, language);
   if (options.json) {
     print_json(explain::to_json(query, language, answers, found));

@@ -30,7 +30,7 @@ std::vector<std::string> exported_metrics() {
   host.cpu_utilization = 0.5;
   host.memory.emplace();
   host.resident_bytes = 1;
-  std::istringstream lines(front::metrics_text(std::vector{model}, host, {telemetry::CardSample{}}));
+  std::istringstream lines(front::metrics_text(std::vector{model}, host, {telemetry::GpuSample{}}));
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kType = "# TYPE ";
@@ -45,7 +45,7 @@ TEST(Explain, KnowsEveryMetricThatTheServerExports) {
   const std::vector<std::string> names = exported_metrics();
   EXPECT_GE(names.size(), 10u);
   for (const std::string& name : names) {
-    const explain::Found found = explain::find(book, name);
+    const explain::Match found = explain::find(book, name);
     ASSERT_FALSE(found.hits.empty()) << name;
     EXPECT_EQ(book.entries[found.hits.front().position].subject, "metrics") << name;
   }
@@ -56,7 +56,7 @@ TEST(Explain, FindsEveryOptionThatAVerbDocuments) {
   EXPECT_GE(flags.size(), 20u);
   const explain::Book book = book_with(flags);
   for (const explain::Flag& flag : flags) {
-    const explain::Found found = explain::find(book, flag.name);
+    const explain::Match found = explain::find(book, flag.name);
     ASSERT_FALSE(found.hits.empty()) << flag.name;
     EXPECT_EQ(found.hits.front().kind, explain::HitKind::kFlag) << flag.name;
   }

@@ -32,7 +32,7 @@ const std::vector<Row> kVerbs = {
     {"bench", "measure a model, or the device itself, beside the limit of this machine", bench},
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
     {"serve", "serve a repository over the Open Inference Protocol (KServe v2), with Triton's extensions", serve},
-    {"power", "what cards and processor draw; sets limits and clocks, finds the limit that pays", power},
+    {"power", "what GPUs and CPU draw; sets limits and clocks, finds the limit that pays", power},
     {"lab", "which of the guides' performance claims hold on this device; occupancy of a kernel", lab},
     {"explain", "what a term, an option, an error code or a pasted message means, and what to do", explain},
 };

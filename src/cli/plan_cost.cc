@@ -30,23 +30,23 @@ constexpr double kWattsPerCore = 6.25;
 Assumption power_of(const CostSubject& subject) {
   const std::optional<double>& given = subject.options.power_w;
   if (given) return {"power", *given, "W", Origin::kAssumed, "given, --power-w"};
-  if (subject.device.card) {
-    if (std::optional<double> watts = catalogue::power_per_gpu_w(*subject.device.card))
-      return {"power", *watts, "W", Origin::kDatasheet, "board power of " + subject.device.card->name};
+  if (subject.device.gpu) {
+    if (std::optional<double> watts = catalogue::power_per_gpu_w(*subject.device.gpu))
+      return {"power", *watts, "W", Origin::kDatasheet, "board power of " + subject.device.gpu->name};
     return {"power", 0, "W", Origin::kAssumed, ""};
   }
-  return {"power", kWattsPerCore * subject.threads, "W", Origin::kAssumed,
-          fmt::format("{} cores at {:g} W, as server processors have it; --power-w replaces it", subject.threads,
-                      kWattsPerCore)};
+  return {
+      "power", kWattsPerCore * subject.threads, "W", Origin::kAssumed,
+      fmt::format("{} cores at {:g} W, as server CPUs have it; --power-w replaces it", subject.threads, kWattsPerCore)};
 }
 
 Result<std::optional<Assumption>> hourly_price(const CostSubject& subject) {
   if (subject.options.hour_usd)
     return std::optional<Assumption>({"hour", *subject.options.hour_usd, "$/h", Origin::kAssumed, "given, --hour-usd"});
-  if (!subject.device.card) return std::optional<Assumption>();
+  if (!subject.device.gpu) return std::optional<Assumption>();
   RIDGE_ASSIGN(std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
   RIDGE_ASSIGN(std::vector<catalogue::CloudPrice> prices, catalogue::cloud_prices(devices));
-  std::optional<catalogue::CloudPrice> price = catalogue::price_of(prices, *subject.device.card);
+  std::optional<catalogue::CloudPrice> price = catalogue::price_of(prices, *subject.device.gpu);
   if (!price) return std::optional<Assumption>();
   return std::optional<Assumption>({"hour", price->usd_per_gpu_hour, "$/h", Origin::kDatasheet,
                                     fmt::format("{} {}, list of {}, per GPU; --hour-usd replaces it", price->provider,

@@ -29,7 +29,7 @@ Result<Limit> limit_of(const Study& study) {
     return Limit{static_cast<double>(bytes), "--memory-limit"};
   }
   if (study.device.here) return Limit{study.device.memory_bytes, "of the device, as its driver tells it"};
-  if (study.device.card) return Limit{study.device.memory_bytes, "of the device (datasheet)"};
+  if (study.device.gpu) return Limit{study.device.memory_bytes, "of the device (datasheet)"};
   bool group = study.device.machine && study.device.machine->memory.limit_bytes;
   return Limit{study.device.memory_bytes, group ? "of the control group" : "of the machine"};
 }
@@ -168,7 +168,7 @@ Result<Section> on_this_machine(const Study& study, const Limit& limit) {
   return section_of(std::move(parts), text, fit, limit, memory.peak, peak);
 }
 
-Result<Section> on_a_card(const Study& study, const Limit& limit) {
+Result<Section> on_a_gpu(const Study& study, const Limit& limit) {
   auto need = [](const cost::Costs& costs) {
     return costs.weight_bytes + costs.peak_activation_bytes + predict::kAssumedContextBytes;
   };
@@ -186,7 +186,7 @@ Result<Section> on_a_card(const Study& study, const Limit& limit) {
              {"context", predict::kAssumedContextBytes},
              {"peak", peak}};
   std::string text =
-      fmt::format("memory on {}, batch {}\n", study.device.card->name, study.request.batch.first) +
+      fmt::format("memory on {}, batch {}\n", study.device.gpu->name, study.request.batch.first) +
       table({},
             {{"weights", format_bytes(study.costs.weight_bytes), "at this precision (derived)"},
              {"activations", format_bytes(study.costs.peak_activation_bytes), "most alive at one time (derived)"},
@@ -223,7 +223,7 @@ std::optional<model::Graph> graph_at_batch(const Study& study, int64_t batch) {
 
 Result<Section> memory_section(const Study& study) {
   RIDGE_ASSIGN(Limit limit, limit_of(study));
-  return study.device.card ? on_a_card(study, limit) : on_this_machine(study, limit);
+  return study.device.gpu ? on_a_gpu(study, limit) : on_this_machine(study, limit);
 }
 
 }  // namespace ridge::cli

@@ -27,18 +27,18 @@ Status check_form(const PlanOptions& options) {
                "dimensions there are --json, --csv, --batch and --cost"};
 }
 
-// What the catalogue has of a card in this machine, which may be its name alone, with the memory that the driver tells.
-catalogue::CatalogueDevice described(const limits::NvidiaCard& card) {
-  catalogue::CatalogueDevice device = card.datasheet.value_or(catalogue::CatalogueDevice{});
+// What the catalogue has of a GPU in this machine, which may be its name alone, with the memory that the driver tells.
+catalogue::CatalogueDevice described(const limits::NvidiaGpu& gpu) {
+  catalogue::CatalogueDevice device = gpu.datasheet.value_or(catalogue::CatalogueDevice{});
   if (device.name.empty()) {
     device.vendor = "NVIDIA";
-    device.name = card.facts.name;
+    device.name = gpu.facts.name;
   }
-  if (card.facts.memory_bytes > 0) device.memory_bytes = static_cast<double>(card.facts.memory_bytes);
+  if (gpu.facts.memory_bytes > 0) device.memory_bytes = static_cast<double>(gpu.facts.memory_bytes);
   return device;
 }
 
-// "cuda:1": the card of this machine; anything else: a name of the catalogue.
+// "cuda:1": the GPU of this machine; anything else: a name of the catalogue.
 Status name_device(const std::string& name, PlanRequest& request) {
   const Result<plan::Device> here = plan::device_from_name(name);
   if (!here || !plan::is_nvidia(*here)) {
@@ -46,10 +46,10 @@ Status name_device(const std::string& name, PlanRequest& request) {
     RIDGE_ASSIGN(request.device, catalogue::find_device(devices, name));
     return {};
   }
-  Result<limits::NvidiaCard> card = limits::nvidia_card(here->index);
-  if (!card) return Error{Code::kUnavailable, "device " + plan::device_name(*here) + ": " + card.error().message};
-  request.card = std::move(*card);
-  request.device = described(*request.card);
+  Result<limits::NvidiaGpu> gpu = limits::nvidia_gpu(here->index);
+  if (!gpu) return Error{Code::kUnavailable, "device " + plan::device_name(*here) + ": " + gpu.error().message};
+  request.gpu = std::move(*gpu);
+  request.device = described(*request.gpu);
   return {};
 }
 
@@ -86,7 +86,7 @@ Result<PlanRequest> request_of(const PlanOptions& options) {
   RIDGE_TRY(check(options.load));
   RIDGE_TRY(check(options.memory));
   if (options.memory.measure && !options.device.empty())
-    return Error{Code::kInvalid, "--measure runs the model on this machine's processor; leave --device out"};
+    return Error{Code::kInvalid, "--measure runs the model on this machine's CPU; leave --device out"};
   RIDGE_TRY(check(options.training));
   RIDGE_ASSIGN(request.batch, predict::parse_batch_range(options.batch.empty() ? "1" : options.batch));
   request.binding.batch = request.batch.first;

@@ -54,8 +54,8 @@ struct PlanRequest {
   model::Binding binding;  // with the first batch
   predict::BatchRange batch;
   Precision precision = Precision::kFp32;
-  std::optional<catalogue::CatalogueDevice> device;  // absent: this machine's processor
-  std::optional<limits::NvidiaCard> card;            // `device` is this one, which is in this machine
+  std::optional<catalogue::CatalogueDevice> device;  // absent: this machine's CPU
+  std::optional<limits::NvidiaGpu> gpu;              // `device` is this one, which is in this machine
   report::Language language = report::Language::kEnglish;
 };
 Result<PlanRequest> request_of(const PlanOptions& options);

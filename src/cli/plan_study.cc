@@ -24,15 +24,15 @@ Result<machine::Machine> know_machine(bool fresh) {
 plan::Plan plan_of(const Study& study) {
   const PlanOptions& options = study.request.options;
   if (!study.device.machine) return {};
-  plan::Wishes wishes{options.model, input_shapes(study.graph), study.request.batch.first, options.threads,
-                      study.request.precision};
+  plan::PlanRequest wishes{options.model, input_shapes(study.graph), study.request.batch.first, options.threads,
+                           study.request.precision};
   return plan::first_plan(*study.device.machine, study.costs, wishes);
 }
 
 predict::Forecast forecast_of(const Study& study, int64_t batch, const cost::Costs& costs) {
   predict::Forecast forecast =
       predict::forecast(study.request.options.model, batch, study.request.precision, costs, study.limits);
-  if (study.device.card) forecast.device_kind = "gpu";
+  if (study.device.gpu) forecast.device_kind = "gpu";
   forecast.device_memory_bytes = study.device.memory_bytes;
   return forecast;
 }
@@ -53,11 +53,11 @@ void ask_for_engine_graph(Study& study) {
 // None for this machine, or if no rate of the device at the precision has a source.
 std::optional<predict::DeviceEstimate> carried_of(const Study& study, const model::Graph& graph,
                                                   const cost::Costs& costs) {
-  if (!study.device.card) return std::nullopt;
+  if (!study.device.gpu) return std::nullopt;
   const Result<cost::DeviceLimits> limits = limits_of(study.device, 0, cost::Accumulate::kFp32);
   if (!limits) return std::nullopt;
   Result<predict::DeviceEstimate> carried =
-      predict::estimate_on(*study.device.card, *limits, costs, study.request.precision, rows_of(graph));
+      predict::estimate_on(*study.device.gpu, *limits, costs, study.request.precision, rows_of(graph));
   return carried ? std::optional(std::move(carried).value()) : std::nullopt;
 }
 
@@ -92,8 +92,8 @@ Result<std::vector<predict::CurvePoint>> curve_of(const Study& study) {
 Result<PlanDevice> know_device(const PlanRequest& request) {
   PlanDevice device;
   if (request.device) {
-    device.card = request.device;
-    device.here = request.card;
+    device.gpu = request.device;
+    device.here = request.gpu;
     device.memory_bytes = request.device->memory_bytes.value_or(0);
     return device;
   }
@@ -105,7 +105,7 @@ Result<PlanDevice> know_device(const PlanRequest& request) {
 
 Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads, cost::Accumulate accumulate) {
   if (device.here) return predict::limits_of(*device.here, {}, accumulate);
-  if (device.card) return cost::limits_of(*device.card, accumulate);
+  if (device.gpu) return cost::limits_of(*device.gpu, accumulate);
   return cost::limits_of(*device.machine, threads);
 }
 

@@ -16,16 +16,16 @@
 
 namespace ridge::cli {
 
-// The device that is planned for: this machine's processor, or a card: one of the catalogue, or in this machine.
+// The device that is planned for: this machine's CPU, or a GPU: one of the catalogue, or in this machine.
 struct PlanDevice {
   std::optional<machine::Machine> machine;
-  std::optional<catalogue::CatalogueDevice> card;
-  std::optional<limits::NvidiaCard> here;  // the card is this one
-  double memory_bytes = 0;                 // what a model may take; 0: not known
+  std::optional<catalogue::CatalogueDevice> gpu;
+  std::optional<limits::NvidiaGpu> here;  // the GPU is this one
+  double memory_bytes = 0;                // what a model may take; 0: not known
 };
 // Reads the machine, and measures its limits if they are not known; nothing of that for a device of the catalogue.
 Result<PlanDevice> know_device(const PlanRequest& request);
-// `threads` counts for the processor only, `accumulate` for cards.
+// `threads` counts for the CPU only, `accumulate` for GPUs.
 Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads,
                                      cost::Accumulate accumulate = cost::Accumulate::kAny);
 

@@ -51,7 +51,7 @@ Result<sizing::TrainingDevice> device_of(const Study& study, sizing::TrainingPre
   sizing::TrainingDevice device;
   device.memory_bytes = study.device.memory_bytes;
   cost::DeviceLimits limits = study.limits;
-  if (study.device.card) {
+  if (study.device.gpu) {
     RIDGE_ASSIGN(limits, limits_of(study.device, 0, cost::Accumulate::kFp32));
     device.reserved_bytes = sizing::kAssumedReservedBytes;
   }

@@ -39,11 +39,11 @@ Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uui
     if (cuda.devices()[i].uuid == uuid && cuda.devices()[i].problem.empty()) return i;
   return Error{
       Code::kNotFound,
-      fmt::format("CUDA does not show this process the card {}: look at CUDA_VISIBLE_DEVICES, and at MIG", uuid)};
+      fmt::format("CUDA does not show this process the GPU {}: look at CUDA_VISIBLE_DEVICES, and at MIG", uuid)};
 }
 
-Result<power::Workload> gemm_on_processor(int64_t size) {
-  if (size % 64 != 0) return invalid(fmt::format("--size {}: on the processor a multiple of 64", size));
+Result<power::Workload> gemm_on_cpu(int64_t size) {
+  if (size % 64 != 0) return invalid(fmt::format("--size {}: on the CPU a multiple of 64", size));
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   const int threads = machine::usable_threads(machine);
   return power::Workload{

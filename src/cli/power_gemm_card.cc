@@ -26,7 +26,7 @@ std::vector<uint32_t> random_words(size_t bytes, bool halves) {
 }
 
 // What a product needs, in the order in which it is made.
-struct CardGemm {
+struct GpuGemm {
   gpu::cuda::CudaContext context;
   gpu::cuda::CudaStream stream;
   gpu::cuda::CudaMemory a, b, d;
@@ -54,7 +54,7 @@ Result<gpu::cuda::CudaMemory> random_memory(const gpu::cuda::CudaContext& contex
 
 }  // namespace
 
-Result<power::Workload> gemm_on_card(const std::string& uuid, int64_t size) {
+Result<power::Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
   const bool halves = cuda.devices()[index].capability >= 70;
@@ -69,8 +69,8 @@ Result<power::Workload> gemm_on_card(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN(gpu::cuda::CudaMemory d, gpu::cuda::CudaMemory::allocate(context, bytes.d));
   RIDGE_ASSIGN(gpu::cuda::Product product, library.plan(problem));
   RIDGE_ASSIGN([[maybe_unused]] double once, product.keep_fastest(stream, a, b, d, 3));
-  auto gemm = std::make_shared<CardGemm>(CardGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
-                                                  std::move(product), gpu::cuda::flops(problem)});
+  auto gemm = std::make_shared<GpuGemm>(GpuGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
+                                                std::move(product), gpu::cuda::flops(problem)});
   return power::Workload{fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", gpu::cuda::name_of(problem.precision),
                                      size, library.version()),
                          "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};

@@ -10,8 +10,8 @@
 #include "cli/power.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "power/hold.h"
 #include "power/ready.h"
+#include "power/scoped_setting.h"
 #include "power/unit.h"
 #include "power/watch.h"
 
@@ -61,7 +61,7 @@ Result<power::Settings> settings_from(const PowerSetOptions& options) {
     RIDGE_ASSIGN(settings.memory_clocks, power::parse_clocks(options.memory_clocks));
   }
   if (options.reset && (settings.any() || options.persist || !options.command.empty()))
-    return invalid("--reset stands alone: it sets the maker's defaults and is done");
+    return invalid("--reset stands alone: it sets the vendor's defaults and is done");
   if (!options.reset && !settings.any())
     return invalid("what is to be set? --limit W, --lock-clocks MIN,MAX, --lock-memory-clocks MIN,MAX, or --reset");
   if (options.for_command && options.command.empty()) return invalid("--for: the command is missing: --for -- COMMAND");
@@ -78,7 +78,7 @@ std::string state_text(const power::State& state) {
 // The state that a device is in now, as it tells itself.
 void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
   Json list = Json::array();
-  for (const std::unique_ptr<power::Knob>& knob : knobs) {
+  for (const std::unique_ptr<power::PowerControl>& knob : knobs) {
     Result<power::State> state = knob->state();
     if (!json) {
       print(fmt::format("{}: {}; {}", knob->name(), what, state ? state_text(*state) : state.error().message));
@@ -93,7 +93,7 @@ void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
 }
 
 // A device that another process holds is left to it.
-Status reset_one(power::Knob& knob) {
+Status reset_one(power::PowerControl& knob) {
   Result<power::Claim> claim = power::Claim::take(power::record_folder(), knob.id());
   if (!claim && claim.error().code == Code::kUnavailable) return claim.error();
   RIDGE_TRY(power::reset(knob));
@@ -101,21 +101,21 @@ Status reset_one(power::Knob& knob) {
   return {};
 }
 
-// Sets the maker's defaults on all, whichever fails.
+// Sets the vendor's defaults on all, whichever fails.
 int reset_all(const PowerSetOptions& options) {
   Result<power::Knobs> knobs = power::open_knobs(options.devices);
   if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
   int exit = kDone;
-  for (const std::unique_ptr<power::Knob>& knob : *knobs)
+  for (const std::unique_ptr<power::PowerControl>& knob : *knobs)
     if (Status done = reset_one(*knob); !done) exit = power_failed(kPowerSetVerb, done.error());
-  if (exit == kDone) tell_states(*knobs, "the maker's defaults are set", options.json);
+  if (exit == kDone) tell_states(*knobs, "the vendor's defaults are set", options.json);
   return exit;
 }
 
 // The options again, with devices by names that do not change.
 std::vector<std::string> service_arguments(const PowerSetOptions& options, const power::Knobs& knobs) {
   std::vector<std::string> arguments = {"power", "set"}, ids;
-  for (const std::unique_ptr<power::Knob>& knob : knobs) ids.push_back(knob->id());
+  for (const std::unique_ptr<power::PowerControl>& knob : knobs) ids.push_back(knob->id());
   arguments.insert(arguments.end(), {"--device", fmt::format("{}", fmt::join(ids, ","))});
   for (const auto& [name, value] : {std::pair("--limit", options.limit), std::pair("--lock-clocks", options.clocks),
                                     std::pair("--lock-memory-clocks", options.memory_clocks)})
@@ -126,7 +126,7 @@ std::vector<std::string> service_arguments(const PowerSetOptions& options, const
 int persist(const PowerSetOptions& options, const power::Settings& settings) {
   Result<power::Knobs> knobs = power::open_knobs(options.devices);
   if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
-  for (const std::unique_ptr<power::Knob>& knob : *knobs) {
+  for (const std::unique_ptr<power::PowerControl>& knob : *knobs) {
     Result<power::State> state = knob->state();
     Status fits = state ? power::check(settings, *state, knob->name()) : Status(state.error());
     if (!fits) return power_failed(kPowerSetVerb, fits.error());
@@ -156,7 +156,7 @@ int hold(const PowerSetOptions& options, const power::Settings& settings) {
   Result<power::Knobs> knobs = power::open_knobs(options.devices);
   if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
   power::hold_signals();
-  Result<power::Hold> held = power::Hold::take(*knobs, settings, *guard, folder);
+  Result<power::ScopedSetting> held = power::ScopedSetting::take(*knobs, settings, *guard, folder);
   if (!held) return power_failed(kPowerSetVerb, held.error());
   if (!held->warning().empty()) say(held->warning());
   tell_states(*knobs, power::settings_text(settings), options.json);
@@ -167,7 +167,7 @@ int hold(const PowerSetOptions& options, const power::Settings& settings) {
   Result<int> ended = power::watch(options.command, [&] {
     if (!guarded || guard->alive()) return;
     guarded = false;
-    say("the guard process was ended by somebody: if this process is killed now, nobody restores");
+    say("the guard process was ended: if this process is killed now, the setting stays");
   });
   Status restored = held->restore();
   if (!restored) return power_failed(kPowerSetVerb, restored.error());

@@ -12,7 +12,7 @@
 #include "cli/power_workload.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "power/hold.h"
+#include "power/scoped_setting.h"
 #include "power/sweep.h"
 #include "report/page.h"
 
@@ -48,15 +48,15 @@ void bind(CLI::App& app, SweepOptionsOfUser& options) {
   app.add_option("--lang", options.language);
 }
 
-// A device alone: its own, or the only card there is.
+// A device alone: its own, or the only GPU there is.
 Result<power::Knobs> open_device(const std::string& name) {
   RIDGE_ASSIGN(power::Knobs knobs, power::open_knobs(name.empty() ? std::vector<std::string>{} : std::vector{name}));
   if (knobs.size() == 1) return knobs;
-  return invalid(fmt::format("there are {} cards: choose one with --device", knobs.size()));
+  return invalid(fmt::format("there are {} GPUs: choose one with --device", knobs.size()));
 }
 
 // From --from to --to, else the device's own range; with the default limit, to which the others are compared.
-Result<power::SweepOptions> limits_for(const SweepOptionsOfUser& options, power::Knob& knob) {
+Result<power::SweepOptions> limits_for(const SweepOptionsOfUser& options, power::PowerControl& knob) {
   RIDGE_ASSIGN(power::State state, knob.state());
   if (!state.limit_min_mw || !state.limit_max_mw)
     return Error{Code::kUnsupported,
@@ -146,13 +146,14 @@ int run_sweep(const SweepOptionsOfUser& options) {
   if (!guard) return power_failed(kSweepVerb, guard.error());
   Result<power::Knobs> knobs = open_device(options.device);
   if (!knobs) return power_failed(kSweepVerb, knobs.error());
-  power::Knob& knob = *knobs->front();
+  power::PowerControl& knob = *knobs->front();
   Result<power::SweepOptions> how = limits_for(options, knob);
   if (!how) return power_failed(kSweepVerb, how.error());
   Result<power::Workload> workload = open_workload(options.workload, knob);
   if (!workload) return power_failed(kSweepVerb, workload.error());
   listen_for_interruption();
-  Result<power::Hold> held = power::Hold::take(*knobs, {how->limits_mw.front(), {}, {}}, *guard, folder);
+  Result<power::ScopedSetting> held =
+      power::ScopedSetting::take(*knobs, {how->limits_mw.front(), {}, {}}, *guard, folder);
   if (!held) return power_failed(kSweepVerb, held.error());
   Progress progress("power sweep");
   how->progress = [&](const std::string& step, double share) { progress.update(step, share); };

@@ -9,15 +9,14 @@
 namespace ridge::cli {
 namespace {
 
-using gpu::Card;
+using gpu::Gpu;
 using Number = gpu::Reading<int64_t>;
 
 std::string watts(const Number& milliwatts) { return milliwatts ? power::watts_text(*milliwatts) : "-"; }
 
-std::string range_text(const Card& card) {
-  if (!card.power_limit_min_mw || !card.power_limit_max_mw) return "-";
-  return fmt::format("{:g} to {}", static_cast<double>(*card.power_limit_min_mw) / 1000,
-                     watts(card.power_limit_max_mw));
+std::string range_text(const Gpu& gpu) {
+  if (!gpu.power_limit_min_mw || !gpu.power_limit_max_mw) return "-";
+  return fmt::format("{:g} to {}", static_cast<double>(*gpu.power_limit_min_mw) / 1000, watts(gpu.power_limit_max_mw));
 }
 
 // "345 of 1980 MHz"
@@ -26,10 +25,10 @@ std::string clock_text(const Number& now, const Number& most) {
   return most ? fmt::format("{} of {} MHz", *now, *most) : fmt::format("{} MHz", *now);
 }
 
-std::string heat_text(const Card& card) {
-  if (!card.temperature_c) return "-";
-  return card.slowdown_temperature_c ? fmt::format("{} of {} °C", *card.temperature_c, *card.slowdown_temperature_c)
-                                     : fmt::format("{} °C", *card.temperature_c);
+std::string heat_text(const Gpu& gpu) {
+  if (!gpu.temperature_c) return "-";
+  return gpu.slowdown_temperature_c ? fmt::format("{} of {} °C", *gpu.temperature_c, *gpu.slowdown_temperature_c)
+                                    : fmt::format("{} °C", *gpu.temperature_c);
 }
 
 std::string energy_text(const Number& millijoules) {
@@ -38,29 +37,29 @@ std::string energy_text(const Number& millijoules) {
   return joules < 1e4 ? fmt::format("{:.0f} J", joules) : fmt::format("{:.3g} kWh", joules / 3.6e6);
 }
 
-std::string slowed_text(const Card& card) {
-  if (!card.slowdown_bits) return "-";
+std::string slowed_text(const Gpu& gpu) {
+  if (!gpu.slowdown_bits) return "-";
   std::string text;
-  for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*card.slowdown_bits)))
+  for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)))
     text += (text.empty() ? "" : ", ") + std::string(slowdown.name);
   return text.empty() ? "nothing" : text;
 }
 
-std::string card_name(const power::MakersCards& maker, const Card& card) {
-  return fmt::format("{} {}", card.index, card.name ? *card.name : maker.maker + " (does not answer)");
+std::string gpu_name(const power::VendorsGpus& vendor, const Gpu& gpu) {
+  return fmt::format("{} {}", gpu.index, gpu.name ? *gpu.name : vendor.vendor + " (does not answer)");
 }
 
-std::vector<std::string> card_row(const power::MakersCards& maker, const Card& card) {
-  return {card_name(maker, card),
-          watts(card.power_mw),
-          watts(card.power_limit_mw),
-          watts(card.power_limit_default_mw),
-          range_text(card),
-          clock_text(card.sm_clock_mhz, card.sm_clock_max_mhz),
-          clock_text(card.memory_clock_mhz, card.memory_clock_max_mhz),
-          heat_text(card),
-          energy_text(card.energy_mj),
-          slowed_text(card)};
+std::vector<std::string> gpu_row(const power::VendorsGpus& vendor, const Gpu& gpu) {
+  return {gpu_name(vendor, gpu),
+          watts(gpu.power_mw),
+          watts(gpu.power_limit_mw),
+          watts(gpu.power_limit_default_mw),
+          range_text(gpu),
+          clock_text(gpu.sm_clock_mhz, gpu.sm_clock_max_mhz),
+          clock_text(gpu.memory_clock_mhz, gpu.memory_clock_max_mhz),
+          heat_text(gpu),
+          energy_text(gpu.energy_mj),
+          slowed_text(gpu)};
 }
 
 // What ridge holds on a device, or has left on it.
@@ -74,26 +73,26 @@ std::string record_text(const power::Record& record) {
 }
 
 // What a reader must know beside the row: why it is slow, what ridge holds, what could not be had.
-std::string card_notes(const power::MakersCards& maker, const Card& card, const power::Record* record) {
+std::string gpu_notes(const power::VendorsGpus& vendor, const Gpu& gpu, const power::Record* record) {
   std::string text;
-  auto note = [&](const std::string& words) { text += fmt::format("{}: {}\n", card_name(maker, card), words); };
-  if (!card.failure.empty()) note(card.failure);
-  if (card.slowdown_bits)
-    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*card.slowdown_bits)))
+  auto note = [&](const std::string& words) { text += fmt::format("{}: {}\n", gpu_name(vendor, gpu), words); };
+  if (!gpu.failure.empty()) note(gpu.failure);
+  if (gpu.slowdown_bits)
+    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)))
       if (slowdown.name != "idle") note(fmt::format("slowed by {}: {}", slowdown.name, slowdown.meaning));
-  if (card.power_limit_mw && card.power_limit_set_mw && *card.power_limit_mw < *card.power_limit_set_mw)
-    note(fmt::format("{} was set; something else limits it to {}", watts(card.power_limit_set_mw),
-                     watts(card.power_limit_mw)));
+  if (gpu.power_limit_mw && gpu.power_limit_set_mw && *gpu.power_limit_mw < *gpu.power_limit_set_mw)
+    note(fmt::format("{} was set; something else limits it to {}", watts(gpu.power_limit_set_mw),
+                     watts(gpu.power_limit_mw)));
   if (record) note(record_text(*record));
-  if (card.failure.empty() && !card.power_mw) note("draw not told: " + card.power_mw.reason);
-  if (card.failure.empty() && !card.power_limit_mw) note("limit not told: " + card.power_limit_mw.reason);
+  if (gpu.failure.empty() && !gpu.power_mw) note("draw not told: " + gpu.power_mw.reason);
+  if (gpu.failure.empty() && !gpu.power_limit_mw) note("limit not told: " + gpu.power_limit_mw.reason);
   return text;
 }
 
-std::string processor_line(const power::Overview& overview) {
-  if (!overview.processor) return "processor: its power is not told: " + overview.processor.reason + "\n";
-  const power::State& state = *overview.processor;
-  std::string text = fmt::format("processor: draws {}", watts(state.power_mw));
+std::string cpu_line(const power::Overview& overview) {
+  if (!overview.cpu) return "CPU: its power is not told: " + overview.cpu.reason + "\n";
+  const power::State& state = *overview.cpu;
+  std::string text = fmt::format("CPU: draws {}", watts(state.power_mw));
   text += state.limit_mw ? fmt::format(", limit {}", watts(state.limit_mw)) : "";
   text += state.limit_max_mw ? fmt::format(", at most {}", watts(state.limit_max_mw)) : "";
   return text + " (RAPL, measured over 0.25 s; all packages with what else runs on them)\n";
@@ -104,24 +103,24 @@ std::string processor_line(const power::Overview& overview) {
 std::string power_text(const power::Overview& overview) {
   std::vector<std::vector<std::string>> rows;
   std::string notes, missing, libraries;
-  for (const power::MakersCards& maker : overview.makers) {
-    if (!maker.cards.empty()) libraries += (libraries.empty() ? "" : ", ") + maker.library;
-    for (const Card& card : maker.cards) {
-      rows.push_back(card_row(maker, card));
-      notes += card_notes(maker, card, card.uuid ? power::record_of(overview, *card.uuid) : nullptr);
+  for (const power::VendorsGpus& vendor : overview.vendors) {
+    if (!vendor.gpus.empty()) libraries += (libraries.empty() ? "" : ", ") + vendor.library;
+    for (const Gpu& gpu : vendor.gpus) {
+      rows.push_back(gpu_row(vendor, gpu));
+      notes += gpu_notes(vendor, gpu, gpu.uuid ? power::record_of(overview, *gpu.uuid) : nullptr);
     }
-    if (maker.cards.empty()) missing += fmt::format("{}: no card: {}\n", maker.maker, maker.reason);
+    if (vendor.gpus.empty()) missing += fmt::format("{}: no GPU: {}\n", vendor.vendor, vendor.reason);
   }
   std::string text;
   if (!rows.empty())
     text = table({"card", "draw", "limit", "default", "range", "clock", "memory clock", "heat", "energy", "slowed by"},
                  rows, "lrrrrrrrrl") +
-           "told by " + libraries + ": draw, clocks, heat and energy measured by the card, limits as they are set\n";
+           "told by " + libraries + ": draw, clocks, heat and energy measured by the GPU, limits as they are set\n";
   if (!notes.empty()) text += "\n" + notes;
   if (rows.empty()) text += missing;
-  text += (text.empty() ? "" : "\n") + processor_line(overview);
-  if (const power::Record* record = power::record_of(overview, power::kProcessorId))
-    text += "processor: " + record_text(*record) + "\n";
+  text += (text.empty() ? "" : "\n") + cpu_line(overview);
+  if (const power::Record* record = power::record_of(overview, power::kCpuId))
+    text += "CPU: " + record_text(*record) + "\n";
   if (!overview.anything()) text += "\nNothing here tells what it draws.\n";
   return text;
 }

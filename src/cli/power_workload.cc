@@ -37,7 +37,7 @@ Result<power::Workload> model_on(const WorkloadOptions& options, const std::stri
   RIDGE_TRY(check_open_dimensions(options.model, *graph));
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   RIDGE_ASSIGN(plan::Device on, plan::device_from_name(device));
-  plan::Wishes wishes{options.model, input_shapes(*graph), rows_of(*graph), std::nullopt, Precision::kFp32, on};
+  plan::PlanRequest wishes{options.model, input_shapes(*graph), rows_of(*graph), std::nullopt, Precision::kFp32, on};
   plan::Plan plan = plan::first_plan(machine, cost::count(*graph, Precision::kFp32), wishes);
   plan.engine = options.engine;
   plan.engine_library = options.engine_library;
@@ -60,13 +60,13 @@ power::Workload command_workload(const std::vector<std::string>& command) {
 
 }  // namespace
 
-Result<power::Workload> open_workload(const WorkloadOptions& options, const power::Knob& knob) {
+Result<power::Workload> open_workload(const WorkloadOptions& options, const power::PowerControl& knob) {
   const int asked = (options.gemm ? 1 : 0) + (options.model.empty() ? 0 : 1) + (options.command.empty() ? 0 : 1);
   if (asked != 1) return invalid("what is to run under the limits? One of --gemm, --model FILE, or -- COMMAND");
   if (!options.command.empty()) return command_workload(options.command);
   if (knob.id() == "cpu")
-    return options.gemm ? gemm_on_processor(options.size.value_or(kProcessorSquare)) : model_on(options, "cpu");
-  if (options.gemm) return gemm_on_card(knob.id(), options.size.value_or(kCardSquare));
+    return options.gemm ? gemm_on_cpu(options.size.value_or(kCpuSquare)) : model_on(options, "cpu");
+  if (options.gemm) return gemm_on_gpu(knob.id(), options.size.value_or(kGpuSquare));
   RIDGE_ASSIGN(std::string device, cuda_name_of(knob.id()));
   return model_on(options, device);
 }

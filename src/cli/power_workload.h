@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "plan/plan.h"
-#include "power/knob.h"
+#include "power/power_control.h"
 #include "power/sweep.h"
 
 namespace ridge::cli {
@@ -23,6 +23,6 @@ struct WorkloadOptions {
 
 // Ready to run on the device that `knob` limits. Errors: nothing or several things asked for (kInvalid), a model or device
 // that cannot be opened.
-Result<power::Workload> open_workload(const WorkloadOptions& options, const power::Knob& knob);
+Result<power::Workload> open_workload(const WorkloadOptions& options, const power::PowerControl& knob);
 
 }  // namespace ridge::cli

@@ -179,11 +179,11 @@ front::RegionPolicy region_policy(const ServeOptions& options) {
 }
 
 Result<Front> open_ports(const ServeOptions& options, int threads, serve::Server& server, telemetry::HostSampler& host,
-                         const telemetry::CardSampler* cards) {
-  auto metrics = [&server, &host, cards] {
+                         const telemetry::GpuSampler* gpus) {
+  auto metrics = [&server, &host, gpus] {
     Result<std::vector<serve::ModelStatistics>> statistics = server.statistics("", 0);
     return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host.sample(),
-                               cards ? cards->last() : std::vector<telemetry::CardSample>{});
+                               gpus ? gpus->last() : std::vector<telemetry::GpuSample>{});
   };
   Front front;
   if (options.allow_http) {
@@ -304,7 +304,7 @@ void shut_down(serve::Server& server, Front& front, Loading& loading, Stopping& 
 }
 
 // Waits for shut_down() until its time is over: then what is left is cut off, and the process ends here. An engine that
-// opens a model or runs it cannot be interrupted; nobody is waiting for that.
+// opens a model or runs it cannot be interrupted, and no request waits for it.
 void wait_for_end(const sigset_t& signals, const Stopping& state, std::chrono::seconds patience) {
   constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when nothing has to be waited for
   if (wait_for_signal(signals, state.ended, SteadyClock::now() + patience + kToClose) != 0) _exit(kFailed);
@@ -353,11 +353,11 @@ int serve(std::span<const std::string> arguments) {
     wanted->recorder = std::move(*recorder);
   }
   telemetry::HostSampler host;
-  std::optional<telemetry::CardSampler> cards;
-  if (options.allow_metrics || options.allow_http) cards.emplace();
+  std::optional<telemetry::GpuSampler> gpus;
+  if (options.allow_metrics || options.allow_http) gpus.emplace();
   Result<std::unique_ptr<serve::Server>> server = serve::Server::create(std::move(*wanted));
   if (!server) return fail(kServeVerb, server.error());
-  Result<Front> front = open_ports(options, threads, **server, host, cards ? &*cards : nullptr);
+  Result<Front> front = open_ports(options, threads, **server, host, gpus ? &*gpus : nullptr);
   if (!front) return fail(kServeVerb, front.error());
   if (Status written = write_port_file(options, *front); !written) return fail(kServeVerb, written.error());
   log::info("models in the repository: {}", model_names(**server));

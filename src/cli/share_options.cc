@@ -21,7 +21,7 @@ Status check_sharing(const TuneOptions& options) {
     return Error{Code::kInvalid, "--share takes at most " + std::to_string(kMostModels) + " models"};
   if (!options.name.empty()) return refused("--name", "models are named by their files");
   if (!options.compare.empty()) return refused("--compare", "a shared result is of several models");
-  if (options.device != "cpu") return refused("--device", "models share the processors and memory of this machine");
+  if (options.device != "cpu") return refused("--device", "models share the CPUs and memory of this machine");
   if (!options.html.empty()) return refused("--html", "a page shows one model; --json has all of them");
   if (!options.accuracy.eval.empty()) return refused("--eval", "a command judges one model");
   if (options.objective != "throughput") return refused("--objective", "models share for throughput and their goals");

@@ -97,10 +97,10 @@ std::string memory_text(const tune::share::MemoryUse& memory) {
 std::string co_located_text(const tune::share::CoLocatedTuning& sharing) {
   std::string text = models_text(sharing) + loads_text(sharing) + partitions_text(sharing);
   text += fmt::format(
-      "\n{} of {} splits of {} processors measured in {} trials ({} reused), {:.0f} s; the untuned models "
+      "\n{} of {} splits of {} CPUs measured in {} trials ({} reused), {:.0f} s; the untuned models "
       "against themselves: ±{:.1f} %\n",
-      sharing.partitions.size(), sharing.candidates, sharing.processors, sharing.trials, sharing.reused,
-      sharing.seconds, sharing.noise_percent);
+      sharing.partitions.size(), sharing.candidates, sharing.cpus, sharing.trials, sharing.reused, sharing.seconds,
+      sharing.noise_percent);
   for (const tune::Skipped& skipped : sharing.skipped)
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason);
   text += memory_text(sharing.memory);

@@ -49,10 +49,10 @@ Result<tune::Recorded> read_recorded(const std::string& given) {
   return recorded ? recorded : wrap(recorded.error(), "the stored result " + path);
 }
 
-// Rows per processor mean nothing where a card does the work.
+// Rows per CPU mean nothing where a GPU does the work.
 Status check_objective(const app::TuneRequest& request) {
   if (request.goal.objective != tune::Objective::kCost || request.device.kind == plan::DeviceKind::kCpu) return {};
-  return invalid("--objective cost counts processors, and on " + plan::device_name(request.device) +
+  return invalid("--objective cost counts CPUs, and on " + plan::device_name(request.device) +
                  " these only hand over the work: choose throughput, latency or energy");
 }
 

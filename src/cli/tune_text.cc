@@ -60,11 +60,11 @@ std::string made_text(const precision::Variant& variant) {
 }
 
 // Which engines and precisions were searched and what they cost in accuracy; which were not, and why.
-std::string accuracy_text(const tune::Admission& admission) {
+std::string accuracy_text(const tune::VariantSelection& admission) {
   std::vector<std::vector<std::string>> rows;
-  for (const tune::Admitted& admitted : admission.admitted) {
+  for (const tune::SelectedVariant& admitted : admission.admitted) {
     if (admitted.verdict.outputs.empty()) continue;
-    const precision::Drift& drift = admitted.verdict.worst;
+    const precision::Deviation& drift = admitted.verdict.worst;
     rows.push_back({admitted.implementation.engine, admitted.implementation.variant,
                     fmt::format("{:.6f}", drift.cosine), fmt::format("{:.2g}", drift.relative_l2),
                     fmt::format("{:.2g}", drift.max_abs), admitted.verdict.sentence});

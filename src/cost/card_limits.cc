@@ -14,23 +14,23 @@ using limits::accelerator::BandwidthRow;
 using limits::accelerator::Figure;
 using limits::accelerator::PeakRow;
 
-// From here on down something holds the card back. What libraries reach of tensor cores is 80 to 95 % of a datasheet, of memory 90
+// From here on down something holds the GPU back. What libraries reach of tensor cores is 80 to 95 % of a datasheet, of memory 90
 // to 95 % (H100: 0.93, shares_test.cc).
 constexpr double kWellBelow = 0.75;
 constexpr Precision kPrecisions[] = {Precision::kFp64, Precision::kFp32, Precision::kTf32, Precision::kFp16,
                                      Precision::kBf16, Precision::kFp8,  Precision::kInt8};
 constexpr const char* kMemory = "DRAM";
 
-std::string measuring_command(const limits::NvidiaCard& card) {
-  return fmt::format("`ridge bench device -d cuda:{}`", card.index);
+std::string measuring_command(const limits::NvidiaGpu& gpu) {
+  return fmt::format("`ridge bench device -d cuda:{}`", gpu.index);
 }
 
 // Precisions that the tensor cores multiply.
-std::vector<Precision> tensor_precisions(const limits::NvidiaCard& card) {
+std::vector<Precision> tensor_precisions(const limits::NvidiaGpu& gpu) {
   std::vector<Precision> result;
   const Result<std::vector<catalogue::Capability>> all = catalogue::capabilities();
   if (!all) return result;
-  const Result<catalogue::Capability> found = catalogue::find_capability(*all, card.facts.capability);
+  const Result<catalogue::Capability> found = catalogue::find_capability(*all, gpu.facts.capability);
   if (!found) return result;
   for (const std::string& name : found->tensor_precisions)
     if (Result<Precision> precision = precision_from_name(name)) result.push_back(*precision);
@@ -62,7 +62,7 @@ const Row* best_row(const std::vector<Row>& rows, const Fits& fits) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// What the card was seen to be slowed by meanwhile: " (slowed by power limit, 1.20 GHz)"
+// What the GPU was seen to be slowed by meanwhile: " (slowed by power limit, 1.20 GHz)"
 std::string seen_text(const Figure& figure) {
   std::string text;
   if (!figure.observed.slowdowns.empty())
@@ -72,16 +72,16 @@ std::string seen_text(const Figure& figure) {
 }
 
 // Puts what was measured in the place of the datasheet's figures.
-class CardRoofline {
+class GpuRoofline {
  public:
-  CardRoofline(const limits::NvidiaCard& card, DeviceLimits datasheet) : card_(card), limits_(std::move(datasheet)) {}
+  GpuRoofline(const limits::NvidiaGpu& gpu, DeviceLimits datasheet) : gpu_(gpu), limits_(std::move(datasheet)) {}
 
   void add_peaks(Accumulate accumulate) {
-    const std::vector<Precision> tensor = tensor_precisions(card_);
+    const std::vector<Precision> tensor = tensor_precisions(gpu_);
     for (Precision precision : kPrecisions) {
       const bool by_tensor_cores = contains(tensor, precision);
-      const PeakRow* row = best_row(card_.measured->peaks, [&](const PeakRow& one) {
-        return one.precision == precision && (!by_tensor_cores || fills_tensor_cores(one.way, card_.facts.capability));
+      const PeakRow* row = best_row(gpu_.measured->peaks, [&](const PeakRow& one) {
+        return one.precision == precision && (!by_tensor_cores || fills_tensor_cores(one.way, gpu_.facts.capability));
       });
       const bool slower = precision == Precision::kFp16 && row && *row->figure.best < measured_fp32();
       if (row && !slower && !(accumulate == Accumulate::kAny && adds_faster_in_fp16(precision)))
@@ -93,7 +93,7 @@ class CardRoofline {
   }
 
   void add_memory() {
-    const std::vector<BandwidthRow>& rows = card_.measured->bandwidths;
+    const std::vector<BandwidthRow>& rows = gpu_.measured->bandwidths;
     auto reads_or_writes = [](const BandwidthRow& row) { return row.access != "copy"; };
     const BandwidthRow* cache =
         best_row(rows, [&](const BandwidthRow& row) { return row.level == "last cache" && reads_or_writes(row); });
@@ -115,14 +115,14 @@ class CardRoofline {
   // Of fp16 below fp32 engines make no use (catalogue_limits.cc).
   double measured_fp32() const {
     const PeakRow* row =
-        best_row(card_.measured->peaks, [](const PeakRow& one) { return one.precision == Precision::kFp32; });
+        best_row(gpu_.measured->peaks, [](const PeakRow& one) { return one.precision == Precision::kFp32; });
     return row ? *row->figure.best : 0;
   }
 
   bool adds_faster_in_fp16(Precision precision) const {
-    if (!card_.datasheet) return false;
-    const Result<DeviceLimits> any = limits_of(*card_.datasheet, Accumulate::kAny);
-    const Result<DeviceLimits> fp32 = limits_of(*card_.datasheet, Accumulate::kFp32);
+    if (!gpu_.datasheet) return false;
+    const Result<DeviceLimits> any = limits_of(*gpu_.datasheet, Accumulate::kAny);
+    const Result<DeviceLimits> fp32 = limits_of(*gpu_.datasheet, Accumulate::kFp32);
     return any && fp32 && own_rate(*any, precision) > own_rate(*fp32, precision);
   }
 
@@ -138,7 +138,7 @@ class CardRoofline {
 
   void set_cache(const BandwidthRow* row) {
     const bool listed = !limits_.levels.empty() && limits_.levels.front().name == "L2";
-    const auto bytes = static_cast<double>(card_.facts.last_cache_bytes);
+    const auto bytes = static_cast<double>(gpu_.facts.last_cache_bytes);
     if (!listed && bytes > 0) limits_.levels.insert(limits_.levels.begin(), {"L2", 0, bytes});
     if (!row || limits_.levels.empty() || limits_.levels.front().name != "L2") return;
     limits_.levels.front().bytes_per_s = *row->figure.best;
@@ -162,21 +162,21 @@ class CardRoofline {
     const std::vector<std::string>& slowdowns = figure.observed.slowdowns;
     if (std::any_of(slowdowns.begin(), slowdowns.end(), [](const auto& name) { return name != "power limit"; }))
       limits_.remarks.push_back(
-          {precision, fmt::format("{} was measured while the card was slowed by {}: it may do more; {} --fresh "
+          {precision, fmt::format("{} was measured while the GPU was slowed by {}: it may do more; {} --fresh "
                                   "measures again when that is over",
-                                  what, fmt::join(slowdowns, ", "), measuring_command(card_))});
+                                  what, fmt::join(slowdowns, ", "), measuring_command(gpu_))});
   }
 
   // Where the tensor cores were measured, but not in a way that fills them.
   void say_incomplete(Precision precision) {
-    for (const PeakRow& row : card_.measured->peaks)
+    for (const PeakRow& row : gpu_.measured->peaks)
       if (row.precision == precision && row.way == "cuBLASLt")
         limits_.remarks.push_back(
             {precision, fmt::format("no {} peak was measured that fills the tensor cores; cuBLASLt: {}",
                                     precision_name(precision), first_line(row.figure.reason))});
   }
 
-  const limits::NvidiaCard& card_;
+  const limits::NvidiaGpu& gpu_;
   DeviceLimits limits_;
 };
 
@@ -194,55 +194,55 @@ bool clocks_were_set(const limits::accelerator::Measured& measured) {
                      [](const PeakRow& row) { return row.figure.observed.clocks_set; });
 }
 
-void say_origin(const limits::NvidiaCard& card, DeviceLimits& limits) {
-  if (!card.measured) {
+void say_origin(const limits::NvidiaGpu& gpu, DeviceLimits& limits) {
+  if (!gpu.measured) {
     limits.remarks.push_back(
-        {std::nullopt, fmt::format("the limits of cuda:{} are its datasheet's: {}; {} measures them", card.index,
-                                   card.measured_reason, measuring_command(card))});
+        {std::nullopt, fmt::format("the limits of cuda:{} are its datasheet's: {}; {} measures them", gpu.index,
+                                   gpu.measured_reason, measuring_command(gpu))});
     return;
   }
   std::string listed;
   for (const DeviceLimits::Basis& basis : limits.bases)
     if (basis.origin == Origin::kDatasheet) listed += (listed.empty() ? "" : ", ") + basis.what;
-  limits.remarks.push_back({std::nullopt, fmt::format("limits measured on cuda:{} {} ({}){}", card.index,
-                                                      card.measured->measured_at, describe(card.measured->setting),
+  limits.remarks.push_back({std::nullopt, fmt::format("limits measured on cuda:{} {} ({}){}", gpu.index,
+                                                      gpu.measured->measured_at, describe(gpu.measured->setting),
                                                       listed.empty() ? "" : "; of its datasheet: " + listed)});
-  if (clocks_were_set(*card.measured))
+  if (clocks_were_set(*gpu.measured))
     limits.remarks.push_back(
-        {std::nullopt, fmt::format("somebody had fixed the card's clocks when it was measured, and no library tells "
+        {std::nullopt, fmt::format("the GPU's clocks had been fixed by hand when it was measured, and no library tells "
                                    "whether they still are; {} --fresh measures again",
-                                   measuring_command(card))});
+                                   measuring_command(gpu))});
 }
 
-Error no_limits(const limits::NvidiaCard& card, const std::string& reason) {
+Error no_limits(const limits::NvidiaGpu& gpu, const std::string& reason) {
   return Error{
       Code::kUnavailable,
-      fmt::format("the limits of card {} ({}) are not known: {}; {}; {} measures them", card.index, card.facts.name,
-                  reason, card.measured ? "what was measured does not bound it" : card.measured_reason,
-                  measuring_command(card))};
+      fmt::format("the limits of GPU {} ({}) are not known: {}; {}; {} measures them", gpu.index, gpu.facts.name,
+                  reason, gpu.measured ? "what was measured does not bound it" : gpu.measured_reason,
+                  measuring_command(gpu))};
 }
 
 }  // namespace
 
-Result<DeviceLimits> limits_of(const limits::NvidiaCard& card, Accumulate accumulate) {
+Result<DeviceLimits> limits_of(const limits::NvidiaGpu& gpu, Accumulate accumulate) {
   DeviceLimits limits;
-  std::string reason = card.datasheet_reason;
-  if (card.datasheet) {
-    Result<DeviceLimits> listed = limits_of(*card.datasheet, accumulate);
+  std::string reason = gpu.datasheet_reason;
+  if (gpu.datasheet) {
+    Result<DeviceLimits> listed = limits_of(*gpu.datasheet, accumulate);
     if (listed) limits = std::move(*listed);
     if (!listed) reason = listed.error().message;
   }
-  limits.device = card.datasheet ? card.datasheet->name : card.facts.name;
-  limits.origin = card.measured ? Origin::kMeasured : Origin::kDatasheet;
-  if (card.measured) {
-    CardRoofline roofline(card, std::move(limits));
+  limits.device = gpu.datasheet ? gpu.datasheet->name : gpu.facts.name;
+  limits.origin = gpu.measured ? Origin::kMeasured : Origin::kDatasheet;
+  if (gpu.measured) {
+    GpuRoofline roofline(gpu, std::move(limits));
     roofline.add_peaks(accumulate);
     roofline.add_memory();
     limits = std::move(roofline).take();
   }
-  if (limits.flops_per_s.empty() || listed_memory_rate(limits) <= 0) return no_limits(card, reason);
+  if (limits.flops_per_s.empty() || listed_memory_rate(limits) <= 0) return no_limits(gpu, reason);
   add_datasheet_bases(limits);
-  say_origin(card, limits);
+  say_origin(gpu, limits);
   return limits;
 }
 

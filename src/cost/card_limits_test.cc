@@ -23,25 +23,25 @@ Figure missing(const char* reason) {
   return figure;
 }
 
-limits::NvidiaCard card_of(const char* name, const char* capability) {
-  limits::NvidiaCard card;
-  card.index = 1;
-  card.facts.name = name;
-  card.facts.capability = capability;
-  card.facts.last_cache_bytes = 50 << 20;
+limits::NvidiaGpu gpu_of(const char* name, const char* capability) {
+  limits::NvidiaGpu gpu;
+  gpu.index = 1;
+  gpu.facts.name = name;
+  gpu.facts.capability = capability;
+  gpu.facts.last_cache_bytes = 50 << 20;
   if (Result<catalogue::CatalogueDevice> found = catalogue::find_device(*catalogue::catalogue(), name))
-    card.datasheet = *found;
-  if (!card.datasheet) card.datasheet_reason = "the catalogue does not know it";
-  card.measured_reason = "nothing was measured on it yet";
-  return card;
+    gpu.datasheet = *found;
+  if (!gpu.datasheet) gpu.datasheet_reason = "the catalogue does not know it";
+  gpu.measured_reason = "nothing was measured on it yet";
+  return gpu;
 }
 
 // An H100 PCIe: 756 TFLOP/s in FP16, 51.2 in FP32, 2.04 TB/s (datasheet).
-limits::NvidiaCard h100() { return card_of("H100 PCIe 80GB", "9.0"); }
+limits::NvidiaGpu h100() { return gpu_of("H100 PCIe 80GB", "9.0"); }
 
-Measured measured_on(const limits::NvidiaCard& card) {
+Measured measured_on(const limits::NvidiaGpu& gpu) {
   Measured measured;
-  measured.facts = card.facts;
+  measured.facts = gpu.facts;
   measured.measured_at = "2026-11-22T05:00:00Z";
   measured.setting.driver = "580.95.05";
   measured.peaks = {{Precision::kFp32, "multiply-adds", reached(48e12)},
@@ -63,7 +63,7 @@ std::string all_remarks(const DeviceLimits& limits) {
 
 double rate_at(const DeviceLimits& limits, Precision precision) { return rate_of(limits, precision).flops_per_s; }
 
-TEST(CardLimits, AreTheDatasheetsUntilSomethingIsMeasuredAndSaySo) {
+TEST(GpuLimits, AreTheDatasheetsUntilSomethingIsMeasuredAndSaySo) {
   auto limits = limits_of(h100());
   ASSERT_TRUE(limits);
   EXPECT_EQ(origin_at(*limits, Precision::kFp16), Origin::kDatasheet);
@@ -73,10 +73,10 @@ TEST(CardLimits, AreTheDatasheetsUntilSomethingIsMeasuredAndSaySo) {
       << all_remarks(*limits);
 }
 
-TEST(CardLimits, TakeTheBestWayThatWasMeasuredAndTheDatasheetForTheRest) {
-  limits::NvidiaCard card = h100();
-  card.measured = measured_on(card);
-  auto limits = limits_of(card);
+TEST(GpuLimits, TakeTheBestWayThatWasMeasuredAndTheDatasheetForTheRest) {
+  limits::NvidiaGpu gpu = h100();
+  gpu.measured = measured_on(gpu);
+  auto limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kFp32), 48e12);
   EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kFp16), 610e12);
@@ -92,52 +92,52 @@ TEST(CardLimits, TakeTheBestWayThatWasMeasuredAndTheDatasheetForTheRest) {
       << all_remarks(*limits);
 }
 
-TEST(CardLimits, OfHopperAreNotWhatMmaReachesWithoutTheMakersLibrary) {
-  limits::NvidiaCard card = h100();
-  card.measured = measured_on(card);
-  card.measured->peaks.back().figure = missing("open library libcublasLt.so: no such file\nlooked in …");
-  auto limits = limits_of(card);
+TEST(GpuLimits, OfHopperAreNotWhatMmaReachesWithoutTheVendorsLibrary) {
+  limits::NvidiaGpu gpu = h100();
+  gpu.measured = measured_on(gpu);
+  gpu.measured->peaks.back().figure = missing("open library libcublasLt.so: no such file\nlooked in …");
+  auto limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   EXPECT_NEAR(rate_at(*limits, Precision::kFp16), 756e12, 1e12);
   EXPECT_NE(all_remarks(*limits).find("no fp16 peak was measured that fills the tensor cores; cuBLASLt: open library "
                                       "libcublasLt.so: no such file\n"),
             std::string::npos)
       << all_remarks(*limits);
-  limits::NvidiaCard ampere = card_of("A100 SXM4 80GB", "8.0");
+  limits::NvidiaGpu ampere = gpu_of("A100 SXM4 80GB", "8.0");
   ampere.measured = measured_on(ampere);
   ampere.measured->peaks.back().figure = missing("no library");
   ampere.measured->peaks[3].figure = reached(280e12);
   EXPECT_DOUBLE_EQ(rate_at(*limits_of(ampere), Precision::kFp16), 280e12) << "there mma fills them";
 }
 
-TEST(CardLimits, WellBelowTheDatasheetSayWhatSlowedTheCard) {
-  limits::NvidiaCard card = h100();
-  card.measured = measured_on(card);
-  Figure& fp16 = card.measured->peaks.back().figure;
+TEST(GpuLimits, WellBelowTheDatasheetSayWhatSlowedTheGpu) {
+  limits::NvidiaGpu gpu = h100();
+  gpu.measured = measured_on(gpu);
+  Figure& fp16 = gpu.measured->peaks.back().figure;
   fp16 = reached(300e12);
   fp16.observed.slowdowns = {"power limit", "heat"};
   fp16.observed.clock_hz = 1.2e9;
-  auto limits = limits_of(card);
+  auto limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   const std::string said = all_remarks(*limits);
   EXPECT_NE(said.find("(slowed by power limit, heat, 1.20 GHz); the bound takes what was reached"), std::string::npos)
       << said;
-  EXPECT_NE(said.find("fp16 was measured while the card was slowed by power limit, heat: it may do more"),
+  EXPECT_NE(said.find("fp16 was measured while the GPU was slowed by power limit, heat: it may do more"),
             std::string::npos)
       << said;
 }
 
-TEST(CardLimits, KeepTheRateOfFp16AccumulatorsWhereOnlyFp32sWasMeasured) {
-  limits::NvidiaCard card = card_of("GeForce RTX 4090", "8.9");
-  card.measured = measured_on(card);
-  card.measured->peaks.back().figure = reached(160e12);
-  card.measured->peaks[3].figure = reached(158e12);
-  EXPECT_NEAR(rate_at(*limits_of(card), Precision::kFp16), 330.3e12, 1e11) << "TensorRT may add in FP16";
-  EXPECT_DOUBLE_EQ(rate_at(*limits_of(card, Accumulate::kFp32), Precision::kFp16), 160e12);
+TEST(GpuLimits, KeepTheRateOfFp16AccumulatorsWhereOnlyFp32sWasMeasured) {
+  limits::NvidiaGpu gpu = gpu_of("GeForce RTX 4090", "8.9");
+  gpu.measured = measured_on(gpu);
+  gpu.measured->peaks.back().figure = reached(160e12);
+  gpu.measured->peaks[3].figure = reached(158e12);
+  EXPECT_NEAR(rate_at(*limits_of(gpu), Precision::kFp16), 330.3e12, 1e11) << "TensorRT may add in FP16";
+  EXPECT_DOUBLE_EQ(rate_at(*limits_of(gpu, Accumulate::kFp32), Precision::kFp16), 160e12);
 }
 
-TEST(CardLimits, OfACardThatTheCatalogueDoesNotKnowAreOnlyMeasured) {
-  limits::NvidiaCard slice = card_of("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "9.0");
+TEST(GpuLimits, OfAGpuThatTheCatalogueDoesNotKnowAreOnlyMeasured) {
+  limits::NvidiaGpu slice = gpu_of("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "9.0");
   auto nothing = limits_of(slice);
   ASSERT_FALSE(nothing);
   EXPECT_NE(nothing.error().message.find("`ridge bench device -d cuda:1` measures them"), std::string::npos)
@@ -147,15 +147,15 @@ TEST(CardLimits, OfACardThatTheCatalogueDoesNotKnowAreOnlyMeasured) {
   ASSERT_TRUE(limits) << limits.error().message;
   EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kFp16), 610e12);
   EXPECT_EQ(all_remarks(*limits).find("datasheet's"), std::string::npos) << "there is none to lie below";
-  EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kInt8), 0) << "its tensor cores have a rate that nobody knows";
+  EXPECT_DOUBLE_EQ(rate_at(*limits, Precision::kInt8), 0) << "its tensor cores have an unknown rate";
   EXPECT_EQ(origin_at(*limits, Precision::kInt8), Origin::kMeasured) << "of memory, which alone bounds it";
   EXPECT_GT(bound(1e12, 1e9, Precision::kInt8, *limits).memory_ms, 0);
 }
 
 TEST(LimitBasis, IsReadBackAsItWasWritten) {
-  limits::NvidiaCard card = h100();
-  card.measured = measured_on(card);
-  const Result<DeviceLimits> limits = limits_of(card);
+  limits::NvidiaGpu gpu = h100();
+  gpu.measured = measured_on(gpu);
+  const Result<DeviceLimits> limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   for (const DeviceLimits::Basis& basis : limits->bases) {
     const Json json = to_json(basis);

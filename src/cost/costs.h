@@ -72,7 +72,7 @@ struct DeviceLimits {
     std::string text;
   };
   std::vector<Remark> remarks;
-  // Where each limit of a card comes from; empty for others: the processor's are all measured (machine::Machine has their spread), those
+  // Where each limit of a GPU comes from; empty for others: the CPU's are all measured (machine::Machine has their spread), those
   // of a device of the catalogue its datasheet's.
   struct Basis {
     std::string what;  // "fp16", "DRAM"

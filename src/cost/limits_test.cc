@@ -82,7 +82,7 @@ TEST(Rate, WithoutUnitsIsACeilingAndSaysSo) {
 machine::Machine machine() {
   machine::Machine m;
   m.cpu.model = "test";
-  m.cpu.allowed_cores = m.cpu.allowed_processors = 8;
+  m.cpu.allowed_cores = m.cpu.allowed_cpus = 8;
   m.cpu.caches = {{1, 32768, 8}, {2, 1 << 20, 8}, {3, 32 << 20, 1}};
   for (auto [threads, rate] : {std::pair{1, 100e9}, std::pair{8, 640e9}}) {
     machine::Peak peak;

@@ -70,7 +70,7 @@ void loop(Context& context, double) {
   const std::vector<GraphPointer> bodies = bodies_of(context.node, context.inputs);
   drop_operands(context);
   if (bodies.empty()) return context.mark_unknown();
-  const Trips trips = trips_of(context.node, context.inputs);
+  const LoopTripCount trips = trips_of(context.node, context.inputs);
   if (!trips.known) context.mark_unknown();
   add(context, count_body(*bodies[0], context.precision), trips.count, trips.certain ? trips.count : 0);
 }

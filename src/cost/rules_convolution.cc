@@ -49,7 +49,7 @@ void qlinear_conv(Context& context, double) {
   convolve(context, {.x = 0, .w = 3, .bias = 8, .extra = 3});
 }
 
-// Every input element meets every tap; taps that fall outside the output are needed by nobody.
+// Every input element meets every tap; taps that fall outside the output are not needed.
 void conv_transpose(Context& context, double) {
   const Shape *x = context.input_shape(0), *w = context.input_shape(1), *y = context.output_shape(0);
   if (x == nullptr || w == nullptr || y == nullptr) return;

@@ -7,11 +7,11 @@ namespace ridge::cost {
 namespace {
 
 // Exporters write `while` as a loop of almost endless length with a condition (tf2onnx, torch: the largest INT64). Assumed:
-// nobody means 2³¹ turns.
+// 2³¹ turns are never meant.
 constexpr int64_t kEndless = int64_t{1} << 31;
 
 // Inputs: most trips, condition, carried values. A condition can end the loop earlier than the number of trips says.
-Trips loop(std::span<const Operand> inputs) {
+LoopTripCount loop(std::span<const Operand> inputs) {
   const bool counted = !inputs.empty() && inputs[0].present && inputs[0].values && inputs[0].values->size() == 1 &&
                        inputs[0].values->front() < kEndless;
   if (!counted) return {};
@@ -21,7 +21,7 @@ Trips loop(std::span<const Operand> inputs) {
 
 // The last num_scan_inputs inputs are cut along an axis (0 unless scan_input_axes says otherwise): its length is the number
 // of trips.
-Trips scan(const model::Node& node, std::span<const Operand> inputs) {
+LoopTripCount scan(const model::Node& node, std::span<const Operand> inputs) {
   const auto scanned =
       static_cast<size_t>(std::max<int64_t>(0, model::attribute_or<int64_t>(node, "num_scan_inputs", 0)));
   const auto body = model::attribute_or(node, "body", std::shared_ptr<const model::Graph>());
@@ -39,7 +39,7 @@ Trips scan(const model::Node& node, std::span<const Operand> inputs) {
 
 }  // namespace
 
-Trips trips_of(const model::Node& node, std::span<const Operand> inputs) {
+LoopTripCount trips_of(const model::Node& node, std::span<const Operand> inputs) {
   if (node.op == "Loop") return loop(inputs);
   if (node.op == "Scan") return scan(node, inputs);
   if (node.op == "SequenceMap") return {};

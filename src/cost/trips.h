@@ -9,7 +9,7 @@
 
 namespace ridge::cost {
 
-struct Trips {
+struct LoopTripCount {
   double count = 1;      // 1 where it is not known
   bool known = false;    // false: only the data decide
   bool certain = false;  // no condition can end it earlier
@@ -17,7 +17,7 @@ struct Trips {
 
 // Of Loop, Scan, SequenceMap; of every other node once, known and certain. `inputs`: its operands; those that are only captured
 // by the body may follow.
-Trips trips_of(const model::Node& node, std::span<const Operand> inputs);
+LoopTripCount trips_of(const model::Node& node, std::span<const Operand> inputs);
 
 // The graphs inside a node, of which one runs: the body of a loop; both sides of If, or the one that a condition chooses whose
 // value is known. Empty for every other node.

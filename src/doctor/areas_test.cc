@@ -178,7 +178,7 @@ TEST(Engines, ProviderThatIsAskedForAndDoesNotRunFails) {
   EXPECT_THAT(found(findings, "engines.onnxruntime.TensorrtExecutionProvider"), StartsWith("not_applicable: "));
 }
 
-TEST(Engines, CompiledInProviderFailsWhereItsCardIs) {
+TEST(Engines, CompiledInProviderFailsWhereItsGpuIs) {
   EngineFacts engine{"onnxruntime", "1.31.1", "/x/libonnxruntime.so", "", {}, 0};
   engine.providers = {{"CUDAExecutionProvider", false, false, true, "libcudart.so.12: cannot open"}};
   Facts facts = with_engine(engine);
@@ -193,7 +193,7 @@ TEST(Engines, RateAboveHalfOfThePeakProvesTheWideUnits) {
   EXPECT_THAT(found(judge_engines(facts), "engines.onnxruntime.isa"), StartsWith("not_applicable: "));
   facts.machine->peaks = {{Precision::kFp32, 1, 100e9, "avx512f fma", Origin::kMeasured, 1, 3e9}};
   EXPECT_THAT(found(judge_engines(facts), "engines.onnxruntime.isa"),
-              StartsWith("ok: matrix product 80.0 GFLOP/s, 80 % of the peak 100 GFLOP/s"));
+              StartsWith("ok: matrix multiplication 80.0 GFLOP/s, 80 % of the peak 100 GFLOP/s"));
   facts.machine->peaks[0].flops_per_s = 200e9;
   EXPECT_THAT(found(judge_engines(facts), "engines.onnxruntime.isa"), StartsWith("warn: "));
 }
@@ -203,13 +203,13 @@ TEST(Engines, EngineThatDoesNotLoadFails) {
               StartsWith("fail: no library"));
 }
 
-TEST(Engines, AnEngineThatNobodyNeedsMayBeAbsentAndSaysWhichPrecisionsRun) {
+TEST(Engines, AnEngineThatIsNotNeededMayBeAbsentAndSaysWhichPrecisionsRun) {
   EngineFacts absent{"openvino", "", "", "OpenVINO's library was not found", {}, 0, true};
   EXPECT_THAT(found(judge_engines(with_engine(absent)), "engines.openvino"),
               StartsWith("not_applicable: OpenVINO's library"));
   EngineFacts engine{"openvino", "2026.4.1", "/x/libopenvino.so.2641", "", {}, 0, true};
   engine.providers = {{"bf16", false, true, true, ""},
-                      {"fp16", false, false, true, "this processor has neither AVX512_FP16 nor AMX-FP16"}};
+                      {"fp16", false, false, true, "this CPU has neither AVX512_FP16 nor AMX-FP16"}};
   Findings findings = judge_engines(with_engine(engine));
   EXPECT_THAT(found(findings, "engines.openvino.bf16"), StartsWith("ok: "));
   EXPECT_THAT(found(findings, "engines.openvino.fp16"), StartsWith("not_applicable: "));

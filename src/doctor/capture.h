@@ -1,4 +1,4 @@
-// Reads files of the running system into a Tree. A file that hangs (a card that is lost, a dead network mount) costs
+// Reads files of the running system into a Tree. A file that hangs (a GPU that is lost, a dead network mount) costs
 // its time limit and is noted as missing; the others are read all the same.
 #pragma once
 

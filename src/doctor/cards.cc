@@ -13,17 +13,17 @@
 namespace ridge::doctor {
 namespace {
 
-gpu::Reading<gpu::CardSystem> nvidia_system(const machine::Tree& tree) {
+gpu::Reading<gpu::GpuSystem> nvidia_system(const machine::Tree& tree) {
   if (!tree.files.contains(entry::kNvml)) return Error{Code::kNotFound, machine::reason_at(tree, entry::kNvml)};
   Result<Json> json = machine::json_at(tree, entry::kNvml);
   if (!json) return json.error();
-  return gpu::card_system_from_json(*json);
+  return gpu::gpu_system_from_json(*json);
 }
 
-gpu::Reading<gpu::CardSystem> kernel_system(const machine::Tree& tree, machine::GpuVendor vendor) {
-  gpu::CardSystem system;
-  system.cards = machine::kernel_gpus(tree, vendor);
-  if (system.cards.empty())
+gpu::Reading<gpu::GpuSystem> kernel_system(const machine::Tree& tree, machine::GpuVendor vendor) {
+  gpu::GpuSystem system;
+  system.gpus = machine::kernel_gpus(tree, vendor);
+  if (system.gpus.empty())
     return Error{Code::kNotFound,
                  fmt::format("there is no GPU of {} that {} has", machine::vendor_name(vendor), library_name(vendor))};
   system.library = library_name(vendor);
@@ -34,7 +34,7 @@ gpu::Reading<gpu::CardSystem> kernel_system(const machine::Tree& tree, machine::
 
 }  // namespace
 
-machine::Tree gather_cards(Nanoseconds limit, const std::string& root) {
+machine::Tree gather_gpus(Nanoseconds limit, const std::string& root) {
   machine::Tree tree;
   std::vector<std::string> files = machine::kernel_gpu_files();
   for (const char* name : {"class", "vendor", "device", "uevent", "numa_node", "local_cpulist", "current_link_speed",
@@ -51,12 +51,12 @@ machine::Tree gather_cards(Nanoseconds limit, const std::string& root) {
   return tree;
 }
 
-std::vector<MakersSystem> cards_in(const machine::Tree& tree) {
-  std::vector<MakersSystem> makers;
+std::vector<VendorsSystem> gpus_in(const machine::Tree& tree) {
+  std::vector<VendorsSystem> vendors;
   for (machine::GpuVendor vendor : {machine::GpuVendor::kNvidia, machine::GpuVendor::kAmd, machine::GpuVendor::kIntel})
-    makers.push_back({vendor, std::string(library_name(vendor)),
-                      vendor == machine::GpuVendor::kNvidia ? nvidia_system(tree) : kernel_system(tree, vendor)});
-  return makers;
+    vendors.push_back({vendor, std::string(library_name(vendor)),
+                       vendor == machine::GpuVendor::kNvidia ? nvidia_system(tree) : kernel_system(tree, vendor)});
+  return vendors;
 }
 
 }  // namespace ridge::doctor

@@ -14,14 +14,14 @@ namespace ridge::doctor {
 
 // Asks the library and reads the files, each in a child with this time limit. `root`
 // stands before /sys and /proc. Call it while the process has one thread. The entries are those of the doctor's facts (facts.h).
-machine::Tree gather_cards(Nanoseconds limit, const std::string& root);
+machine::Tree gather_gpus(Nanoseconds limit, const std::string& root);
 
-struct MakersSystem {
+struct VendorsSystem {
   machine::GpuVendor vendor = machine::GpuVendor::kNvidia;
   std::string library;  // or kernel driver: "NVML"
-  gpu::Reading<gpu::CardSystem> system;
+  gpu::Reading<gpu::GpuSystem> system;
 };
 // What a tree holds of them, NVIDIA first. Pure.
-std::vector<MakersSystem> cards_in(const machine::Tree& tree);
+std::vector<VendorsSystem> gpus_in(const machine::Tree& tree);
 
 }  // namespace ridge::doctor

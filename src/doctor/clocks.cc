@@ -31,7 +31,7 @@ void ask_kernel(ClockFacts& facts) {
   facts.largest_error_us = state.maxerror;
 }
 
-// What a read costs with the clock sources of a processor (tsc, arch_sys_counter), and those that ask a device.
+// What a read costs with the clock sources of a CPU (tsc, arch_sys_counter), and those that ask a device.
 constexpr double kSlowRead_ns = 200;
 
 Finding judge_source(const machine::Tree& tree) {
@@ -71,10 +71,9 @@ Finding judge_reads(const ClockFacts& facts) {
     return fail(finding, evidence,
                 "update firmware and kernel: the monotonic clock went back, no measured time can be trusted");
   if (facts.ns_per_read > kSlowRead_ns)
-    return warn(finding, evidence,
-                "let the kernel use the processor's own counter (tsc): each read now enters the kernel");
+    return warn(finding, evidence, "let the kernel use the CPU's own counter (tsc): each read now enters the kernel");
   if (std::abs(facts.realtime_step_ms) > 10)
-    return warn(finding, evidence, "somebody sets the clock in steps: let chrony slew it");
+    return warn(finding, evidence, "the clock is set in steps: let chrony slew it");
   if (facts.largest_gap_ms > 20)
     return warn(finding, evidence,
                 "this process was stopped that long: a quota, other work, or the host of a virtual machine; latencies "

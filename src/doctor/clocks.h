@@ -22,7 +22,7 @@ struct ClockFacts {
   double realtime_step_ms = 0;   // how far the clock of the day moved against the monotonic one during the test
 };
 
-// Takes `duration` on one processor.
+// Takes `duration` on one CPU.
 ClockFacts measure_clocks(Nanoseconds duration);
 
 Json to_json(const ClockFacts& facts);

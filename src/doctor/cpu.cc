@@ -1,4 +1,4 @@
-// The processor: its clock, who else uses it, how much of it this process may use.
+// The CPU: its clock, who else uses it, how much of it this process may use.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr const char* kCpus = "sys/devices/system/cpu/";
 // Above this share of time lost to a quota or to other machines, latencies show it.
 constexpr double kMostLost = 0.02;
 
-// How many processors say what: {"powersave": 8}.
+// How many CPUs say what: {"powersave": 8}.
 std::map<std::string, int> said(const machine::Tree& tree, std::string_view file) {
   std::map<std::string, int> counts;
   for (const std::string& path : machine::paths_like(tree, std::string(kCpus) + "cpu", file))
@@ -28,7 +28,7 @@ std::map<std::string, int> said(const machine::Tree& tree, std::string_view file
 std::string counts_text(const std::map<std::string, int>& counts) {
   std::string text;
   for (const auto& [word, count] : counts)
-    text += fmt::format("{}'{}' on {} processor{}", text.empty() ? "" : ", ", word, count, count == 1 ? "" : "s");
+    text += fmt::format("{}'{}' on {} CPU{}", text.empty() ? "" : ", ", word, count, count == 1 ? "" : "s");
   return text;
 }
 
@@ -73,14 +73,14 @@ Finding judge_clock_limit(const machine::Tree& tree) {
   std::string evidence =
       fmt::format("{:.2f} of {:.2f} GHz", static_cast<double>(allowed) / 1e6, static_cast<double>(most) / 1e6);
   if (static_cast<double>(allowed) < 0.95 * static_cast<double>(most))
-    return warn(finding, evidence + " allowed", "cpupower frequency-set -u with the processor's highest clock");
+    return warn(finding, evidence + " allowed", "cpupower frequency-set -u with the CPU's highest clock");
   return ok(finding, evidence);
 }
 
 Finding judge_heat(const machine::Tree& tree) {
   Finding finding = about(kCpuArea, "heat", "slowed by heat", "/sys/devices/system/cpu/cpu*/thermal_throttle");
   std::vector<std::string> paths = machine::paths_like(tree, std::string(kCpus) + "cpu", "_throttle_count");
-  if (paths.empty()) return not_applicable(finding, "this processor does not tell");
+  if (paths.empty()) return not_applicable(finding, "this CPU does not tell");
   int64_t most = 0;
   for (const std::string& path : paths) most = std::max(most, machine::number_at(tree, path).value_or(0));
   if (most == 0) return ok(finding, "never since the start");
@@ -93,9 +93,9 @@ Finding judge_smt(const machine::Tree& tree, const machine::Machine* machine) {
   if (machine == nullptr || machine->cpu.allowed_cores == 0)
     return not_applicable(finding, "the topology is not known");
   const machine::Cpu& cpu = machine->cpu;
-  std::string evidence = fmt::format("{} of {} processors allowed, on {} of {} cores", cpu.allowed_processors,
-                                     cpu.logical_processors, cpu.allowed_cores, cpu.physical_cores);
-  bool shared = cpu.allowed_processors > cpu.allowed_cores;
+  std::string evidence = fmt::format("{} of {} CPUs allowed, on {} of {} cores", cpu.allowed_cpus, cpu.logical_cpus,
+                                     cpu.allowed_cores, cpu.physical_cores);
+  bool shared = cpu.allowed_cpus > cpu.allowed_cores;
   std::string control = machine::text_at(tree, std::string(kCpus) + "smt/control").value_or("");
   if (shared) return ok(finding, evidence + ": ridge computes with one thread per core, give other programs the same");
   return ok(finding, evidence + (control == "notsupported" ? ": no second thread to be seen" : ""));
@@ -120,12 +120,11 @@ std::optional<Throttling> throttling(const machine::Tree& tree) {
 }
 
 Finding judge_quota(const machine::Tree& tree, const machine::Machine* machine) {
-  Finding finding = about(kCpuArea, "quota", "processor quota of the container", "cgroup cpu.max, cpu.stat");
+  Finding finding = about(kCpuArea, "quota", "CPU quota of the container", "cgroup cpu.max, cpu.stat");
   if (machine == nullptr) return not_applicable(finding, "the machine could not be probed");
   std::optional<Throttling> stopped = throttling(tree);
   std::string evidence =
-      machine->cpu.quota ? fmt::format("{:.3g} of {} processors", *machine->cpu.quota, machine->cpu.allowed_processors)
-                         : "none";
+      machine->cpu.quota ? fmt::format("{:.3g} of {} CPUs", *machine->cpu.quota, machine->cpu.allowed_cpus) : "none";
   if (stopped) evidence += fmt::format("; stopped in {} of {} periods", stopped->throttled, stopped->periods);
   if (stopped && stopped->share > kMostLost)
     return warn(
@@ -134,7 +133,7 @@ Finding judge_quota(const machine::Tree& tree, const machine::Machine* machine) 
                     "still until the next one",
                     machine::usable_threads(*machine)));
   if (machine->cpu.quota && *machine->cpu.quota < 1)
-    return warn(finding, evidence, "give at least one whole processor: below that every run is stopped and resumed");
+    return warn(finding, evidence, "give at least one whole CPU: below that every run is stopped and resumed");
   return ok(finding, evidence);
 }
 
@@ -166,13 +165,13 @@ Finding judge_numa(const machine::Tree& tree, const machine::Machine* machine) {
   for (const machine::NumaNode& node : machine->cpu.numa) {
     least = std::min(least, node.memory_bytes);
     most = std::max(most, node.memory_bytes);
-    used += node.processors > 0 ? 1 : 0;
-    if (node.memory_bytes == 0 && node.processors > 0) empty += (empty.empty() ? "" : ", ") + std::to_string(node.id);
+    used += node.cpus > 0 ? 1 : 0;
+    if (node.memory_bytes == 0 && node.cpus > 0) empty += (empty.empty() ? "" : ", ") + std::to_string(node.id);
   }
-  std::string evidence = fmt::format("{} nodes, processors of {} allowed", machine->cpu.numa.size(), used);
+  std::string evidence = fmt::format("{} nodes, CPUs of {} allowed", machine->cpu.numa.size(), used);
   if (!empty.empty())
     return fail(finding, evidence + ", no memory at node " + empty,
-                "put memory modules at every processor socket: all its reads cross to another one");
+                "put memory modules at every CPU socket: all its reads cross to another one");
   if (least > 0 && static_cast<double>(most) > 1.2 * static_cast<double>(least))
     return warn(finding,
                 evidence + fmt::format(", memory {} to {}", format_bytes(static_cast<double>(least)),
@@ -210,9 +209,10 @@ Finding judge_huge_pages(const machine::Tree& tree, const machine::Machine* mach
   }
   std::string evidence = fmt::format("{} reserved, {} of it unused", format_bytes(reserved), format_bytes(unused));
   if (machine && unused > 0.1 * static_cast<double>(machine->memory.total_bytes) && unused > 0)
-    return warn(finding, evidence,
-                "sysctl vm.nr_hugepages=0, unless a program that needs them is about to start: nobody else can use "
-                "this memory");
+    return warn(
+        finding, evidence,
+        "sysctl vm.nr_hugepages=0, unless a program that needs them is about to start: no other program can use "
+        "this memory");
   return ok(finding, reserved == 0 ? "none" : evidence);
 }
 
@@ -227,7 +227,7 @@ Finding judge_isa(const machine::Machine* machine) {
   bool x86 = has("sse4.2") || has("sse4_2") || has("avx");
   if (x86 && !has("avx2"))
     return warn(finding, evidence,
-                "no AVX2: if this is a virtual machine, let it see the host's processor (for example -cpu host)");
+                "no AVX2: if this is a virtual machine, let it see the host's CPU (for example -cpu host)");
   return ok(finding, evidence);
 }
 
@@ -259,8 +259,7 @@ Finding judge_steal(const machine::Tree& tree) {
   double share = steal / busy_and_idle;
   std::string evidence = fmt::format("{:.2f} % of all time", 100 * share);
   if (share > kMostLost)
-    return warn(finding, evidence,
-                "the host gives these processors to other machines: choose a dedicated or larger type");
+    return warn(finding, evidence, "the host gives these CPUs to other machines: choose a dedicated or larger type");
   return ok(finding, evidence);
 }
 
@@ -270,10 +269,9 @@ Finding judge_load(const machine::Tree& tree, const machine::Machine* machine) {
   double load = 0;
   if (!(words >> load) || machine == nullptr) return not_applicable(finding, machine::reason_at(tree, "proc/loadavg"));
   std::string evidence =
-      fmt::format("{:.2f} running on average over a minute, {} processors", load, machine->cpu.logical_processors);
-  if (load > 0.5 * machine->cpu.logical_processors && load > 1)
-    return warn(finding, evidence,
-                "stop other work before measuring or serving: it takes processors, caches and bandwidth");
+      fmt::format("{:.2f} running on average over a minute, {} CPUs", load, machine->cpu.logical_cpus);
+  if (load > 0.5 * machine->cpu.logical_cpus && load > 1)
+    return warn(finding, evidence, "stop other work before measuring or serving: it takes CPUs, caches and bandwidth");
   return ok(finding, evidence);
 }
 

@@ -21,8 +21,7 @@ std::string governor(const std::string& governor, const std::string& driver, con
 }
 
 TEST(CpuGovernor, LowestClockFailsOnlyWhereTheDriverDoesNotChooseItself) {
-  EXPECT_THAT(governor("powersave", "acpi-cpufreq"),
-              StartsWith("fail: 'powersave' on 1 processor, driver acpi-cpufreq"));
+  EXPECT_THAT(governor("powersave", "acpi-cpufreq"), StartsWith("fail: 'powersave' on 1 CPU, driver acpi-cpufreq"));
   EXPECT_THAT(governor("powersave", "intel_pstate"), StartsWith("warn: "));
   EXPECT_THAT(governor("powersave", "amd-pstate-epp", "balance_performance"), StartsWith("warn: "));
   EXPECT_THAT(governor("powersave", "amd-pstate-epp", "performance"), StartsWith("ok: "));
@@ -56,7 +55,7 @@ TEST(CpuQuota, ThrottledPeriodsWarnWithTheirShare) {
   Facts facts = facts_of("=== sys/fs/cgroup/cpu.stat\nusage_usec 1\nnr_periods 1000\nnr_throttled 250\n");
   facts.machine->cpu.quota = 2;
   EXPECT_THAT(found(judge_cpu(facts), "cpu.quota"),
-              AllOf(StartsWith("warn: 2 of 4 processors; stopped in 250 of 1000 periods (25 %)"),
+              AllOf(StartsWith("warn: 2 of 4 CPUs; stopped in 250 of 1000 periods (25 %)"),
                     HasSubstr("no more than 2 threads")));
   facts = facts_of("=== sys/fs/cgroup/cpu.stat\nnr_periods 1000\nnr_throttled 3\n");
   EXPECT_THAT(found(judge_cpu(facts), "cpu.quota"), StartsWith("ok: none; stopped in 3 of 1000"));
@@ -73,8 +72,7 @@ TEST(CpuThreads, VariableBeyondTheQuotaWarns) {
 TEST(CpuNuma, NodeWithoutMemoryFailsAndUnequalNodesWarn) {
   Facts facts = facts_of("");
   facts.machine->cpu.numa = {{0, int64_t{32} << 30, 2}, {1, 0, 2}};
-  EXPECT_THAT(found(judge_cpu(facts), "cpu.numa"),
-              StartsWith("fail: 2 nodes, processors of 2 allowed, no memory at node 1"));
+  EXPECT_THAT(found(judge_cpu(facts), "cpu.numa"), StartsWith("fail: 2 nodes, CPUs of 2 allowed, no memory at node 1"));
   facts.machine->cpu.numa = {{0, int64_t{64} << 30, 2}, {1, int64_t{32} << 30, 2}};
   EXPECT_THAT(found(judge_cpu(facts), "cpu.numa"), StartsWith("warn: "));
   facts.machine->cpu.numa = {{0, int64_t{64} << 30, 2}, {1, int64_t{64} << 30, 2}};

@@ -23,8 +23,8 @@ Finding judge_engine(const EngineFacts& engine) {
   return ok(finding, fmt::format("{} at {}", engine.version, engine.library));
 }
 
-// The maker's card that a provider computes on.
-bool has_card_for(const std::string& provider, const machine::Tree& tree) {
+// The vendor's GPU that a provider computes on.
+bool has_gpu_for(const std::string& provider, const machine::Tree& tree) {
   std::vector<machine::PciGpu> gpus = machine::pci_gpus(tree);
   auto has = [&](machine::GpuVendor vendor) {
     return std::any_of(gpus.begin(), gpus.end(), [&](const machine::PciGpu& gpu) { return gpu.vendor == vendor; });
@@ -44,8 +44,8 @@ Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider,
   const std::string remedy =
       "install what the reason names (ridge doctor --area versions shows the row that fits), or stop asking for this "
       "provider: "
-      "the engine would fall back to the processor in silence";
-  if (provider.wanted || has_card_for(provider.name, tree)) return fail(finding, provider.reason, remedy);
+      "the engine would fall back to the CPU in silence";
+  if (provider.wanted || has_gpu_for(provider.name, tree)) return fail(finding, provider.reason, remedy);
   return not_applicable(finding, "compiled in, does not run here: " + provider.reason);
 }
 
@@ -53,9 +53,10 @@ Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider,
 // proves the wider ones.
 Finding judge_instructions(const EngineFacts& engine, const Facts& facts) {
   Finding finding = about(kEnginesArea, engine.name + ".isa", "vector units that " + engine.name + " uses",
-                          "measured: FP32 matrix product, one thread");
-  if (engine.gemm_flops_per_s <= 0) return not_applicable(finding, "the engine's matrix product was not measured");
-  std::string evidence = "matrix product " + format_flops_rate(engine.gemm_flops_per_s);
+                          "measured: FP32 matrix multiplication, one thread");
+  if (engine.gemm_flops_per_s <= 0)
+    return not_applicable(finding, "the engine's matrix multiplication was not measured");
+  std::string evidence = "matrix multiplication " + format_flops_rate(engine.gemm_flops_per_s);
   std::optional<machine::Peak> limit =
       facts.machine ? machine::peak(*facts.machine, Precision::kFp32, 1) : std::nullopt;
   if (!limit)

@@ -12,7 +12,7 @@ namespace ridge::doctor {
 
 struct ProviderFacts {
   std::string name;     // "CUDAExecutionProvider"; of an engine that has none: the precision it was asked for, "bf16"
-  bool wanted = false;  // somebody asked for it (--provider), so that not running is a fault
+  bool wanted = false;  // asked for by --provider, so that not running is a fault
   bool ran = false;     // the probe model ran on it
   bool asked = true;    // it was tried; false: it cannot be tried here, `reason` says why
   std::string reason;   // why it did not run, or what of the model did not run on it
@@ -25,7 +25,7 @@ struct EngineFacts {
   std::string failure;  // why it does not load; empty: it does
   std::vector<ProviderFacts> providers;
   double gemm_flops_per_s =
-      0;                  // one thread, best of several runs of a chain of matrix products in FP32; 0: not measured
+      0;  // one thread, best of several runs of a chain of matrix multiplications in FP32; 0: not measured
   bool optional = false;  // the program works without it: not being there is no fault
 };
 

@@ -14,7 +14,7 @@ size_t rank(const std::vector<std::string_view>& areas, const std::string& area)
   return static_cast<size_t>(std::find(areas.begin(), areas.end(), area) - areas.begin());
 }
 
-// "clock governor (cpu), swap in use (memory) and 3 more"; titles about a card name it themselves.
+// "clock governor (cpu), swap in use (memory) and 3 more"; titles about a GPU name it themselves.
 std::string names(const Diagnosis& diagnosis, Verdict verdict) {
   std::vector<std::string> all;
   for (const Finding& finding : diagnosis.findings)

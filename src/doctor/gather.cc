@@ -36,7 +36,7 @@ std::vector<std::string> files_of(const GatherOptions& options) {
   std::vector<std::string> files = cgroup_files();
   for (const Area& area : areas())
     if (wanted(options, area.name)) files.insert(files.end(), area.files.begin(), area.files.end());
-  // An engine that finds no card is a fault only where there is one.
+  // An engine that finds no GPU is a fault only where there is one.
   if (wanted(options, "engines") && !wanted(options, "gpu"))
     for (const char* name : {"class", "vendor", "device"})
       files.push_back(std::string("sys/bus/pci/devices/*/") + name);

@@ -109,7 +109,7 @@ Result<Probes> write_probes(const std::string& folder, const EngineQuestions& qu
 
 void time_large(const plan::Plan& large, Nanoseconds limit, EngineFacts& facts) {
   Result<std::string> rate =
-      result_of_function("the timed matrix product", {.time = limit}, [&] { return time_product(large); });
+      result_of_function("the timed matrix multiplication", {.time = limit}, [&] { return time_product(large); });
   if (rate) facts.gemm_flops_per_s = std::strtod(rate->c_str(), nullptr);
 }
 

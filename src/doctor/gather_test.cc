@@ -163,7 +163,7 @@ TEST(Link, MeasuresBothDirectionsAndTheRoundTrip) {
   EXPECT_EQ(speed->round_trips, 100);
 }
 
-TEST(Link, NobodyThereIsAnErrorThatNamesThePeer) {
+TEST(Link, AnAbsentPeerIsAnErrorThatNamesIt) {
   uint16_t port = 0;
   { port = Server().port(); }
   Result<LinkSpeed> speed = measure_link({"127.0.0.1", port, milliseconds(350), 100});

@@ -1,4 +1,4 @@
-// GPUs: those on the PCI bus, whether a driver has them and how wide their link is; then, for each maker, what its
+// GPUs: those on the PCI bus, whether a driver has them and how wide their link is; then, for each vendor, what its
 // library or driver tells.
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ Finding judge_driver(const machine::PciGpu& gpu) {
     return fail(finding, "nouveau: it shows pictures and does not compute",
                 "install NVIDIA's driver and keep nouveau from loading");
   if (!gpu.driver.empty()) return ok(finding, gpu.driver);
-  if (gpu.display_only) return not_applicable(finding, "no driver; it is the processor's own graphics");
+  if (gpu.display_only) return not_applicable(finding, "no driver; it is the CPU's own graphics");
   switch (gpu.vendor) {
     case machine::GpuVendor::kNvidia:
       return fail(finding, "no driver has it",
@@ -41,7 +41,7 @@ Finding judge_driver(const machine::PciGpu& gpu) {
     case machine::GpuVendor::kAmd:
       return fail(finding, "no driver has it", "load amdgpu (modprobe amdgpu), and look at the kernel log");
     case machine::GpuVendor::kIntel:
-      return fail(finding, "no driver has it", "load i915 or xe; a card newer than the kernel needs a newer kernel");
+      return fail(finding, "no driver has it", "load i915 or xe; a GPU newer than the kernel needs a newer kernel");
   }
   return finding;
 }
@@ -50,7 +50,7 @@ std::string link_text(int64_t lanes, double speed) {
   return fmt::format("x{} at {:g} GT/s ({})", lanes, speed, format_bandwidth(machine::link_bytes_per_s(lanes, speed)));
 }
 
-// The width tells; the speed sinks while a card is idle.
+// The width tells; the speed sinks while a GPU is idle.
 Finding judge_pci_link(const machine::PciGpu& gpu) {
   Finding finding =
       about(kGpuArea, gpu.address + ".link", "PCIe link of " + name_of(gpu), "/sys/bus/pci/devices/" + gpu.address);
@@ -59,7 +59,7 @@ Finding judge_pci_link(const machine::PciGpu& gpu) {
   std::string evidence = link_text(*gpu.width, *gpu.speed) + ", could be " + link_text(*gpu.width_max, *gpu.speed_max);
   if (*gpu.width < *gpu.width_max)
     return warn(finding, evidence,
-                "seat the card again, check the riser and choose a slot with all lanes: copies to the card take longer "
+                "seat the GPU again, check the riser and choose a slot with all lanes: copies to the GPU take longer "
                 "by the ratio");
   if (*gpu.speed < *gpu.speed_max)
     return ok(finding, evidence + "; slower while idle is normal, look again under load");
@@ -80,27 +80,27 @@ Finding judge_pci_errors(const machine::Tree& tree, const machine::PciGpu& gpu) 
   int64_t fatal = total("aer_dev_fatal", "TOTAL_ERR_FATAL").value_or(0);
   std::string evidence =
       fmt::format("{} corrected, {} not corrected, {} fatal since the start", *corrected, nonfatal, fatal);
-  const std::string remedy = "seat the card and its riser again, check its power; watch the count";
+  const std::string remedy = "seat the GPU and its riser again, check its power; watch the count";
   if (fatal > 0) return fail(finding, evidence, remedy);
   if (nonfatal > 0 || *corrected > 100) return warn(finding, evidence, remedy);
   return ok(finding, evidence);
 }
 
-// The processors that this process may use, against the memory node that the card hangs on.
+// The CPUs that this process may use, against the memory node that the GPU hangs on.
 Finding judge_node(const Facts& facts, const machine::PciGpu& gpu) {
   Finding finding = about(kGpuArea, gpu.address + ".numa", "memory node of " + name_of(gpu),
                           "/sys/bus/pci/devices/" + gpu.address + "/numa_node");
   if (!gpu.numa_node || *gpu.numa_node < 0 || !facts.machine || facts.machine->cpu.numa.size() < 2)
-    return not_applicable(finding, "one node, or the card's is not told");
+    return not_applicable(finding, "one node, or the GPU's is not told");
   for (const machine::NumaNode& node : facts.machine->cpu.numa)
-    if (node.id == *gpu.numa_node && node.processors > 0)
-      return ok(finding, fmt::format("node {}, with {} allowed processors", node.id, node.processors));
+    if (node.id == *gpu.numa_node && node.cpus > 0)
+      return ok(finding, fmt::format("node {}, with {} allowed CPUs", node.id, node.cpus));
   return warn(
-      finding, fmt::format("node {}, of which no processor is allowed here", *gpu.numa_node),
-      fmt::format("numactl --cpunodebind={0} --membind={0}: copies to the card cross between sockets", *gpu.numa_node));
+      finding, fmt::format("node {}, of which no CPU is allowed here", *gpu.numa_node),
+      fmt::format("numactl --cpunodebind={0} --membind={0}: copies to the GPU cross between sockets", *gpu.numa_node));
 }
 
-// The run-time library that engines need of a maker: whether the loader finds it.
+// The run-time library that engines need of a vendor: whether the loader finds it.
 Finding judge_runtime(const machine::Tree& tree, machine::GpuVendor vendor) {
   const char* library = vendor == machine::GpuVendor::kAmd ? "libamdhip64.so" : "libze_loader.so.1";
   const char* package =
@@ -110,22 +110,22 @@ Finding judge_runtime(const machine::Tree& tree, machine::GpuVendor vendor) {
   std::optional<std::string> answer = line_value(machine::text_at(tree, entry::kLibraries).value_or(""), library);
   if (!answer) return not_applicable(finding, machine::reason_at(tree, entry::kLibraries));
   if (*answer == "loaded") return ok(finding, fmt::format("{} can be loaded", library));
-  return warn(finding, *answer, fmt::format("install {}: engines need it to run on this card", package));
+  return warn(finding, *answer, fmt::format("install {}: engines need it to run on this GPU", package));
 }
 
 // The tool answers, or it hangs, which a sick driver makes it do.
 Finding judge_nvidia_smi(const machine::Tree& tree) {
   Finding finding = about(kGpuArea, "nvidia-smi", "nvidia-smi", "nvidia-smi -L");
   if (std::optional<std::string> text = machine::text_at(tree, entry::kNvidiaSmi)) {
-    auto cards = std::count(text->begin(), text->end(), '\n') + 1;
-    return ok(finding, fmt::format("answers, {} line{}", cards, cards == 1 ? "" : "s"));
+    auto gpus = std::count(text->begin(), text->end(), '\n') + 1;
+    return ok(finding, fmt::format("answers, {} line{}", gpus, gpus == 1 ? "" : "s"));
   }
   std::string reason = machine::reason_at(tree, entry::kNvidiaSmi);
   if (reason.find("not on PATH") != std::string::npos || !tree.missing.contains(entry::kNvidiaSmi))
     return not_applicable(finding, reason);
   if (reason.find("did not end") != std::string::npos)
     return fail(finding, reason,
-                "the driver hangs: look at the kernel log for XID 119 or 79, then reset the card or reboot");
+                "the driver hangs: look at the kernel log for XID 119 or 79, then reset the GPU or reboot");
   return fail(finding, reason, "reinstall or reload the driver for the running kernel, and look at the kernel log");
 }
 
@@ -146,20 +146,20 @@ Findings judge_bus(const Facts& facts, const std::vector<machine::PciGpu>& gpus)
   return findings;
 }
 
-Finding judge_level(const KnownCard& known) {
-  Finding finding = about_card(known, "level", "performance level");
-  const gpu::Reading<std::string>& level = known.card.performance_level;
+Finding judge_level(const KnownGpu& known) {
+  Finding finding = about_gpu(known, "level", "performance level");
+  const gpu::Reading<std::string>& level = known.gpu.performance_level;
   if (!level) return not_applicable(finding, level.reason);
   if (*level == "auto" || *level == "high" || *level == "perf_determinism") return ok(finding, *level);
   return warn(finding, *level + ": it was set, and holds the clocks",
               fmt::format("echo auto > /sys/bus/pci/devices/{}/power_dpm_force_performance_level, as root",
-                          *known.card.pci_address));
+                          *known.gpu.pci_address));
 }
 
-Findings judge_kernel_gpu(const KnownCard& known) {
-  if (!known.card.failure.empty()) return {judge_answer(known)};
-  Findings findings = {judge_answer(known),    judge_slowdown(known), judge_ecc(known),
-                       judge_card_link(known), judge_use(known),      judge_power_limit(known)};
+Findings judge_kernel_gpu(const KnownGpu& known) {
+  if (!known.gpu.failure.empty()) return {judge_answer(known)};
+  Findings findings = {judge_answer(known),   judge_slowdown(known), judge_ecc(known),
+                       judge_gpu_link(known), judge_use(known),      judge_power_limit(known)};
   if (known.vendor == machine::GpuVendor::kAmd) findings.push_back(judge_level(known));
   return findings;
 }
@@ -173,12 +173,12 @@ Findings judge_gpus(const Facts& facts) {
     return std::any_of(gpus.begin(), gpus.end(), [&](const machine::PciGpu& gpu) { return gpu.vendor == vendor; });
   };
   const bool nvidia = on_bus(machine::GpuVendor::kNvidia);
-  NvidiaFindings of_nvidia = judge_nvidia_cards(tree, nvidia);
-  std::vector<CardFindings> cards = std::move(of_nvidia.of_cards);
+  NvidiaFindings of_nvidia = judge_nvidia_gpus(tree, nvidia);
+  std::vector<GpuFindings> judged = std::move(of_nvidia.of_gpus);
   for (machine::GpuVendor vendor : {machine::GpuVendor::kAmd, machine::GpuVendor::kIntel})
-    for (const gpu::Card& card : machine::kernel_gpus(tree, vendor))
-      cards.push_back({*card.pci_address, judge_kernel_gpu({card, vendor})});
-  Findings findings = one_per_matter(judge_bus(facts, gpus), std::move(cards));
+    for (const gpu::Gpu& gpu : machine::kernel_gpus(tree, vendor))
+      judged.push_back({*gpu.pci_address, judge_kernel_gpu({gpu, vendor})});
+  Findings findings = one_per_matter(judge_bus(facts, gpus), std::move(judged));
   if (gpus.empty())
     findings.push_back(
         not_applicable(about(kGpuArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),

@@ -39,7 +39,7 @@ TEST(PciLink, BandwidthIsLanesTimesTransfersTimesCoding) {
   EXPECT_DOUBLE_EQ(machine::link_bytes_per_s(1, 2.5), 250e6);
 }
 
-TEST(PciGpus, FindsAcceleratorsOfThreeMakersOnly) {
+TEST(PciGpus, FindsAcceleratorsOfThreeVendorsOnly) {
   Facts facts = facts_of(device("0x10de") + device("0x1002", "", "0000:19:00.0") +
                          device("0x8086", "", "0000:00:02.0") + device("0x1af4", "", "0000:1b:00.0"));
   facts.tree.files["sys/bus/pci/devices/0000:1c:00.0/class"] = "0x020000";
@@ -89,52 +89,52 @@ TEST(GpuLink, CountedErrorsWarnAndFatalOnesFail) {
   EXPECT_THAT(judged_gpus(device("0x10de"), "gpu.0000:18:00.0.aer"), StartsWith("not_applicable: "));
 }
 
-TEST(GpuNode, ProcessorsFarFromTheCardWarn) {
+TEST(GpuNode, CpusFarFromTheGpuWarn) {
   Facts facts = facts_of(device("0x10de", "numa_node: 1\n"));
   facts.machine->cpu.numa = {{0, int64_t{32} << 30, 4}, {1, int64_t{32} << 30, 0}};
   EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.numa"),
               AllOf(StartsWith("warn: node 1"), HasSubstr("--cpunodebind=1")));
-  facts.machine->cpu.numa[1].processors = 2;
+  facts.machine->cpu.numa[1].cpus = 2;
   EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:18:00.0.numa"), StartsWith("ok: node 1"));
 }
 
-gpu::Card card() {
-  gpu::Card card;
-  card.name = std::string("NVIDIA H100 80GB HBM3");
-  card.memory_total_bytes = int64_t{80} << 30;
-  card.memory_used_bytes = int64_t{1} << 20;
-  card.utilization_percent = int64_t{0};
-  card.persistence = true;
-  card.slowdown_bits = int64_t{1};
-  card.compute_mode = int64_t{0};
-  card.mig = false;
-  card.ecc_uncorrected = card.ecc_corrected = int64_t{0};
-  card.pcie_width = card.pcie_width_max = int64_t{16};
-  card.pcie_generation = card.pcie_generation_max = int64_t{5};
-  card.power_limit_mw = card.power_limit_default_mw = int64_t{700000};
-  return card;
+gpu::Gpu gpu() {
+  gpu::Gpu gpu;
+  gpu.name = std::string("NVIDIA H100 80GB HBM3");
+  gpu.memory_total_bytes = int64_t{80} << 30;
+  gpu.memory_used_bytes = int64_t{1} << 20;
+  gpu.utilization_percent = int64_t{0};
+  gpu.persistence = true;
+  gpu.slowdown_bits = int64_t{1};
+  gpu.compute_mode = int64_t{0};
+  gpu.mig = false;
+  gpu.ecc_uncorrected = gpu.ecc_corrected = int64_t{0};
+  gpu.pcie_width = gpu.pcie_width_max = int64_t{16};
+  gpu.pcie_generation = gpu.pcie_generation_max = int64_t{5};
+  gpu.power_limit_mw = gpu.power_limit_default_mw = int64_t{700000};
+  return gpu;
 }
 
-Findings judged_card(const gpu::Card& card, const std::string& environment = "") {
-  gpu::CardSystem system;
-  system.cards = {card};
+Findings judged_gpu(const gpu::Gpu& gpu, const std::string& environment = "") {
+  gpu::GpuSystem system;
+  system.gpus = {gpu};
   Facts facts = facts_of(environment.empty() ? "" : "=== tools/environment: " + environment + "\n");
   facts.tree.files[entry::kNvml] = dump_json(to_json(system));
   return judge_gpus(facts);
 }
 
-TEST(NvidiaCard, HealthyCardHasNothingBad) {
-  for (const Finding& finding : judged_card(card()))
+TEST(NvidiaGpu, HealthyGpuHasNothingBad) {
+  for (const Finding& finding : judged_gpu(gpu()))
     EXPECT_TRUE(finding.verdict == Verdict::kOk || finding.verdict == Verdict::kNotApplicable)
         << finding.id << finding.evidence;
 }
 
-TEST(NvidiaCard, SlowdownIsDecodedAndJudgedByItsKind) {
+TEST(NvidiaGpu, SlowdownIsDecodedAndJudgedByItsKind) {
   auto throttle = [](uint64_t bits) {
-    gpu::Card hot = card();
+    gpu::Gpu hot = gpu();
     hot.slowdown_bits = static_cast<int64_t>(bits);
     hot.temperature_c = int64_t{88};
-    return found(judged_card(hot), "gpu.0.throttle");
+    return found(judged_gpu(hot), "gpu.0.throttle");
   };
   EXPECT_THAT(throttle(gpu::nvml::kHardwarePowerBrake),
               AllOf(StartsWith("fail: power brake"), HasSubstr("power supplies")));
@@ -144,8 +144,8 @@ TEST(NvidiaCard, SlowdownIsDecodedAndJudgedByItsKind) {
   EXPECT_THAT(throttle(gpu::nvml::kGpuIdle), StartsWith("ok: idle"));
 }
 
-TEST(NvidiaCard, EveryFaultHasItsFinding) {
-  gpu::Card bad = card();
+TEST(NvidiaGpu, EveryFaultHasItsFinding) {
+  gpu::Gpu bad = gpu();
   bad.ecc_uncorrected = int64_t{2};
   bad.persistence = false;
   bad.compute_mode = int64_t{2};
@@ -155,7 +155,7 @@ TEST(NvidiaCard, EveryFaultHasItsFinding) {
   bad.memory_used_bytes = int64_t{40} << 30;
   bad.processes = {{4711, int64_t{39} << 30}};
   bad.power_limit_mw = int64_t{400000};
-  Findings findings = judged_card(bad);
+  Findings findings = judged_gpu(bad);
   EXPECT_THAT(found(findings, "gpu.0.ecc"), StartsWith("fail: "));
   EXPECT_THAT(found(findings, "gpu.0.persistence"), StartsWith("warn: off"));
   EXPECT_THAT(found(findings, "gpu.0.compute_mode"), StartsWith("fail: prohibited"));
@@ -166,18 +166,18 @@ TEST(NvidiaCard, EveryFaultHasItsFinding) {
   EXPECT_THAT(found(findings, "gpu.0.power_limit"), StartsWith("warn: 400 W, by default 700 W"));
 }
 
-TEST(NvidiaCard, LostCardIsOneFailure) {
-  gpu::Card lost;
+TEST(NvidiaGpu, LostGpuIsOneFailure) {
+  gpu::Gpu lost;
   lost.failure = "nvmlDeviceGetName: GPU is lost (NVML code 15)";
-  Findings findings = judged_card(lost);
+  Findings findings = judged_gpu(lost);
   EXPECT_THAT(found(findings, "gpu.0.state"),
               AllOf(StartsWith("fail: nvmlDeviceGetName: GPU is lost"), HasSubstr("XID 79")));
   EXPECT_EQ(found(findings, "gpu.0.throttle"), "not found");
 }
 
 // Links 0 to 5; `down` and `faulty` are one of them, or -1.
-gpu::Card with_links(int down, int faulty, int64_t replays = 3) {
-  gpu::Card linked = card();
+gpu::Gpu with_links(int down, int faulty, int64_t replays = 3) {
+  gpu::Gpu linked = gpu();
   for (int i = 0; i < 6; ++i) {
     gpu::PeerLink link;
     link.index = i;
@@ -192,9 +192,9 @@ gpu::Card with_links(int down, int faulty, int64_t replays = 3) {
   return linked;
 }
 
-std::string judged_links(const std::vector<gpu::Card>& cards) {
-  gpu::CardSystem system;
-  system.cards = cards;
+std::string judged_links(const std::vector<gpu::Gpu>& gpus) {
+  gpu::GpuSystem system;
+  system.gpus = gpus;
   Facts facts = facts_of("");
   facts.tree.files[entry::kNvml] = dump_json(to_json(system));
   return found(judge_gpus(facts), "gpu.0.nvlink");
@@ -203,18 +203,18 @@ std::string judged_links(const std::vector<gpu::Card>& cards) {
 TEST(PeerLinks, DownLinksAndErrorsWarn) {
   EXPECT_THAT(judged_links({with_links(-1, -1)}), StartsWith("ok: 6 of 6 up, to 1 other device"));
   EXPECT_THAT(judged_links({with_links(2, -1)}), AllOf(StartsWith("warn: 5 of 6 up"), HasSubstr("down: 2")));
-  EXPECT_THAT(judged_links({with_links(2, -1), with_links(-1, -1)}), HasSubstr("another card of its kind has 6"));
+  EXPECT_THAT(judged_links({with_links(2, -1), with_links(-1, -1)}), HasSubstr("another GPU of its kind has 6"));
   EXPECT_THAT(judged_links({with_links(-1, 4)}),
               AllOf(StartsWith("warn: 6 of 6 up"), HasSubstr("link 4: sent again 3 times"), HasSubstr("XID 74")));
   EXPECT_THAT(judged_links({with_links(-1, 4, 0)}), StartsWith("ok: ")) << "99 checksum errors alone are no rate";
 }
 
-TEST(PeerLinks, CardWithoutABridgeIsNoFault) {
-  gpu::Card alone = with_links(-1, -1);
+TEST(PeerLinks, GpuWithoutABridgeIsNoFault) {
+  gpu::Gpu alone = with_links(-1, -1);
   for (gpu::PeerLink& link : alone.links) link.up = false;
   EXPECT_THAT(judged_links({alone}), StartsWith("not_applicable: 0 of 6 up"));
   EXPECT_THAT(judged_links({alone, with_links(-1, -1)}), StartsWith("warn: 0 of 6 up"));
-  EXPECT_THAT(judged_links({card()}), StartsWith("not_applicable: it has none"));
+  EXPECT_THAT(judged_links({gpu()}), StartsWith("not_applicable: it has none"));
 }
 
 // tests/machines/doctor-amd.tree with other texts of its GPU's files.
@@ -278,14 +278,14 @@ TEST(KernelGpuChecks, IntelsUseIsJudgedWithoutItsMemorysSize) {
   EXPECT_THAT(found(judge_gpus(facts), "gpu.0000:07:00.0.use"), StartsWith("ok: 64.0 MiB in use, 6 % busy"));
 }
 
-TEST(NvidiaCard, HiddenCardsFail) {
-  EXPECT_THAT(found(judged_card(card(), "CUDA_VISIBLE_DEVICES=-1"), "gpu.visible"),
+TEST(NvidiaGpu, HiddenGpusFail) {
+  EXPECT_THAT(found(judged_gpu(gpu(), "CUDA_VISIBLE_DEVICES=-1"), "gpu.visible"),
               StartsWith("fail: CUDA_VISIBLE_DEVICES='-1'"));
-  EXPECT_THAT(found(judged_card(card(), "CUDA_VISIBLE_DEVICES=0"), "gpu.visible"), StartsWith("ok: "));
-  EXPECT_THAT(found(judged_card(card()), "gpu.visible"), StartsWith("ok: all 1"));
+  EXPECT_THAT(found(judged_gpu(gpu(), "CUDA_VISIBLE_DEVICES=0"), "gpu.visible"), StartsWith("ok: "));
+  EXPECT_THAT(found(judged_gpu(gpu()), "gpu.visible"), StartsWith("ok: all 1"));
 }
 
-TEST(NvidiaLibrary, MissingIsAFaultOnlyWithACard) {
+TEST(NvidiaLibrary, MissingIsAFaultOnlyWithAGpu) {
   const std::string missing =
       "=== missing/tools/nvml: open library libnvidia-ml.so.1: cannot open shared object file\n";
   EXPECT_THAT(judged_gpus(missing, "gpu.nvml"), StartsWith("not_applicable: "));

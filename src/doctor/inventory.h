@@ -1,4 +1,4 @@
-// What cards this machine has and how they are joined: facts side by side, no verdicts. Pure.
+// What GPUs this machine has and how they are joined: facts side by side, no verdicts. Pure.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace ridge::doctor {
 
-struct InventoryCard {
-  std::string maker;  // "NVIDIA"
-  gpu::Card card;
+struct InventoryGpu {
+  std::string vendor;  // "NVIDIA"
+  gpu::Gpu gpu;
   std::optional<int64_t> numa_node;  // by /sys
-  std::string processors;            // near the card, by /sys: "0-31"; empty: not told
+  std::string cpus;                  // near the GPU, by /sys: "0-31"; empty: not told
   // By NVIDIA's driver library where it runs (measured); else the multiprocessors from the cores and the cores of one
   // (derived) and the cache from the catalogue by name (datasheet).
   std::optional<int64_t> multiprocessors, l2_bytes;
@@ -24,8 +24,8 @@ struct InventoryCard {
 };
 
 struct Inventory {
-  std::vector<InventoryCard> cards;
-  // How card i reaches card j: "NV18" (so many NVLinks, direct or by a switch), else by PCI: "PIX" "PXB" "PHB" "NODE" "SYS"
+  std::vector<InventoryGpu> gpus;
+  // How GPU i reaches GPU j: "NV18" (so many NVLinks, direct or by a switch), else by PCI: "PIX" "PXB" "PHB" "NODE" "SYS"
   // (gpu/card.h); "X" itself; "-" not told.
   std::vector<std::vector<std::string>> matrix;
 };
@@ -33,7 +33,7 @@ struct Inventory {
 Inventory inventory_of(const machine::Tree& tree);
 Json to_json(const Inventory& inventory);  // {cards[…], topology[[…]]}
 
-// NVLinks by which `card` reaches `other`: those that lead to it, else those of both that lead to the same switch.
-int64_t links_between(const gpu::Card& card, const gpu::Card& other, const std::vector<InventoryCard>& all);
+// NVLinks by which `GPU` reaches `other`: those that lead to it, else those of both that lead to the same switch.
+int64_t links_between(const gpu::Gpu& gpu, const gpu::Gpu& other, const std::vector<InventoryGpu>& all);
 
 }  // namespace ridge::doctor

@@ -12,43 +12,43 @@ namespace {
 
 using testing::ElementsAre;
 
-gpu::Card inventory_card(int index, const std::string& address, const std::vector<std::string>& remotes) {
-  gpu::Card card;
-  card.index = index;
-  card.name = std::string("NVIDIA H100 80GB HBM3");
-  card.compute_capability = std::string("9.0");
-  card.cores = int64_t{16896};
-  card.pci_address = address;
+gpu::Gpu inventory_gpu(int index, const std::string& address, const std::vector<std::string>& remotes) {
+  gpu::Gpu gpu;
+  gpu.index = index;
+  gpu.name = std::string("NVIDIA H100 80GB HBM3");
+  gpu.compute_capability = std::string("9.0");
+  gpu.cores = int64_t{16896};
+  gpu.pci_address = address;
   for (const std::string& remote : remotes) {
     gpu::PeerLink link;
     link.up = remote != "down";
     link.remote = remote;
-    card.links.push_back(link);
+    gpu.links.push_back(link);
   }
-  return card;
+  return gpu;
 }
 
-machine::Tree tree_with(const std::vector<gpu::Card>& cards, const std::vector<gpu::CardPair>& pairs = {}) {
-  gpu::CardSystem system;
-  system.cards = cards;
+machine::Tree tree_with(const std::vector<gpu::Gpu>& gpus, const std::vector<gpu::GpuPair>& pairs = {}) {
+  gpu::GpuSystem system;
+  system.gpus = gpus;
   system.pairs = pairs;
   machine::Tree tree;
   tree.files[entry::kNvml] = dump_json(to_json(system));
   return tree;
 }
 
-TEST(CardInventory, CountsDirectLinksAndThoseThroughASwitch) {
+TEST(GpuInventory, CountsDirectLinksAndThoseThroughASwitch) {
   const std::string a = "0000:01:00.0", b = "0000:02:00.0", c = "0000:03:00.0", sw = "0000:c4:00.0";
-  Inventory inventory = inventory_of(tree_with(
-      {inventory_card(0, a, {b, b, "down", sw}), inventory_card(1, b, {a, a}), inventory_card(2, c, {sw, sw})}));
+  Inventory inventory = inventory_of(
+      tree_with({inventory_gpu(0, a, {b, b, "down", sw}), inventory_gpu(1, b, {a, a}), inventory_gpu(2, c, {sw, sw})}));
   EXPECT_THAT(inventory.matrix[0], ElementsAre("X", "NV2", "NV1"));
   EXPECT_THAT(inventory.matrix[1], ElementsAre("NV2", "X", "-"));
   EXPECT_THAT(inventory.matrix[2], ElementsAre("NV1", "-", "X"));
 }
 
-TEST(CardInventory, WithoutLinksTheBusDecides) {
-  machine::Tree tree = tree_with({inventory_card(0, "0000:01:00.0", {}), inventory_card(1, "0000:02:00.0", {}),
-                                  inventory_card(2, "0000:03:00.0", {})},
+TEST(GpuInventory, WithoutLinksTheBusDecides) {
+  machine::Tree tree = tree_with({inventory_gpu(0, "0000:01:00.0", {}), inventory_gpu(1, "0000:02:00.0", {}),
+                                  inventory_gpu(2, "0000:03:00.0", {})},
                                  {{0, 1, std::string("PIX")}});
   tree.files["sys/bus/pci/devices/0000:01:00.0/numa_node"] = "0\n";
   tree.files["sys/bus/pci/devices/0000:01:00.0/local_cpulist"] = "0-31\n";
@@ -56,23 +56,23 @@ TEST(CardInventory, WithoutLinksTheBusDecides) {
   Inventory inventory = inventory_of(tree);
   EXPECT_THAT(inventory.matrix[0], ElementsAre("X", "PIX", "SYS"));
   EXPECT_THAT(inventory.matrix[1], ElementsAre("PIX", "X", "-"));
-  EXPECT_EQ(inventory.cards[0].processors, "0-31");
-  EXPECT_EQ(inventory.cards[1].numa_node, std::nullopt);
+  EXPECT_EQ(inventory.gpus[0].cpus, "0-31");
+  EXPECT_EQ(inventory.gpus[1].numa_node, std::nullopt);
 }
 
 // H100 SXM: 16896 cores, 128 per multiprocessor: 132 (NVIDIA H100 Tensor Core GPU Architecture, table 1); 50 MB of L2.
-TEST(CardInventory, MultiprocessorsAreDerivedUnlessTheDriverTellsThem) {
-  machine::Tree tree = tree_with({inventory_card(0, "0000:01:00.0", {})});
-  EXPECT_EQ(inventory_of(tree).cards[0].multiprocessors, 132);
-  EXPECT_EQ(inventory_of(tree).cards[0].multiprocessors_origin, Origin::kDerived);
+TEST(GpuInventory, MultiprocessorsAreDerivedUnlessTheDriverTellsThem) {
+  machine::Tree tree = tree_with({inventory_gpu(0, "0000:01:00.0", {})});
+  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors, 132);
+  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors_origin, Origin::kDerived);
   tree.files[entry::kCuda] = R"([{"pci_address": "0000:01:00.0", "multiprocessors": 114, "l2_bytes": 52428800}])";
-  EXPECT_EQ(inventory_of(tree).cards[0].multiprocessors, 114);
-  EXPECT_EQ(inventory_of(tree).cards[0].l2_bytes, 52428800);
-  EXPECT_EQ(inventory_of(tree).cards[0].l2_origin, Origin::kMeasured);
+  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors, 114);
+  EXPECT_EQ(inventory_of(tree).gpus[0].l2_bytes, 52428800);
+  EXPECT_EQ(inventory_of(tree).gpus[0].l2_origin, Origin::kMeasured);
 }
 
-TEST(CardInventory, AMachineWithoutCardsHasAnEmptyOne) {
-  EXPECT_TRUE(inventory_of(machine::Tree{}).cards.empty());
+TEST(GpuInventory, AMachineWithoutGpusHasAnEmptyOne) {
+  EXPECT_TRUE(inventory_of(machine::Tree{}).gpus.empty());
   EXPECT_TRUE(inventory_of(machine::Tree{}).matrix.empty());
 }
 

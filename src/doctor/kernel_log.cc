@@ -1,4 +1,4 @@
-// The kernel's log: what it says of cards, buses, memory and disks since the start, counted by kind.
+// The kernel's log: what it says of GPUs, buses, memory and disks since the start, counted by kind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,12 +32,12 @@ const LogKind kKinds[] = {
     {"mce_fatal", "machine check errors that were not corrected",
      R"(\[Hardware Error\].*([Uu]ncorrected|[Ff]atal|Bank \d+: [abefABEF][0-9a-fA-F]{15})|Machine [Cc]heck [Ee]xception)",
      Verdict::kFail,
-     "the processor or memory is faulty: read the errors with rasdaemon (ras-mc-ctl --errors), and replace the part"},
+     "the CPU or memory is faulty: read the errors with rasdaemon (ras-mc-ctl --errors), and replace the part"},
     {"mce", "machine check errors", R"(\[Hardware Error\]|mce: .*Machine check events logged)", Verdict::kWarn,
      "read them with rasdaemon (ras-mc-ctl --errors); have the part replaced if corrected errors keep coming"},
     {"pcie_fatal", "PCIe errors that were not corrected",
      R"(AER: .*(Uncorrected|Fatal)|PCIe Bus Error: severity=Uncorrected)", Verdict::kFail,
-     "look at the device that the line names: seating, riser, power; a card that vanished needs a restart"},
+     "look at the device that the line names: seating, riser, power; a GPU that vanished needs a restart"},
     {"pcie_corrected", "PCIe errors that were corrected", R"(AER: .*Corrected|PCIe Bus Error: severity=Corrected)",
      Verdict::kWarn, "seat the device and its riser again if they keep coming: every repeated packet costs time"},
     {"oom", "processes killed for lack of memory",
@@ -47,8 +47,8 @@ const LogKind kKinds[] = {
      R"(I/O error, dev|EXT4-fs error|XFS \(.*\): (metadata )?I/O error|nvme.*(timeout|controller is down))",
      Verdict::kFail, "save the data, look at the disk with smartctl -a, and replace it"},
     {"gpu_hang", "a GPU hung", R"(amdgpu.*(GPU reset|ring .* timeout)|GPU HANG|i915.*Resetting|xe .*GT.*reset)",
-     Verdict::kWarn, "update the driver and firmware; if it repeats on idle or simple work, have the card checked"},
-    {"heat", "a processor was slowed by heat", R"(temperature above threshold, cpu clock throttled)", Verdict::kWarn,
+     Verdict::kWarn, "update the driver and firmware; if it repeats on idle or simple work, have the GPU checked"},
+    {"heat", "a CPU was slowed by heat", R"(temperature above threshold, cpu clock throttled)", Verdict::kWarn,
      "look at fans, dust and the inlet air"},
     {"hang", "tasks that hung", R"(blocked for more than \d+ seconds|soft lockup|hard LOCKUP|rcu.*detected stalls)",
      Verdict::kWarn, "look at the task that the line names: a disk, network file system or driver does not answer"},

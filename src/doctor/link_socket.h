@@ -27,7 +27,7 @@ class LinkSocket {
   static Result<LinkSocket> connect(const std::string& host, uint16_t port, Nanoseconds limit);
   // Listens on all addresses, IPv6 and IPv4; IPv4 alone where there is no IPv6.
   static Result<LinkSocket> listen(uint16_t port);
-  // kTimeout when nobody came.
+  // kTimeout when no peer connected.
   Result<LinkSocket> accept(Nanoseconds limit) const;
 
   // All of it, or an error.

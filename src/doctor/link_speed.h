@@ -6,7 +6,7 @@
 // `amount` ms, then a final byte 1 (all others are 0), and gets as uint64 the number of bytes received, the number of
 // slices of 100 ms and the rate of each [bytes/s]. kReceive: the server sends and gets the number of bytes received.
 // One client at a time; a request of more than 20 s, or anything else, ends the connection.
-// Nothing is authenticated and nothing but zeros is told; the listener runs only while somebody wants it.
+// Nothing is authenticated and nothing but zeros is told; the listener runs only while it is asked for.
 #pragma once
 
 #include <cstdint>

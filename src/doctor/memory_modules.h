@@ -14,7 +14,7 @@
 namespace ridge::doctor {
 
 struct MemoryModule {
-  std::string locator;              // "DIMM_A1", as the board's maker names the slot
+  std::string locator;              // "DIMM_A1", as the board's vendor names the slot
   std::string bank;                 // "P0 CHANNEL A"
   int64_t size_bytes = 0;           // 0: the slot is empty
   int64_t megatransfers_per_s = 0;  // as configured; 0: not told

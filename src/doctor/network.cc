@@ -62,7 +62,7 @@ Finding judge_link(const Link& link) {
                 "a link this slow usually has a bad cable or port: it carries " +
                     format_bandwidth(static_cast<double>(link.speed_mbit) * 1e6 / 8));
   if (link.speed_mbit >= 25000 && link.mtu <= 1500)
-    return ok(finding, evidence + "; large packets (MTU 9000 on the whole path) would cost less processor time");
+    return ok(finding, evidence + "; large packets (MTU 9000 on the whole path) would cost less CPU time");
   return ok(finding, evidence);
 }
 
@@ -133,7 +133,7 @@ Findings judge_network(const Facts& facts) {
   int down = 0;
   for (const std::string& name : machine::children(tree, "sys/class/net")) {
     Link link = link_of(tree, name);
-    // Links of hardware, or of a container's own (no device, but Ethernet and up); not lo, bridges that nobody uses,
+    // Links of hardware, or of a container's own (no device, but Ethernet and up); not lo, unused bridges,
     // tunnels.
     bool shown = link.hardware ||
                  (machine::number_at(tree, "sys/class/net/" + name + "/type") == kEthernet && link.state == "up");

@@ -11,37 +11,37 @@
 namespace ridge::doctor {
 namespace {
 
-using gpu::Card;
+using gpu::Gpu;
 
 constexpr const char* kOrigin = "NVML";
 
-Finding judge_persistence(const KnownCard& known) {
-  const Card& card = known.card;
-  Finding finding = about_card(known, "persistence", "persistence mode");
-  if (!card.persistence) return not_applicable(finding, card.persistence.reason);
-  if (*card.persistence) return ok(finding, "on");
-  return warn(finding, "off: the driver lets go of the card whenever nobody uses it",
-              "start nvidia-persistenced, or nvidia-smi -pm 1 as root: else every first use waits for the card to "
+Finding judge_persistence(const KnownGpu& known) {
+  const Gpu& gpu = known.gpu;
+  Finding finding = about_gpu(known, "persistence", "persistence mode");
+  if (!gpu.persistence) return not_applicable(finding, gpu.persistence.reason);
+  if (*gpu.persistence) return ok(finding, "on");
+  return warn(finding, "off: the driver lets go of the GPU whenever no process uses it",
+              "start nvidia-persistenced, or nvidia-smi -pm 1 as root: else every first use waits for the GPU to "
               "start, and clock settings are lost");
 }
 
-Finding judge_mode(const KnownCard& known) {
-  const Card& card = known.card;
-  Finding finding = about_card(known, "compute_mode", "compute mode");
-  if (!card.compute_mode) return not_applicable(finding, card.compute_mode.reason);
-  switch (*card.compute_mode) {
+Finding judge_mode(const KnownGpu& known) {
+  const Gpu& gpu = known.gpu;
+  Finding finding = about_gpu(known, "compute_mode", "compute mode");
+  if (!gpu.compute_mode) return not_applicable(finding, gpu.compute_mode.reason);
+  switch (*gpu.compute_mode) {
     case 0: return ok(finding, "shared");
     case 2: return fail(finding, "prohibited: nothing may compute on it", "nvidia-smi -c 0 as root");
     default: return ok(finding, "exclusive: one process at a time");
   }
 }
 
-Finding judge_mig(const KnownCard& known) {
-  const Card& card = known.card;
-  Finding finding = about_card(known, "mig", "MIG");
-  if (!card.mig) return not_applicable(finding, card.mig.reason);
-  if (!*card.mig) return ok(finding, "off: one process sees the whole card");
-  int64_t instances = card.mig_instances ? *card.mig_instances : 0;
+Finding judge_mig(const KnownGpu& known) {
+  const Gpu& gpu = known.gpu;
+  Finding finding = about_gpu(known, "mig", "MIG");
+  if (!gpu.mig) return not_applicable(finding, gpu.mig.reason);
+  if (!*gpu.mig) return ok(finding, "off: one process sees the whole GPU");
+  int64_t instances = gpu.mig_instances ? *gpu.mig_instances : 0;
   if (instances == 0)
     return fail(finding, "on, without an instance: CUDA sees no device",
                 "make instances (nvidia-smi mig -cgi ... -C), or switch MIG off (nvidia-smi -mig 0)");
@@ -49,10 +49,10 @@ Finding judge_mig(const KnownCard& known) {
             fmt::format("on, {} instance{}: name one in CUDA_VISIBLE_DEVICES", instances, instances == 1 ? "" : "s"));
 }
 
-Findings judge_nvidia_card(const KnownCard& known, const std::vector<Card>& all) {
-  if (!known.card.failure.empty()) return {judge_answer(known)};
-  return {judge_answer(known), judge_slowdown(known),   judge_ecc(known),       judge_persistence(known),
-          judge_mode(known),   judge_mig(known),        judge_card_link(known), judge_peer_links(known, all),
+Findings judge_nvidia_gpu(const KnownGpu& known, const std::vector<Gpu>& all) {
+  if (!known.gpu.failure.empty()) return {judge_answer(known)};
+  return {judge_answer(known), judge_slowdown(known),   judge_ecc(known),      judge_persistence(known),
+          judge_mode(known),   judge_mig(known),        judge_gpu_link(known), judge_peer_links(known, all),
           judge_use(known),    judge_power_limit(known)};
 }
 
@@ -61,17 +61,17 @@ Finding judge_missing_library(const machine::Tree& tree, bool on_bus) {
   std::string reason = machine::reason_at(tree, entry::kNvml);
   if (reason.find("did not end") != std::string::npos)
     return fail(finding, reason,
-                "the driver hangs: look at the kernel log for XID 119 or 79, then reset the card or reboot");
+                "the driver hangs: look at the kernel log for XID 119 or 79, then reset the GPU or reboot");
   if (reason.find("nvmlInit") != std::string::npos || reason.find("signal") != std::string::npos)
-    return fail(finding, reason, "repair the driver before anything else: nothing can compute on this card");
+    return fail(finding, reason, "repair the driver before anything else: nothing can compute on this GPU");
   if (!on_bus) return not_applicable(finding, reason);
   return fail(finding, reason,
               "install the driver's libraries; in a container start it with --gpus all (or the device plugin), which "
               "mounts them");
 }
 
-Finding judge_visible_devices(const machine::Tree& tree, size_t cards) {
-  Finding finding = about("gpu", "visible", "cards visible to CUDA", "environment");
+Finding judge_visible_devices(const machine::Tree& tree, size_t gpus) {
+  Finding finding = about("gpu", "visible", "GPUs visible to CUDA", "environment");
   std::optional<std::string> environment = machine::text_at(tree, entry::kEnvironment);
   std::string value;
   bool set = false;
@@ -80,31 +80,31 @@ Finding judge_visible_devices(const machine::Tree& tree, size_t cards) {
     set = true;
     value = text.substr(at + 21, text.find('\n', at) - at - 21);
   }
-  if (!set) return ok(finding, fmt::format("all {}", cards));
+  if (!set) return ok(finding, fmt::format("all {}", gpus));
   if (value.empty() || value == "-1" || value == "NoDevFiles")
-    return fail(finding, "CUDA_VISIBLE_DEVICES='" + value + "' hides every card",
-                "unset CUDA_VISIBLE_DEVICES, or name the cards to use");
+    return fail(finding, "CUDA_VISIBLE_DEVICES='" + value + "' hides every GPU",
+                "unset CUDA_VISIBLE_DEVICES, or name the GPUs to use");
   return ok(finding, "CUDA_VISIBLE_DEVICES=" + value);
 }
 
 }  // namespace
 
-NvidiaFindings judge_nvidia_cards(const machine::Tree& tree, bool on_bus) {
+NvidiaFindings judge_nvidia_gpus(const machine::Tree& tree, bool on_bus) {
   Result<Json> json = machine::json_at(tree, entry::kNvml);
   if (!json) return {{judge_missing_library(tree, on_bus)}, {}};
-  Result<gpu::CardSystem> system = gpu::card_system_from_json(*json);
+  Result<gpu::GpuSystem> system = gpu::gpu_system_from_json(*json);
   if (!system)
     return {{not_applicable(about("gpu", "nvml", "NVIDIA's management library", kOrigin), system.error().message)}, {}};
   NvidiaFindings findings;
-  if (system->cards.empty())
+  if (system->gpus.empty())
     findings.of_system.push_back(fail(about("gpu", "nvml", "NVIDIA's management library", kOrigin),
-                                      "the driver runs and has no card",
+                                      "the driver runs and has no GPU",
                                       "look at the kernel log; in a container give it the device files (--gpus all)"));
   else
-    findings.of_system.push_back(judge_visible_devices(tree, system->cards.size()));
-  for (const Card& card : system->cards)
-    findings.of_cards.push_back({card.pci_address ? *card.pci_address : "",
-                                 judge_nvidia_card({card, machine::GpuVendor::kNvidia}, system->cards)});
+    findings.of_system.push_back(judge_visible_devices(tree, system->gpus.size()));
+  for (const Gpu& gpu : system->gpus)
+    findings.of_gpus.push_back(
+        {gpu.pci_address ? *gpu.pci_address : "", judge_nvidia_gpu({gpu, machine::GpuVendor::kNvidia}, system->gpus)});
   return findings;
 }
 

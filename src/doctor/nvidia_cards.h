@@ -1,4 +1,4 @@
-// Judges what NVIDIA's management library told of the cards. Pure.
+// Judges what NVIDIA's management library told of the GPUs. Pure.
 #pragma once
 
 #include "doctor/areas.h"
@@ -8,10 +8,10 @@ namespace ridge::doctor {
 
 struct NvidiaFindings {
   Findings of_system;  // the library itself, and what CUDA may see
-  std::vector<CardFindings> of_cards;
+  std::vector<GpuFindings> of_gpus;
 };
 
-// `on_bus`: an NVIDIA card is on the PCI bus, so that a missing library is a fault and not just another machine.
-NvidiaFindings judge_nvidia_cards(const machine::Tree& tree, bool on_bus);
+// `on_bus`: an NVIDIA GPU is on the PCI bus, so that a missing library is a fault and not just another machine.
+NvidiaFindings judge_nvidia_gpus(const machine::Tree& tree, bool on_bus);
 
 }  // namespace ridge::doctor

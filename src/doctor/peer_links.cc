@@ -8,7 +8,7 @@
 namespace ridge::doctor {
 namespace {
 
-using gpu::Card;
+using gpu::Gpu;
 using gpu::PeerLink;
 
 // NVIDIA's DCGM (dcgmlib, dcgm_gpu_hardware_limits.h) calls one replay or recovery an error; checksum errors, which are
@@ -16,15 +16,15 @@ using gpu::PeerLink;
 constexpr int64_t kReplayLimit = 1;
 constexpr int64_t kChecksumLimit = 100;
 
-int64_t up_count(const Card& card) {
-  return std::count_if(card.links.begin(), card.links.end(), [](const PeerLink& link) { return link.up; });
+int64_t up_count(const Gpu& gpu) {
+  return std::count_if(gpu.links.begin(), gpu.links.end(), [](const PeerLink& link) { return link.up; });
 }
 
-// Most links that are up on a card of the same name.
-int64_t best_of_its_kind(const Card& card, const std::vector<Card>& all) {
+// Most links that are up on a GPU of the same name.
+int64_t best_of_its_kind(const Gpu& gpu, const std::vector<Gpu>& all) {
   int64_t best = 0;
-  for (const Card& other : all)
-    if (other.name && card.name && *other.name == *card.name) best = std::max(best, up_count(other));
+  for (const Gpu& other : all)
+    if (other.name && gpu.name && *other.name == *gpu.name) best = std::max(best, up_count(other));
   return best;
 }
 
@@ -35,22 +35,22 @@ bool faulty(const PeerLink& link) {
          counted(link.crc_errors) >= kChecksumLimit;
 }
 
-std::string state_text(const Card& card) {
+std::string state_text(const Gpu& gpu) {
   std::set<std::string> remotes;
   std::string down;
-  for (const PeerLink& link : card.links) {
+  for (const PeerLink& link : gpu.links) {
     if (link.remote) remotes.insert(*link.remote);
     if (!link.up) down += fmt::format("{}{}", down.empty() ? "" : ", ", link.index);
   }
-  std::string text = fmt::format("{} of {} up", up_count(card), card.links.size());
+  std::string text = fmt::format("{} of {} up", up_count(gpu), gpu.links.size());
   if (!remotes.empty()) text += fmt::format(", to {} other device{}", remotes.size(), remotes.size() == 1 ? "" : "s");
   if (!down.empty()) text += "; down: " + down;
   return text;
 }
 
-std::string link_errors_text(const Card& card) {
+std::string link_errors_text(const Gpu& gpu) {
   std::string text;
-  for (const PeerLink& link : card.links)
+  for (const PeerLink& link : gpu.links)
     if (faulty(link))
       text += fmt::format("; link {}: sent again {} times, trained again {} times, {} checksum errors", link.index,
                           counted(link.replays), counted(link.recoveries), counted(link.crc_errors));
@@ -59,24 +59,24 @@ std::string link_errors_text(const Card& card) {
 
 }  // namespace
 
-Finding judge_peer_links(const KnownCard& known, const std::vector<Card>& all) {
-  const Card& card = known.card;
-  Finding finding = about_card(known, "nvlink", "NVLink");
-  if (card.links.empty()) return not_applicable(finding, "it has none: " + card.peer_links.reason);
-  const int64_t up = up_count(card), best = best_of_its_kind(card, all);
-  const std::string state = state_text(card), errors = link_errors_text(card);
-  if (up == 0 && best == 0) return not_applicable(finding, state + ": no bridge or switch joins it to another card");
+Finding judge_peer_links(const KnownGpu& known, const std::vector<Gpu>& all) {
+  const Gpu& gpu = known.gpu;
+  Finding finding = about_gpu(known, "nvlink", "NVLink");
+  if (gpu.links.empty()) return not_applicable(finding, "it has none: " + gpu.peer_links.reason);
+  const int64_t up = up_count(gpu), best = best_of_its_kind(gpu, all);
+  const std::string state = state_text(gpu), errors = link_errors_text(gpu);
+  if (up == 0 && best == 0) return not_applicable(finding, state + ": no bridge or switch joins it to another GPU");
   if (up < best)
-    return warn(finding, fmt::format("{}; another card of its kind has {}{}", state, best, errors),
-                "seat the bridge or the card again and look for XID 74 in the kernel log: transfers between cards lose "
+    return warn(finding, fmt::format("{}; another GPU of its kind has {}{}", state, best, errors),
+                "seat the bridge or the GPU again and look for XID 74 in the kernel log: transfers between GPUs lose "
                 "the bandwidth of these links");
   if (!errors.empty())
     return warn(finding, state + errors,
-                "look again (nvidia-smi nvlink -e): if it grows, seat bridge and card again and look for XID 74 in the "
+                "look again (nvidia-smi nvlink -e): if it grows, seat bridge and GPU again and look for XID 74 in the "
                 "kernel log; replace what keeps failing");
-  if (up < static_cast<int64_t>(card.links.size()))
+  if (up < static_cast<int64_t>(gpu.links.size()))
     return warn(finding, state,
-                "seat the bridges again (nvidia-smi nvlink -s shows each link); with fewer bridges than the card has "
+                "seat the bridges again (nvidia-smi nvlink -s shows each link); with fewer bridges than the GPU has "
                 "places this is its full width");
   return ok(finding, state + ", no errors that matter");
 }

@@ -1,4 +1,4 @@
-// Judges the direct links between cards (NVLink): those that are down, and those that make errors. Pure.
+// Judges the direct links between GPUs (NVLink): those that are down, and those that make errors. Pure.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace ridge::doctor {
 
-// `all`: the cards of the machine, to compare with others of the same name.
-Finding judge_peer_links(const KnownCard& known, const std::vector<gpu::Card>& all);
+// `all`: the GPUs of the machine, to compare with others of the same name.
+Finding judge_peer_links(const KnownGpu& known, const std::vector<gpu::Gpu>& all);
 
 }  // namespace ridge::doctor

@@ -1,4 +1,4 @@
-// A model that is one matrix product of its two inputs, in FP32: what the doctor runs on engines. It needs no weights,
+// A model that is one matrix multiplication of its two inputs, in FP32: what the doctor runs on engines. It needs no weights,
 // so it is a file of some hundred bytes.
 #pragma once
 

@@ -13,9 +13,9 @@ inline Facts facts_of(std::string_view text) {
   Facts facts;
   facts.tree = machine::parse_tree(text);
   machine::Machine machine;
-  machine.cpu.model = "test processor";
-  machine.cpu.physical_cores = machine.cpu.logical_processors = 4;
-  machine.cpu.allowed_cores = machine.cpu.allowed_processors = 4;
+  machine.cpu.model = "test CPU";
+  machine.cpu.physical_cores = machine.cpu.logical_cpus = 4;
+  machine.cpu.allowed_cores = machine.cpu.allowed_cpus = 4;
   machine.cpu.isa = {"sse4.2", "avx", "avx2", "fma"};
   machine.memory.total_bytes = int64_t{16} << 30;
   facts.machine = machine;

@@ -23,22 +23,22 @@ struct Stack {
   std::optional<catalogue::Version>
       driver;  // what the system runs: the kernel module's, else NVML's, else the user library's
   std::string driver_origin;
-  std::vector<catalogue::Version> capabilities;  // of the cards
+  std::vector<catalogue::Version> capabilities;  // of the GPUs
 };
 
 Stack stack_of(const machine::Tree& tree) {
   Stack stack;
   stack.installed = installed_of(tree);
   Result<Json> json = machine::json_at(tree, entry::kNvml);
-  Result<gpu::CardSystem> system = json ? gpu::card_system_from_json(*json) : Result<gpu::CardSystem>(json.error());
+  Result<gpu::GpuSystem> system = json ? gpu::gpu_system_from_json(*json) : Result<gpu::GpuSystem>(json.error());
   if (system && system->driver_version) {
     stack.driver = catalogue::parse_version(*system->driver_version);
     stack.driver_origin = "NVML";
   }
   if (system)
-    for (const gpu::Card& card : system->cards)
+    for (const gpu::Gpu& gpu : system->gpus)
       if (std::optional<catalogue::Version> capability =
-              card.compute_capability ? catalogue::parse_version(*card.compute_capability) : std::nullopt)
+              gpu.compute_capability ? catalogue::parse_version(*gpu.compute_capability) : std::nullopt)
         stack.capabilities.push_back(*capability);
   for (const std::optional<InstalledPart>* part : {&stack.installed.driver, &stack.installed.module})
     if (*part) {
@@ -105,7 +105,7 @@ Finding judge_cuda(const Stack& stack) {
   }
   if (stack.installed.compatibility)
     return warn(finding, evidence + "; forward compatibility " + shown(*stack.installed.compatibility),
-                "it works on data-center cards only; update the driver for others");
+                "it works on data-center GPUs only; update the driver for others");
   return fail(finding, evidence,
               fmt::format("update the driver to {} or newer, or use {}",
                           row->driver_minor ? catalogue::version_text(*row->driver_minor)
@@ -133,9 +133,9 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
     if (row->least_capability && capability < *row->least_capability)
       return fail(
           finding,
-          evidence + fmt::format(", cards from capability {}, here is {}",
+          evidence + fmt::format(", GPUs from capability {}, here is {}",
                                  catalogue::version_text(*row->least_capability), catalogue::version_text(capability)),
-          "use an older release of " + name + " for this card");
+          "use an older release of " + name + " for this GPU");
   if (stack.installed.cuda && !catalogue::fits(stack.installed.cuda->version, row->cuda))
     return warn(finding,
                 evidence + fmt::format(", found CUDA {}", catalogue::version_text(stack.installed.cuda->version)),
@@ -144,11 +144,11 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
   return ok(finding, evidence);
 }
 
-// NCCL holds its CUDA run-time library itself: what counts is the driver, and the cards for which it has code.
+// NCCL holds its CUDA run-time library itself: what counts is the driver, and the GPUs for which it has code.
 Finding judge_nccl(const Stack& stack) {
   Finding finding = about(kVersionsArea, "nccl", "NCCL", kMatrix);
   const std::optional<InstalledPart>& part = stack.installed.nccl;
-  if (!part) return not_applicable(finding, "NCCL was not found; only programs that use several cards need it");
+  if (!part) return not_applicable(finding, "NCCL was not found; only programs that use several GPUs need it");
   std::string evidence = "NCCL " + shown(*part);
   if (part->version.parts.size() < 2) return not_applicable(finding, evidence + "; the file's name tells no version");
   const int cuda =
@@ -157,8 +157,8 @@ Finding judge_nccl(const Stack& stack) {
   if (!row) return not_applicable(finding, evidence + "; the table has no such release");
   evidence +=
       fmt::format("; row {} for CUDA {}: {}", catalogue::version_text(row->version), cuda,
-                  row->least_capability ? "cards from capability " + catalogue::version_text(*row->least_capability)
-                                        : std::string("which cards is not known"));
+                  row->least_capability ? "GPUs from capability " + catalogue::version_text(*row->least_capability)
+                                        : std::string("which GPUs is not known"));
   if (stack.driver && row->driver && *stack.driver < *row->driver)
     return fail(finding,
                 evidence + fmt::format(", driver {} or newer, here is {}", catalogue::version_text(*row->driver),
@@ -167,7 +167,7 @@ Finding judge_nccl(const Stack& stack) {
   for (const catalogue::Version& capability : stack.capabilities)
     if (row->least_capability && capability < *row->least_capability)
       return fail(finding, evidence + ", here is " + catalogue::version_text(capability),
-                  cuda >= 13 ? "install NCCL for CUDA 12, or an older release" : "use an older release for this card");
+                  cuda >= 13 ? "install NCCL for CUDA 12, or an older release" : "use an older release for this GPU");
   return ok(finding, evidence);
 }
 
@@ -178,13 +178,13 @@ Finding judge_onnxruntime(const Stack& stack) {
   std::string evidence =
       (installed.onnxruntime_gpu ? "onnxruntime-gpu " : "onnxruntime ") + shown(*installed.onnxruntime);
   if (!installed.onnxruntime_gpu) {
-    if (!stack.driver) return ok(finding, evidence + ": for the processor, which is all there is");
-    return warn(finding, evidence + ": it runs on the processor only, though there is a card",
+    if (!stack.driver) return ok(finding, evidence + ": for the CPU, which is all there is");
+    return warn(finding, evidence + ": it runs on the CPU only, though there is a GPU",
                 "pip uninstall onnxruntime && pip install onnxruntime-gpu");
   }
   if (!stack.driver)
     return warn(finding, evidence + ", but there is no NVIDIA driver",
-                "install the plain onnxruntime: this one falls back to the processor");
+                "install the plain onnxruntime: this one falls back to the CPU");
   std::optional<catalogue::OnnxRuntimeRow> row = catalogue::onnxruntime_row(installed.onnxruntime->version);
   if (!row) return not_applicable(finding, evidence + "; the table has no such release");
   evidence += fmt::format("; row {}{}: CUDA {}, cuDNN {}{}", row->version, row->exact ? "" : " (the newest known)",
@@ -195,13 +195,13 @@ Finding judge_onnxruntime(const Stack& stack) {
     return fail(finding,
                 evidence + "; found " +
                     (installed.cuda ? "CUDA " + catalogue::version_text(installed.cuda->version) : "no CUDA run-time"),
-                fmt::format("install the CUDA {} run-time libraries{}: without them it falls back to the processor",
+                fmt::format("install the CUDA {} run-time libraries{}: without them it falls back to the CPU",
                             row->cuda.part(0), other));
   if (!installed.cudnn || installed.cudnn->version.part(0) != row->cudnn_major)
     return fail(finding,
                 evidence + "; found " +
                     (installed.cudnn ? "cuDNN " + catalogue::version_text(installed.cudnn->version) : "no cuDNN"),
-                fmt::format("install cuDNN {} for CUDA {}: without it it falls back to the processor", row->cudnn_major,
+                fmt::format("install cuDNN {} for CUDA {}: without it it falls back to the CPU", row->cudnn_major,
                             row->cuda.part(0)));
   if (row->tensorrt && installed.tensorrt && installed.tensorrt->version.part(0) != row->tensorrt->part(0))
     return warn(finding, evidence + "; found TensorRT " + catalogue::version_text(installed.tensorrt->version),
@@ -211,8 +211,8 @@ Finding judge_onnxruntime(const Stack& stack) {
 }
 
 Finding judge_capability(const Stack& stack) {
-  Finding finding = about(kVersionsArea, "capability", "CUDA and the cards", kMatrix);
-  if (stack.capabilities.empty()) return not_applicable(finding, "there is no card whose capability is known");
+  Finding finding = about(kVersionsArea, "capability", "CUDA and the GPUs", kMatrix);
+  if (stack.capabilities.empty()) return not_applicable(finding, "there is no GPU whose capability is known");
   if (!stack.installed.cuda) return not_applicable(finding, "no CUDA run-time library found");
   std::optional<catalogue::CudaRow> row = catalogue::cuda_row(stack.installed.cuda->version);
   if (!row)
@@ -224,12 +224,12 @@ Finding judge_capability(const Stack& stack) {
       return fail(finding,
                   fmt::format("capability {}; CUDA {} begins at {}", catalogue::version_text(capability),
                               catalogue::version_text(row->cuda), catalogue::version_text(*row->least_capability)),
-                  "use an older CUDA for this card: ridge gpus lists the last one");
+                  "use an older CUDA for this GPU: ridge gpus lists the last one");
     if (row->most_capability && capability > *row->most_capability)
       return warn(finding,
                   fmt::format("capability {}; CUDA {} ends at {}", catalogue::version_text(capability),
                               catalogue::version_text(row->cuda), catalogue::version_text(*row->most_capability)),
-                  "use a newer CUDA: this one has no code for the card and compiles it at the first start, if at all");
+                  "use a newer CUDA: this one has no code for the GPU and compiles it at the first start, if at all");
   }
   return ok(finding,
             evidence + fmt::format("; CUDA {} has code for {} to {}", catalogue::version_text(row->cuda),

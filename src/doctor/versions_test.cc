@@ -166,10 +166,10 @@ TEST(Versions, OnnxRuntimeNeedsItsCudaAndCudnn) {
               StartsWith("ok: "));
 }
 
-TEST(Versions, CardOlderThanTheCudaFails) {
-  gpu::CardSystem system;
+TEST(Versions, GpuOlderThanTheCudaFails) {
+  gpu::GpuSystem system;
   system.driver_version = std::string("580.95.05");
-  system.cards.emplace_back().compute_capability = std::string("7.0");
+  system.gpus.emplace_back().compute_capability = std::string("7.0");
   Facts facts = facts_of(installed({"/u/libcudart.so.13.0.48"}));
   facts.tree.files[entry::kNvml] = dump_json(to_json(system));
   EXPECT_THAT(found(judge_versions(facts), "versions.capability"),
@@ -178,18 +178,18 @@ TEST(Versions, CardOlderThanTheCudaFails) {
   EXPECT_THAT(found(judge_versions(facts), "versions.capability"), StartsWith("ok: capability 7.0"));
 }
 
-TEST(Versions, MachineWithoutACardHasNothingToMatch) {
+TEST(Versions, MachineWithoutAGpuHasNothingToMatch) {
   for (const Finding& finding : judge_versions(facts_of("")))
     EXPECT_EQ(finding.verdict, Verdict::kNotApplicable) << finding.id;
 }
 
 // nccl_compat: 2.28.3 for CUDA 13 begins at capability 7.5, for CUDA 12 at 6.0; CUDA 13 needs driver 580 (cuda_compat).
-TEST(Versions, NcclIsComparedWithDriverAndCards) {
+TEST(Versions, NcclIsComparedWithDriverAndGpus) {
   const std::string cu13 = "/v/nvidia_nccl_cu13-2.28.9.dist-info", cu12 = "/v/nvidia_nccl_cu12-2.28.9.dist-info";
   EXPECT_THAT(judged_versions(kModule + installed({cu13}), "versions.nccl"),
               AllOf(StartsWith("fail: NCCL 2.28.9"), HasSubstr("driver 580"), HasSubstr("here is 550.54.14")));
   EXPECT_THAT(judged_versions(kModule + installed({cu12}), "versions.nccl"),
-              AllOf(StartsWith("ok: NCCL 2.28.9"), HasSubstr("row 2.28.3 for CUDA 12: cards from capability 6.0")));
+              AllOf(StartsWith("ok: NCCL 2.28.9"), HasSubstr("row 2.28.3 for CUDA 12: GPUs from capability 6.0")));
   EXPECT_THAT(judged_versions(kModule + installed({"/usr/lib/libnccl.so.2"}), "versions.nccl"),
               HasSubstr("tells no version"));
   EXPECT_EQ(catalogue::nccl_row(version("2.28.9"), 13)->least_capability, version("7.5"));

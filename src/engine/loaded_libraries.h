@@ -24,9 +24,9 @@ class LoadedLibraries {
   // Of the first file of the places of search.h that is open or that `open(file)`, a Result<Library>, opens; null if
   // there is none, and why goes to `tried`.
   template <typename Open>
-  const Library* find(const Sought& sought, const std::string& wanted, const Open& open, std::string& tried) {
+  const Library* find(const LibraryQuery& sought, const std::string& wanted, const Open& open, std::string& tried) {
     MutexLock lock(mutex_);  // held while a library loads: two threads must not both do it
-    for (const Place& place : places(sought, surroundings(sought, wanted))) {
+    for (const LibraryLocation& place : places(sought, surroundings(sought, wanted))) {
       if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
       for (const std::string& file : place.files) {
         const std::string key = key_of(file);

@@ -29,16 +29,16 @@ Status try_provider(const plan::Plan& plan, const std::string& provider) {
   return onnxruntime::try_provider(*library, plan, provider);
 }
 
-std::vector<int> usable_cards(const plan::Plan& plan) {
+std::vector<int> usable_gpus(const plan::Plan& plan) {
   const Result<std::vector<std::string>> providers = compiled_providers(plan);
   const std::string_view cuda = onnxruntime::provider_name(onnxruntime::GpuProvider::kCuda);
   if (!providers || std::find(providers->begin(), providers->end(), cuda) == providers->end()) return {};
   const Result<gpu::cuda::Cuda> driver = gpu::cuda::Cuda::open();
-  std::vector<int> cards;
-  if (!driver) return cards;
+  std::vector<int> gpus;
+  if (!driver) return gpus;
   for (size_t i = 0; i < driver->devices().size(); ++i)
-    if (driver->devices()[i].problem.empty()) cards.push_back(static_cast<int>(i));
-  return cards;
+    if (driver->devices()[i].problem.empty()) gpus.push_back(static_cast<int>(i));
+  return gpus;
 }
 
 }  // namespace ridge::engine

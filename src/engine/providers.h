@@ -13,12 +13,12 @@ namespace ridge::engine {
 // Of the library that open() would use: "CUDAExecutionProvider", "CPUExecutionProvider", …
 Result<std::vector<std::string>> compiled_providers(const plan::Plan& plan);
 
-// Runs Plan::model once, with zeros, on that provider alone: a node that would go to the processor instead is an error.
+// Runs Plan::model once, with zeros, on that provider alone: a node that would go to the CPU instead is an error.
 // kUnsupported: this provider cannot be tried (a remote service).
 Status try_provider(const plan::Plan& plan, const std::string& provider);
 
-// NVIDIA's cards that the engine may be asked for, N of cuda:N: those of the driver that are in order, if the library has the
+// NVIDIA's GPUs that the engine may be asked for, N of cuda:N: those of the driver that are in order, if the library has the
 // CUDA provider; else none. It opens the driver.
-std::vector<int> usable_cards(const plan::Plan& plan);
+std::vector<int> usable_gpus(const plan::Plan& plan);
 
 }  // namespace ridge::engine

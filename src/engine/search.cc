@@ -10,12 +10,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> wheels_under(const std::string& prefix, const Sought& sought) {
+std::vector<std::string> wheels_under(const std::string& prefix, const LibraryQuery& sought) {
   return gpu::package_libraries(prefix, sought.in_packages, sought.file);
 }
 
-Place named(const Sought& sought, const std::string& what, const std::string& file_or_folder) {
-  Place place{what + file_or_folder, {}, ""};
+LibraryLocation named(const LibraryQuery& sought, const std::string& what, const std::string& file_or_folder) {
+  LibraryLocation place{what + file_or_folder, {}, ""};
   std::error_code error;
   if (!fs::is_directory(file_or_folder, error)) {
     place.files = {file_or_folder};  // dlopen says why, if it cannot
@@ -31,8 +31,8 @@ Place named(const Sought& sought, const std::string& what, const std::string& fi
   return place;
 }
 
-Place deps(const Sought& sought, const Surroundings& around) {
-  Place place{".deps above the program or the current folder", {}, ""};
+LibraryLocation deps(const LibraryQuery& sought, const Surroundings& around) {
+  LibraryLocation place{".deps above the program or the current folder", {}, ""};
   std::set<fs::path> seen;
   for (const std::string& start : {around.executable_folder, around.current_folder}) {
     for (fs::path folder = start; !folder.empty(); folder = folder.parent_path()) {
@@ -52,8 +52,8 @@ Place deps(const Sought& sought, const Surroundings& around) {
   return place;
 }
 
-Place site_packages(const Sought& sought, const Surroundings& around) {
-  Place place{"python's site-packages", {}, ""};
+LibraryLocation site_packages(const LibraryQuery& sought, const Surroundings& around) {
+  LibraryLocation place{"python's site-packages", {}, ""};
   std::string asked;
   for (const std::string& prefix : gpu::python_prefixes(around.python)) {
     for (std::string& file : wheels_under(prefix, sought)) place.files.push_back(std::move(file));
@@ -65,7 +65,7 @@ Place site_packages(const Sought& sought, const Surroundings& around) {
 }
 
 // A file that bears another engine's name was named for that engine: a repository may hold models of both.
-bool names_another(const Sought& sought, const std::string& wanted) {
+bool names_another(const LibraryQuery& sought, const std::string& wanted) {
   const std::string file = fs::path(wanted).filename().string();
   for (const std::string stem : {"libonnxruntime", "libopenvino"})
     if (file.starts_with(stem) && !sought.file.starts_with(stem)) return true;
@@ -74,7 +74,7 @@ bool names_another(const Sought& sought, const std::string& wanted) {
 
 }  // namespace
 
-Surroundings surroundings(const Sought& sought, const std::string& wanted) {
+Surroundings surroundings(const LibraryQuery& sought, const std::string& wanted) {
   std::error_code error;
   Surroundings around;
   around.wanted = wanted;
@@ -85,11 +85,11 @@ Surroundings surroundings(const Sought& sought, const std::string& wanted) {
   return around;
 }
 
-std::vector<Place> places(const Sought& sought, const Surroundings& around) {
+std::vector<LibraryLocation> places(const LibraryQuery& sought, const Surroundings& around) {
   if (!around.wanted.empty() && !names_another(sought, around.wanted))
     return {named(sought, "--engine-library ", around.wanted)};
   if (!around.environment.empty()) return {named(sought, sought.environment + "=", around.environment)};
-  Place system{"the system's loader", {sought.file}, ""};
+  LibraryLocation system{"the system's loader", {sought.file}, ""};
   if (sought.file.ends_with(".so")) system.files.push_back(sought.file + ".1");
   return {deps(sought, around), site_packages(sought, around), std::move(system)};
 }

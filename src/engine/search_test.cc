@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Sought kOnnxRuntime{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
+const LibraryQuery kOnnxRuntime{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
 
 class Search : public testing::Test {
  protected:
@@ -35,7 +35,7 @@ class Search : public testing::Test {
 };
 
 TEST_F(Search, AsksDepsThenPythonThenTheSystem) {
-  std::vector<Place> found = places(kOnnxRuntime, around_);
+  std::vector<LibraryLocation> found = places(kOnnxRuntime, around_);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_NE(found[0].what.find(".deps"), std::string::npos);
   EXPECT_NE(found[1].what.find("site-packages"), std::string::npos);
@@ -50,7 +50,7 @@ TEST_F(Search, FindsTheWheelInDepsAboveTheProgram) {
 }
 
 TEST_F(Search, FindsAWheelThatLiesInAFolderOfItsOwn) {
-  const Sought openvino{"libopenvino.so.2641", "openvino/libs", "openvino", "RIDGE_OPENVINO", {"libs"}};
+  const LibraryQuery openvino{"libopenvino.so.2641", "openvino/libs", "openvino", "RIDGE_OPENVINO", {"libs"}};
   std::string wheel = touch("project/.deps/openvino/openvino/libs/libopenvino.so.2641");
   touch("project/.deps/openvino/openvino/libs/libopenvino.so.2630");
   touch("project/.deps/openvino/openvino/libs/libopenvino_c.so.2641");
@@ -72,7 +72,7 @@ TEST_F(Search, FindsTheWheelOfAVirtualEnvironmentAndOfPythonOnThePath) {
 }
 
 TEST_F(Search, AnEmptyPlaceSaysWhereItLooked) {
-  Place deps = places(kOnnxRuntime, around_)[0];
+  LibraryLocation deps = places(kOnnxRuntime, around_)[0];
   EXPECT_TRUE(deps.files.empty());
   EXPECT_NE(deps.reason.find(around_.executable_folder), std::string::npos);
 }

@@ -133,7 +133,7 @@ bool belongs(std::string_view kind, std::string_view subject) {
 
 }  // namespace
 
-std::vector<Answer> answers(const Book& book, const Found& found, Language language) {
+std::vector<Answer> answers(const Book& book, const Match& found, Language language) {
   std::vector<Answer> all;
   for (const Hit& hit : found.hits) {
     Answer answer = hit.kind == HitKind::kCode    ? answer_for(book, book.codes[hit.position], language)
@@ -145,7 +145,7 @@ std::vector<Answer> answers(const Book& book, const Found& found, Language langu
   return all;
 }
 
-Json to_json(std::string_view query, Language language, const std::vector<Answer>& answers, const Found& found) {
+Json to_json(std::string_view query, Language language, const std::vector<Answer>& answers, const Match& found) {
   Json list = Json::array();
   for (const Answer& answer : answers) {
     Json one = {{"kind", answer.kind}, {"id", answer.id}, {"title", answer.title}, {"matched", answer.matched}};
@@ -163,8 +163,8 @@ Json to_json(std::string_view query, Language language, const std::vector<Answer
           {"unread_bytes", found.unread}, {"near", found.near}};
 }
 
-std::vector<Listed> list(const Book& book, std::string_view subject, Language language) {
-  std::vector<Listed> rows;
+std::vector<Listing> list(const Book& book, std::string_view subject, Language language) {
+  std::vector<Listing> rows;
   for (std::string_view each : kSubjects) {  // subject by subject, in the order of the files
     if (!belongs(each, subject)) continue;
     for (const Entry& entry : book.entries)

@@ -21,14 +21,14 @@ struct Answer {
 };
 
 // All hits of a query. A code takes what the entries that deepen it say; a hit that is told already is not repeated.
-std::vector<Answer> answers(const Book& book, const Found& found, Language language);
+std::vector<Answer> answers(const Book& book, const Match& found, Language language);
 
 // {"query", "language", "answers": […], "left_out", "unread_bytes", "near": […]}; members of an answer as above, absent
 // where empty.
-Json to_json(std::string_view query, Language language, const std::vector<Answer>& answers, const Found& found);
+Json to_json(std::string_view query, Language language, const std::vector<Answer>& answers, const Match& found);
 
 // One row of a list.
-struct Listed {
+struct Listing {
   std::string kind;
   std::string id;
   std::string title;
@@ -36,7 +36,7 @@ struct Listed {
 
 // Everything of one subject, of "codes" (in the order of the catalogue), of "flags", or of all for an empty word;
 // "terms" takes in hardware, serving and distributed, "errors" the codes. Empty when the subject does not exist.
-std::vector<Listed> list(const Book& book, std::string_view subject, Language language);
+std::vector<Listing> list(const Book& book, std::string_view subject, Language language);
 
 // The words that list() takes.
 std::vector<std::string> list_subjects();

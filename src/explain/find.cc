@@ -215,8 +215,8 @@ std::string_view unquoted(std::string_view text) {
 
 }  // namespace
 
-Found find(const Book& book, std::string_view query) {
-  Found found;
+Match find(const Book& book, std::string_view query) {
+  Match found;
   if (query.size() > kMostText) {
     found.unread = query.size() - kMostText;
     query.remove_prefix(found.unread);

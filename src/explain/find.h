@@ -1,4 +1,4 @@
-// Look-up: from what somebody typed or pasted to the things that explain it.
+// Look-up: from what the user typed or pasted to the things that explain it.
 //
 // In this order, and the first that finds something decides: an exact name (of a code, a term, an option); a family and
 // a number; what is named inside a message (codes, texts of messages), the most specific first; the longest names of
@@ -25,13 +25,13 @@ struct Hit {
   std::string matched;  // the part of the query that it explains
 };
 
-struct Found {
+struct Match {
   std::vector<Hit> hits;  // most specific first, at most kMostHits
   size_t left_out = 0;    // hits beyond that
   size_t unread = 0;      // bytes at the query's beginning that were not read, because it is longer than kMostText
   std::vector<std::string> near;  // when there are no hits: what may have been meant
 };
 
-Found find(const Book& book, std::string_view query);
+Match find(const Book& book, std::string_view query);
 
 }  // namespace ridge::explain

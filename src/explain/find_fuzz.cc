@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const ridge::Result<Book> book = open_book({});
   if (!book) std::abort();
   const std::string_view query(reinterpret_cast<const char*>(data), size);
-  const Found found = find(*book, query);
+  const Match found = find(*book, query);
   if (found.hits.size() > kMostHits) std::abort();
   for (Language language : {Language::kEnglish, Language::kChinese})
     if (answers(*book, found, language).size() != found.hits.size()) std::abort();

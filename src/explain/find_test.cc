@@ -201,7 +201,7 @@ TEST(Find, AnOptionWithEveryVerbThatHasIt) {
 }
 
 TEST(Find, NothingGivesTheNearestNames) {
-  const Found found = find(book(), "roofflinx modlqq");
+  const Match found = find(book(), "roofflinx modlqq");
   EXPECT_TRUE(found.hits.empty());
   EXPECT_THAT(find(book(), "arithmetic intensty").near, Contains("arithmetic intensity"));
   EXPECT_THAT(find(book(), "arithmetic intensty").near, Not(Contains(HasSubstr("强度"))));
@@ -217,19 +217,19 @@ std::string hard_text(size_t size) {
 }
 
 TEST(Find, WorkGrowsNoFasterThanTheText) {
-  auto processor_time = [](const std::string& text) {
+  auto cpu_time = [](const std::string& text) {
     const std::clock_t begin = std::clock();
     find(book(), text);
     return static_cast<double>(std::clock() - begin);
   };
-  processor_time(hard_text(kMostText / 8));  // what is built once
-  EXPECT_LT(processor_time(hard_text(kMostText)),
-            24 * processor_time(hard_text(kMostText / 8)));  // 64 if it were its square
+  cpu_time(hard_text(kMostText / 8));  // what is built once
+  EXPECT_LT(cpu_time(hard_text(kMostText)),
+            24 * cpu_time(hard_text(kMostText / 8)));  // 64 if it were its square
 }
 
 TEST(Find, OfMoreThanAMebibyteOfTextTheEndCounts) {
   const std::string text = hard_text(3 * kMostText / 2);
-  const Found found = find(book(), text);
+  const Match found = find(book(), text);
   EXPECT_EQ(found.unread, text.size() - kMostText);
   ASSERT_FALSE(found.hits.empty());
   EXPECT_EQ(answers(book(), found, Language::kEnglish).front().id, "xid 79");
@@ -246,7 +246,7 @@ TEST(Find, AtMostTwelveAndTheRestIsCounted) {
   std::string text;
   for (int number : {8, 11, 13, 25, 31, 32, 37, 38, 39, 40, 41, 43, 44, 45})
     text += "NVRM: Xid (PCI:0000:01:00): " + std::to_string(number) + ", pid=1\n";
-  const Found found = find(book(), text);
+  const Match found = find(book(), text);
   EXPECT_EQ(found.hits.size(), kMostHits);
   EXPECT_GE(found.left_out, 2u);
 }

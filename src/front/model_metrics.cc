@@ -112,10 +112,10 @@ std::vector<MetricFamily> model_families(std::span<const serve::ModelStatistics>
 }
 
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
-                         const std::vector<telemetry::CardSample>& cards) {
+                         const std::vector<telemetry::GpuSample>& gpus) {
   std::vector<MetricFamily> families = model_families(models);
   append(families, telemetry::host_families(host));
-  if (!cards.empty()) append(families, telemetry::card_families(cards));
+  if (!gpus.empty()) append(families, telemetry::gpu_families(gpus));
   return telemetry::exposition_text(families);
 }
 

@@ -38,6 +38,6 @@ std::vector<telemetry::MetricFamily> model_families(std::span<const serve::Model
 
 // Everything that /metrics answers. Without GPUs there are no families of GPUs.
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
-                         const std::vector<telemetry::CardSample>& cards = {});
+                         const std::vector<telemetry::GpuSample>& gpus = {});
 
 }  // namespace ridge::front

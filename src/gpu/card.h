@@ -1,7 +1,7 @@
 // A GPU as NVIDIA's management library (gpu/nvml.h) or the kernel's files (AMD and Intel: machine/kernel_gpus.h) describe it:
 // identity, state and limits at one moment. A plain value, printable as JSON and readable back; each
-// field is a value or the reason why there is none (too old a library, no permission, not supported by this card, card
-// lost, no such notion with this maker). Units are in the names.
+// field is a value or the reason why there is none (too old a library, no permission, not supported by this GPU, GPU
+// lost, no such notion with this vendor). Units are in the names.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace ridge::gpu {
 
-struct CardProcess {
+struct GpuProcess {
   int64_t pid = 0;
   int64_t memory_bytes = -1;  // -1: not told (in a container, under MIG)
 };
 
-// A direct link to another card or to a switch: NVLink.
+// A direct link to another GPU or to a switch: NVLink.
 struct PeerLink {
   int index = 0;
   bool up = false;
@@ -28,9 +28,9 @@ struct PeerLink {
   Reading<int64_t> crc_errors;  // received flow control units with a wrong checksum; they are sent again
 };
 
-// A part of a card that is a device of its own: NVIDIA's MIG.
-struct CardSlice {
-  int index = 0;                      // within the card
+// A part of a GPU that is a device of its own: NVIDIA's MIG.
+struct GpuSlice {
+  int index = 0;                      // within the GPU
   Reading<std::string> uuid;          // what CUDA_VISIBLE_DEVICES takes
   Reading<std::string> name;          // with its profile: "… MIG 3g.40gb"
   Reading<int64_t> gpu_instance;      // number of the part of the chip that it lies in
@@ -42,9 +42,9 @@ struct CardSlice {
   Reading<int64_t> memory_used_bytes;
 };
 
-struct Card {
+struct Gpu {
   int index = 0;  // as the library counts
-  // Why the card as a whole does not answer: lost, needs a reset, no permission; empty: it answers.
+  // Why the GPU as a whole does not answer: lost, needs a reset, no permission; empty: it answers.
   std::string failure;
 
   Reading<std::string> name;
@@ -68,13 +68,13 @@ struct Card {
   Reading<bool> persistence;
   Reading<int64_t> compute_mode;           // NVIDIA: 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process
   Reading<int64_t> performance_state;      // NVIDIA: 0 fastest … 15
-  Reading<std::string> performance_level;  // AMD: "auto", or what somebody set: "low", "manual", …
-  Reading<int64_t> slowdown_bits;          // of every maker in the same coding, see gpu/slowdown.h
+  Reading<std::string> performance_level;  // AMD: "auto", or what was set: "low", "manual", …
+  Reading<int64_t> slowdown_bits;          // of every vendor in the same coding, see gpu/slowdown.h
   Reading<bool> mig;
   Reading<int64_t> mig_instances;
   Reading<std::string> partition;  // AMD: "SPX" (whole), "DPX", "TPX", "QPX", "CPX"
   Reading<int64_t> pcie_generation;
-  Reading<int64_t> pcie_generation_max;  // of card and slot together
+  Reading<int64_t> pcie_generation_max;  // of GPU and slot together
   Reading<int64_t> pcie_width;           // [lanes]
   Reading<int64_t> pcie_width_max;
   Reading<int64_t> pcie_replays;  // packets sent again since the driver started
@@ -91,61 +91,61 @@ struct Card {
   Reading<int64_t> sm_clock_max_mhz;
   Reading<int64_t> memory_clock_mhz;
   Reading<int64_t> memory_clock_max_mhz;
-  Reading<int64_t> peer_links;         // that the card has, up or down
-  std::vector<PeerLink> links;         // each of them
-  std::vector<CardSlice> slices;       // of MIG
-  std::vector<CardProcess> processes;  // that compute
+  Reading<int64_t> peer_links;        // that the GPU has, up or down
+  std::vector<PeerLink> links;        // each of them
+  std::vector<GpuSlice> slices;       // of MIG
+  std::vector<GpuProcess> processes;  // that compute
 };
 
-// Calls visit(name, field) for every Reading of a card, in the order above: the one list that JSON, the tests'
-// stand-in and tables share.
-template <typename CardLike, typename Visit>
-void visit_readings(CardLike& card, Visit&& visit) {
-  visit("name", card.name);
-  visit("uuid", card.uuid);
-  visit("pci_address", card.pci_address);
-  visit("architecture", card.architecture);
-  visit("compute_capability", card.compute_capability);
-  visit("cores", card.cores);
-  visit("memory_total_bytes", card.memory_total_bytes);
-  visit("memory_used_bytes", card.memory_used_bytes);
-  visit("memory_bus_bits", card.memory_bus_bits);
-  visit("utilization_percent", card.utilization_percent);
-  visit("ecc", card.ecc);
-  visit("ecc_corrected", card.ecc_corrected);
-  visit("ecc_uncorrected", card.ecc_uncorrected);
-  visit("ecc_corrected_ever", card.ecc_corrected_ever);
-  visit("ecc_uncorrected_ever", card.ecc_uncorrected_ever);
-  visit("rows_remapped", card.rows_remapped);
-  visit("row_remap_pending", card.row_remap_pending);
-  visit("row_remap_failed", card.row_remap_failed);
-  visit("persistence", card.persistence);
-  visit("compute_mode", card.compute_mode);
-  visit("performance_state", card.performance_state);
-  visit("performance_level", card.performance_level);
-  visit("slowdown_bits", card.slowdown_bits);
-  visit("mig", card.mig);
-  visit("mig_instances", card.mig_instances);
-  visit("partition", card.partition);
-  visit("pcie_generation", card.pcie_generation);
-  visit("pcie_generation_max", card.pcie_generation_max);
-  visit("pcie_width", card.pcie_width);
-  visit("pcie_width_max", card.pcie_width_max);
-  visit("pcie_replays", card.pcie_replays);
-  visit("temperature_c", card.temperature_c);
-  visit("slowdown_temperature_c", card.slowdown_temperature_c);
-  visit("power_mw", card.power_mw);
-  visit("power_limit_mw", card.power_limit_mw);
-  visit("power_limit_set_mw", card.power_limit_set_mw);
-  visit("power_limit_default_mw", card.power_limit_default_mw);
-  visit("power_limit_min_mw", card.power_limit_min_mw);
-  visit("power_limit_max_mw", card.power_limit_max_mw);
-  visit("energy_mj", card.energy_mj);
-  visit("sm_clock_mhz", card.sm_clock_mhz);
-  visit("sm_clock_max_mhz", card.sm_clock_max_mhz);
-  visit("memory_clock_mhz", card.memory_clock_mhz);
-  visit("memory_clock_max_mhz", card.memory_clock_max_mhz);
-  visit("peer_links", card.peer_links);
+// Calls visit(name, field) for every Reading of a GPU, in the order above: the one list that JSON, the tests'
+// fake and tables share.
+template <typename GpuLike, typename Visit>
+void visit_readings(GpuLike& gpu, Visit&& visit) {
+  visit("name", gpu.name);
+  visit("uuid", gpu.uuid);
+  visit("pci_address", gpu.pci_address);
+  visit("architecture", gpu.architecture);
+  visit("compute_capability", gpu.compute_capability);
+  visit("cores", gpu.cores);
+  visit("memory_total_bytes", gpu.memory_total_bytes);
+  visit("memory_used_bytes", gpu.memory_used_bytes);
+  visit("memory_bus_bits", gpu.memory_bus_bits);
+  visit("utilization_percent", gpu.utilization_percent);
+  visit("ecc", gpu.ecc);
+  visit("ecc_corrected", gpu.ecc_corrected);
+  visit("ecc_uncorrected", gpu.ecc_uncorrected);
+  visit("ecc_corrected_ever", gpu.ecc_corrected_ever);
+  visit("ecc_uncorrected_ever", gpu.ecc_uncorrected_ever);
+  visit("rows_remapped", gpu.rows_remapped);
+  visit("row_remap_pending", gpu.row_remap_pending);
+  visit("row_remap_failed", gpu.row_remap_failed);
+  visit("persistence", gpu.persistence);
+  visit("compute_mode", gpu.compute_mode);
+  visit("performance_state", gpu.performance_state);
+  visit("performance_level", gpu.performance_level);
+  visit("slowdown_bits", gpu.slowdown_bits);
+  visit("mig", gpu.mig);
+  visit("mig_instances", gpu.mig_instances);
+  visit("partition", gpu.partition);
+  visit("pcie_generation", gpu.pcie_generation);
+  visit("pcie_generation_max", gpu.pcie_generation_max);
+  visit("pcie_width", gpu.pcie_width);
+  visit("pcie_width_max", gpu.pcie_width_max);
+  visit("pcie_replays", gpu.pcie_replays);
+  visit("temperature_c", gpu.temperature_c);
+  visit("slowdown_temperature_c", gpu.slowdown_temperature_c);
+  visit("power_mw", gpu.power_mw);
+  visit("power_limit_mw", gpu.power_limit_mw);
+  visit("power_limit_set_mw", gpu.power_limit_set_mw);
+  visit("power_limit_default_mw", gpu.power_limit_default_mw);
+  visit("power_limit_min_mw", gpu.power_limit_min_mw);
+  visit("power_limit_max_mw", gpu.power_limit_max_mw);
+  visit("energy_mj", gpu.energy_mj);
+  visit("sm_clock_mhz", gpu.sm_clock_mhz);
+  visit("sm_clock_max_mhz", gpu.sm_clock_max_mhz);
+  visit("memory_clock_mhz", gpu.memory_clock_mhz);
+  visit("memory_clock_max_mhz", gpu.memory_clock_max_mhz);
+  visit("peer_links", gpu.peer_links);
 }
 
 // The same for a slice.
@@ -162,25 +162,25 @@ void visit_slice(SliceLike& slice, Visit&& visit) {
   visit("memory_used_bytes", slice.memory_used_bytes);
 }
 
-// How two cards meet on the PCI bus: "PIX" under one switch, "PXB" under several, "PHB" under one host bridge, "NODE" in
-// one memory node, "SYS" only between processors; "X" on one board (words of nvidia-smi topo).
-struct CardPair {
-  int first = 0, second = 0;  // Card::index, first < second
+// How two GPUs meet on the PCI bus: "PIX" under one switch, "PXB" under several, "PHB" under one host bridge, "NODE" in
+// one memory node, "SYS" only between CPUs; "X" on one board (words of nvidia-smi topo).
+struct GpuPair {
+  int first = 0, second = 0;  // GPU::index, first < second
   Reading<std::string> level;
 };
 
 // What the library tells of the whole system.
-struct CardSystem {
+struct GpuSystem {
   std::string library;  // path or name that was opened
   Reading<std::string> driver_version;
   Reading<std::string> cuda_version;  // NVIDIA: newest CUDA that the driver can run: "12.4"
-  std::vector<Card> cards;
-  std::vector<CardPair> pairs;  // empty: not told
+  std::vector<Gpu> gpus;
+  std::vector<GpuPair> pairs;  // empty: not told
 };
 
-Json to_json(const Card& card);
-Result<Card> card_from_json(const Json& json);
-Json to_json(const CardSystem& system);
-Result<CardSystem> card_system_from_json(const Json& json);
+Json to_json(const Gpu& gpu);
+Result<Gpu> gpu_from_json(const Json& json);
+Json to_json(const GpuSystem& system);
+Result<GpuSystem> gpu_system_from_json(const Json& json);
 
 }  // namespace ridge::gpu

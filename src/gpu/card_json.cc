@@ -24,12 +24,12 @@ Result<Reading<T>> reading_from_json(const Json& object, const char* key) {
   return Reading<T>(std::move(value));
 }
 
-Result<std::vector<CardProcess>> processes_from_json(const Json& json) {
-  std::vector<CardProcess> processes;
+Result<std::vector<GpuProcess>> processes_from_json(const Json& json) {
+  std::vector<GpuProcess> processes;
   auto list = json.find("processes");
   if (list == json.end() || !list->is_array()) return processes;
   for (const Json& entry : *list) {
-    CardProcess process;
+    GpuProcess process;
     RIDGE_ASSIGN(process.pid, json_member<int64_t>(entry, "pid"));
     RIDGE_ASSIGN(process.memory_bytes, json_member_or<int64_t>(entry, "memory_bytes", -1));
     processes.push_back(process);
@@ -67,9 +67,9 @@ Result<std::vector<PeerLink>> links_from_json(const Json& json) {
   return links;
 }
 
-Json slices_json(const std::vector<CardSlice>& slices) {
+Json slices_json(const std::vector<GpuSlice>& slices) {
   Json list = Json::array();
-  for (const CardSlice& slice : slices) {
+  for (const GpuSlice& slice : slices) {
     Json entry = {{"index", slice.index}};
     visit_slice(slice, [&](const char* name, const auto& reading) { entry[name] = reading_json(reading); });
     list.push_back(std::move(entry));
@@ -87,12 +87,12 @@ void read_member(const Json& json, const char* name, Reading<T>& reading, Status
     status = read.error();
 }
 
-Result<std::vector<CardSlice>> slices_from_json(const Json& json) {
-  std::vector<CardSlice> slices;
+Result<std::vector<GpuSlice>> slices_from_json(const Json& json) {
+  std::vector<GpuSlice> slices;
   auto list = json.find("slices");
   if (list == json.end() || !list->is_array()) return slices;
   for (const Json& entry : *list) {
-    CardSlice slice;
+    GpuSlice slice;
     RIDGE_ASSIGN(int64_t index, json_member<int64_t>(entry, "index"));
     slice.index = static_cast<int>(index);
     Status status;
@@ -103,12 +103,12 @@ Result<std::vector<CardSlice>> slices_from_json(const Json& json) {
   return slices;
 }
 
-Result<std::vector<CardPair>> pairs_from_json(const Json& json) {
-  std::vector<CardPair> pairs;
+Result<std::vector<GpuPair>> pairs_from_json(const Json& json) {
+  std::vector<GpuPair> pairs;
   auto list = json.find("pairs");
   if (list == json.end() || !list->is_array()) return pairs;
   for (const Json& entry : *list) {
-    CardPair pair;
+    GpuPair pair;
     RIDGE_ASSIGN(int64_t first, json_member<int64_t>(entry, "first"));
     RIDGE_ASSIGN(int64_t second, json_member<int64_t>(entry, "second"));
     pair.first = static_cast<int>(first);
@@ -121,53 +121,53 @@ Result<std::vector<CardPair>> pairs_from_json(const Json& json) {
 
 }  // namespace
 
-Json to_json(const Card& card) {
-  Json json = {{"index", card.index}};
-  if (!card.failure.empty()) json["failure"] = card.failure;
-  visit_readings(card, [&](const char* name, const auto& reading) { json[name] = reading_json(reading); });
-  if (!card.links.empty()) json["links"] = links_json(card.links);
-  if (!card.slices.empty()) json["slices"] = slices_json(card.slices);
+Json to_json(const Gpu& gpu) {
+  Json json = {{"index", gpu.index}};
+  if (!gpu.failure.empty()) json["failure"] = gpu.failure;
+  visit_readings(gpu, [&](const char* name, const auto& reading) { json[name] = reading_json(reading); });
+  if (!gpu.links.empty()) json["links"] = links_json(gpu.links);
+  if (!gpu.slices.empty()) json["slices"] = slices_json(gpu.slices);
   json["processes"] = Json::array();
-  for (const CardProcess& process : card.processes)
+  for (const GpuProcess& process : gpu.processes)
     json["processes"].push_back({{"pid", process.pid}, {"memory_bytes", process.memory_bytes}});
   return json;
 }
 
-Result<Card> card_from_json(const Json& json) {
-  Card card;
+Result<Gpu> gpu_from_json(const Json& json) {
+  Gpu gpu;
   RIDGE_ASSIGN(int64_t index, json_member<int64_t>(json, "index"));
-  card.index = static_cast<int>(index);
-  RIDGE_ASSIGN(card.failure, json_member_or<std::string>(json, "failure", ""));
+  gpu.index = static_cast<int>(index);
+  RIDGE_ASSIGN(gpu.failure, json_member_or<std::string>(json, "failure", ""));
   Status status;
-  visit_readings(card, [&](const char* name, auto& reading) { read_member(json, name, reading, status); });
+  visit_readings(gpu, [&](const char* name, auto& reading) { read_member(json, name, reading, status); });
   RIDGE_TRY(status);
-  RIDGE_ASSIGN(card.links, links_from_json(json));
-  RIDGE_ASSIGN(card.slices, slices_from_json(json));
-  RIDGE_ASSIGN(card.processes, processes_from_json(json));
-  return card;
+  RIDGE_ASSIGN(gpu.links, links_from_json(json));
+  RIDGE_ASSIGN(gpu.slices, slices_from_json(json));
+  RIDGE_ASSIGN(gpu.processes, processes_from_json(json));
+  return gpu;
 }
 
-Json to_json(const CardSystem& system) {
+Json to_json(const GpuSystem& system) {
   Json json = {{"library", system.library},
                {"driver_version", reading_json(system.driver_version)},
                {"cuda_version", reading_json(system.cuda_version)},
                {"cards", Json::array()}};
-  for (const Card& card : system.cards) json["cards"].push_back(to_json(card));
-  for (const CardPair& pair : system.pairs)
+  for (const Gpu& gpu : system.gpus) json["cards"].push_back(to_json(gpu));
+  for (const GpuPair& pair : system.pairs)
     json["pairs"].push_back({{"first", pair.first}, {"second", pair.second}, {"level", reading_json(pair.level)}});
   return json;
 }
 
-Result<CardSystem> card_system_from_json(const Json& json) {
-  CardSystem system;
+Result<GpuSystem> gpu_system_from_json(const Json& json) {
+  GpuSystem system;
   RIDGE_ASSIGN(system.library, json_member_or<std::string>(json, "library", ""));
   RIDGE_ASSIGN(system.driver_version, reading_from_json<std::string>(json, "driver_version"));
   RIDGE_ASSIGN(system.cuda_version, reading_from_json<std::string>(json, "cuda_version"));
-  auto cards = json.find("cards");
-  if (cards == json.end() || !cards->is_array()) return system;
-  for (const Json& entry : *cards) {
-    RIDGE_ASSIGN(Card card, card_from_json(entry));
-    system.cards.push_back(std::move(card));
+  auto gpus = json.find("cards");
+  if (gpus == json.end() || !gpus->is_array()) return system;
+  for (const Json& entry : *gpus) {
+    RIDGE_ASSIGN(Gpu gpu, gpu_from_json(entry));
+    system.gpus.push_back(std::move(gpu));
   }
   RIDGE_ASSIGN(system.pairs, pairs_from_json(json));
   return system;

@@ -1,11 +1,11 @@
-// Asks one card through a maker's management library and remembers the first answer that speaks of a broken card, not
+// Asks one GPU through a vendor's management library and remembers the first answer that speaks of a broken GPU, not
 // of a thing that it does not have.
 //
 // `Library` is the library's table of functions (gpu/library_function.h). Beside them it has:
-//   CardHandle                the type by which the library knows a card
+//   GpuHandle                the type by which the library knows a GPU
 //   StatusCode                what its functions return
 //   kOk, kAbsent              success, and ridge's own code for a function that the library lacks
-//   broken(status)            whether this status speaks of a broken card
+//   broken(status)            whether this status speaks of a broken GPU
 //   error(function, status)   what it means, for people
 // One thread.
 #pragma once
@@ -20,17 +20,17 @@
 namespace ridge::gpu {
 
 template <typename Library>
-class CardReader {
+class GpuReader {
  public:
-  using Handle = typename Library::CardHandle;
-  explicit CardReader(const Library& library, Handle card = {}) : library_(library), card_(card) {}
+  using Handle = typename Library::GpuHandle;
+  explicit GpuReader(const Library& library, Handle gpu = {}) : library_(library), gpu_(gpu) {}
 
   // Fills in what the last arguments point to and says whether that went well; `error` is set otherwise.
   template <typename Signature, typename... Arguments>
   bool ask(Error& error, const LibraryFunction<Signature>& function, Arguments... arguments) {
-    return ask_of(error, function, card_, arguments...);
+    return ask_of(error, function, gpu_, arguments...);
   }
-  // The same of a part of the card that has a handle of its own.
+  // The same of a part of the GPU that has a handle of its own.
   template <typename Signature, typename... Arguments>
   bool ask_of(Error& error, const LibraryFunction<Signature>& function, Handle part, Arguments... arguments) {
     typename Library::StatusCode status = Library::kAbsent;
@@ -61,12 +61,12 @@ class CardReader {
   void fail(const std::string& reason) {
     if (failure_.empty()) failure_ = reason;
   }
-  const std::string& failure() const { return failure_; }  // empty: no answer speaks of a broken card
-  Handle card() const { return card_; }
+  const std::string& failure() const { return failure_; }  // empty: no answer speaks of a broken GPU
+  Handle gpu() const { return gpu_; }
 
  private:
   const Library& library_;
-  Handle card_;
+  Handle gpu_;
   std::string failure_;
 };
 

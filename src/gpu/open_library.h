@@ -1,4 +1,4 @@
-// Finds a maker's library.
+// Finds a vendor's library.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Why a card does not run at its highest clock. One coding for all vendors: NVML's bits and, above them, what only the others tell.
+// Why a GPU does not run at its highest clock. One coding for all vendors: NVML's bits and, above them, what only the others tell.
 // Sources: NVML API reference, "nvmlClocksEventReasons" (until driver 535 "nvmlClocksThrottleReasons"); AMD: Linux
 // drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*_BIT; Intel: machine/kernel_gpus.cc.
 #pragma once
@@ -10,8 +10,8 @@
 namespace ridge::gpu {
 
 enum class SlowdownKind {
-  kHarmless,  // idle, or what somebody set on purpose
-  kPower,     // the power limit: usual under full load, and the limit can be raised up to the card's maximum
+  kHarmless,  // idle, or what was set on purpose
+  kPower,     // the power limit: usual under full load, and the limit can be raised up to the GPU's maximum
   kThermal,   // too hot, the driver lowers the clock
   kHardware,  // the board itself pulls the clock down: heat, power supply, or a brake signal
 };
@@ -38,10 +38,10 @@ struct Slowdown {
 // One entry per bit that is set, in the order of the bits; unknown bits give one entry.
 std::vector<Slowdown> decode_slowdown(uint64_t bits);
 
-// Whether somebody fixed the clocks, and that limits them now.
+// Whether the clocks are fixed by hand, and that limits them now.
 bool clocks_are_set(uint64_t bits);
 
-// From amdgpu's indep_throttle_status, the same for every AMD card. A bit that is newer than this program becomes one that
+// From amdgpu's indep_throttle_status, the same for every AMD GPU. A bit that is newer than this program becomes one that
 // decode_slowdown() calls "other".
 uint64_t slowdown_of_amd(uint64_t independent_status);
 

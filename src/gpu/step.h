@@ -30,9 +30,9 @@ struct Prefetch {
   bool to_device = true;
 };
 
-// Gives the memory of a buffer (kDevice) back and takes as much anew; the content is lost. Pooled: from memory that the process keeps
+// Gives the memory of a buffer (kDevice) back and takes as much again; the content is lost. Pooled: from memory that the process keeps
 // for that (CUDA's stream-ordered pool; in OpenCL, which has none, buffers that were given back), else from the driver.
-struct Renew {
+struct Reallocate {
   BufferNumber buffer;
   bool pooled = false;
 };
@@ -41,7 +41,7 @@ namespace cuda {
 enum class ProductPrecision;  // gpu/cuda/cublaslt.h
 }
 
-// d = a · b of squares by the maker's own library: a and d row by row, d in FP32. On CUDA cards with cuBLASLt.
+// d = a · b of squares by the vendor's own library: a and d row by row, d in FP32. On CUDA GPUs with cuBLASLt.
 struct LibraryProduct {
   BufferNumber a, b, d;
   cuda::ProductPrecision precision;
@@ -49,7 +49,7 @@ struct LibraryProduct {
   bool b_by_columns = false;  // else row by row
 };
 
-using Operation = std::variant<Launch, Copy, Prefetch, Renew, LibraryProduct>;
+using Operation = std::variant<Launch, Copy, Prefetch, Reallocate, LibraryProduct>;
 
 // Steps of a queue run one after another, those of different queues in any order or at the same time.
 struct Step {

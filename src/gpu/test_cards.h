@@ -1,4 +1,4 @@
-// For tests that run on the stand-ins for NVIDIA's driver, compiler and matrix products (tests/support).
+// For tests that run on the fakes for NVIDIA's driver, compiler and matrix multiplications (tests/support).
 #pragma once
 
 #include <cstdlib>
@@ -8,8 +8,8 @@ namespace ridge::gpu {
 
 inline std::string test_support(const std::string& file) { return std::string(RIDGE_TEST_SUPPORT) + "/" + file; }
 
-// From now on this process finds the stand-ins, with the cards of the script tests/support/cuda/<script>.txt. They read it once.
-inline void play_cards(const char* script) {
+// From now on this process finds the fakes, with the GPUs of the script tests/support/cuda/<script>.txt. They read it once.
+inline void play_gpus(const char* script) {
   setenv("RIDGE_CUDA", test_support("libcuda.so.1").c_str(), 1);
   setenv("RIDGE_NVRTC", test_support("libnvrtc.so.1").c_str(), 1);
   setenv("RIDGE_CUBLASLT", test_support("libcublasLt.so.1").c_str(), 1);

@@ -1,4 +1,4 @@
-// For tests that play the cards of several scripts: in a child each.
+// For tests that play the GPUs of several scripts: in a child each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 namespace ridge::gpu {
 
-// Runs the test's body in a child, for stand-ins read their script once per process; its failures are printed there. The child is this
-// program begun anew with this test alone: one that goes on from here would lack the threads of OpenCL, which other tests started.
+// Runs the test's body in a child, for fakes read their script once per process; its failures are printed there. The child is this
+// program begun again with this test alone: one that goes on from here would lack the threads of OpenCL, which other tests started.
 // `name` tells the bodies of one test apart.
 inline void in_child(const std::string& name, const std::function<void()>& body) {
   constexpr const char* kName = "RIDGE_TEST_CHILD";
@@ -35,10 +35,10 @@ inline void in_child(const std::string& name, const std::function<void()>& body)
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child on " << name << " failed";
 }
 
-// The same on the cards of a script.
-inline void on_cards(const char* script, const std::function<void()>& body) {
+// The same on the GPUs of a script.
+inline void on_gpus(const char* script, const std::function<void()>& body) {
   in_child(script, [&] {
-    play_cards(script);
+    play_gpus(script);
     body();
   });
 }

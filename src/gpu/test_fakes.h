@@ -1,4 +1,4 @@
-// For the tests of the management libraries: what a stand-in library (tests/support) answers for a script.
+// For the tests of the management libraries: what a fake library (tests/support) answers for a script.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 namespace ridge::gpu {
 
-// What `ask` says of the open library, or "error: …". A stand-in reads its script once per process: so this asks in a child.
-// `folder`: of tests/support, with the script <script>.txt; `variable`: by which the stand-in finds it.
+// What `ask` says of the open library, or "error: …". A fake reads its script once per process: so this asks in a child.
+// `folder`: of tests/support, with the script <script>.txt; `variable`: by which the fake finds it.
 template <typename Library>
 std::string answer_of(const std::string& library, const std::string& folder, const char* variable,
                       const std::string& script, const std::function<std::string(const Library&)>& ask) {
@@ -47,12 +47,12 @@ std::string answer_of(const std::string& library, const std::string& folder, con
                             [](const Library& opened) { return dump_json(to_json(opened.system())); });
 }
 
-inline CardSystem system_from(const std::string& answer) {
+inline GpuSystem system_from(const std::string& answer) {
   Result<Json> json = parse_json(answer, "answer");
   EXPECT_TRUE(json.ok()) << answer;
-  Result<CardSystem> system = json ? card_system_from_json(*json) : Result<CardSystem>(json.error());
+  Result<GpuSystem> system = json ? gpu_system_from_json(*json) : Result<GpuSystem>(json.error());
   EXPECT_TRUE(system.ok());
-  return system ? *system : CardSystem{};
+  return system ? *system : GpuSystem{};
 }
 
 }  // namespace ridge::gpu

@@ -14,7 +14,7 @@
 
 namespace ridge::gpu {
 
-// A child that holds these floats on card 0 of the script until it is told to go. Begin it before this process opens the driver.
+// A child that holds these floats on GPU 0 of the script until it is told to go. Begin it before this process opens the driver.
 class SharingProcess {
  public:
   SharingProcess(const char* script, const std::vector<float>& values) : values_(values) {
@@ -49,7 +49,7 @@ class SharingProcess {
   bool serve(const char* script) {
     close(up_[0]);
     close(down_[1]);
-    play_cards(script);
+    play_gpus(script);
     Result<cuda::Cuda> cuda = cuda::Cuda::open();
     Result<cuda::CudaContext> context = cuda ? cuda->context(0) : Result<cuda::CudaContext>(cuda.error());
     if (!context) return false;

@@ -40,12 +40,12 @@ void expect_data_moves_between_all_kinds_of_memory(Device& device) {
     }
 }
 
-// Takes the memory of `buffer`, 64 floats, anew before each of three launches of kPut, twice.
+// Takes the memory of `buffer`, 64 floats, again before each of three launches of kPut, twice.
 template <typename Device>
 void expect_memory_is_taken_anew(Device& device, BufferNumber buffer, bool pooled) {
   std::vector<Step> steps;
   for (int round = 0; round < 3; ++round) {
-    steps.push_back({Renew{buffer, pooled}});
+    steps.push_back({Reallocate{buffer, pooled}});
     steps.push_back({Launch{"put", {1}, {64}, {buffer, static_cast<float>(round)}}});
   }
   auto time = device.run(steps, 2);

@@ -67,7 +67,7 @@ class CudaLabDevice : public Device {
     Result<gpu::cuda::CudaContext> context = cuda_.context(index_);
     if (!context) return context.error().message;
     Result<gpu::cuda::CublasLt> library = gpu::cuda::CublasLt::open(*context, "", cuda_.driver_version() / 1000);
-    return library ? "" : "nothing is compared with the maker's matrix products: " + library.error().message;
+    return library ? "" : "nothing is compared with the vendor's matrix multiplications: " + library.error().message;
   }
   gpu::cuda::Cuda cuda_;
   size_t index_;

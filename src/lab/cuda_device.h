@@ -1,4 +1,4 @@
-// A CUDA card as a device of the lab.
+// A CUDA GPU as a device of the lab.
 #pragma once
 
 #include <memory>

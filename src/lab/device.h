@@ -1,4 +1,4 @@
-// Where an experiment runs: a CUDA card, an OpenCL device, or one thread of the processor. All take a case, keep its buffers, and run its
+// Where an experiment runs: a CUDA GPU, an OpenCL device, or one thread of the CPU. All take a case, keep its buffers, and run its
 // variants.
 //
 // One thread. A place must not outlive its device.

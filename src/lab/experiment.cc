@@ -17,7 +17,7 @@ const Experiment kExperiments[] = {
     {"block_size", "how many threads a block has", {"L06"}, experiments::block_size_cases},
     {"matmul", "a product from memory, by tiles, by blocks in registers", {"L07", "L16"}, experiments::matmul_cases},
     {"matmul_tensor",
-     "products by tensor cores, by the maker, and the cores alone",
+     "products by tensor cores, by the vendor, and the cores alone",
      {"L15", "L16"},
      experiments::matmul_tensor_cases},
     {"transpose", "tiles in shared memory, with and without bank conflicts", {"L07"}, experiments::transpose_cases},
@@ -34,10 +34,7 @@ const Experiment kExperiments[] = {
     {"attention", "attention by a table of all scores, or by tiles", {"L14"}, experiments::attention_cases},
     {"attention_half", "the same in FP16 and BF16, and on tensor cores", {"L14"}, experiments::attention_half_cases},
     {"memory_share", "simple loops over memory, and reading alone", {"L17"}, experiments::memory_share_cases},
-    {"thread_count",
-     "as many threads as processors that may be used, or more",
-     {"L33"},
-     experiments::thread_count_cases},
+    {"thread_count", "as many threads as CPUs that may be used, or more", {"L33"}, experiments::thread_count_cases},
 };
 
 }  // namespace

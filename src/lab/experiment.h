@@ -19,7 +19,7 @@
 
 namespace ridge::lab {
 
-// Who runs it: kernels (CUDA, OpenCL), or functions of this program on one thread of the processor.
+// Who runs it: kernels (CUDA, OpenCL), or functions of this program on one thread of the CPU.
 enum class Family { kKernels, kNative };
 
 // For what an experiment is made.
@@ -27,15 +27,15 @@ struct Target {
   Family family = Family::kKernels;
   int64_t last_cache_bytes = 0;     // the cache that arrays must not fit where memory is what is compared
   int64_t threads_per_block = 256;  // at most
-  bool processor = false;           // kernels run on a processor: sizes for its speed, not for a card's
+  bool cpu = false;                 // kernels run on a CPU: sizes for its speed, not for a GPU's
   bool unified_memory = false;      // gpu::MemoryKind::kUnified works
-  int processors = 1;               // Family::kNative: that this process may use
-  bool library = false;             // the maker's library of matrix products is there
+  int cpus = 1;                     // Family::kNative: that this process may use
+  bool library = false;             // the vendor's library of matrix multiplications is there
   int architecture = 0;             // of a CUDA device: 89 of sm_89; 0: it is none
   bool small = false;               // the smallest size that uses every part of the code: for tests
 };
 
-// The buffers of a case, in the processor's memory, each aligned to a cache line.
+// The buffers of a case, in the CPU's memory, each aligned to a cache line.
 using NativeBuffers = std::span<const std::span<float>>;
 
 struct Variant {

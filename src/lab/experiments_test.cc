@@ -1,5 +1,5 @@
 // Every experiment, on every device that a test machine has: do all variants compute the same, and do the kernels compile
-// for cards that are not there?
+// for GPUs that are not there?
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,14 +25,14 @@ std::vector<Case> small_cases(const Experiment& experiment, Target target) {
   return experiment.cases(target);
 }
 
-Target cuda_card(int architecture) {
+Target cuda_gpu(int architecture) {
   Target target;
   target.unified_memory = true;
   target.architecture = architecture;
   return target;
 }
 
-Target processor() {
+Target cpu() {
   Target target;
   target.family = Family::kNative;
   return target;
@@ -53,33 +53,33 @@ void add_kernels(std::set<std::string>& names, const Variant& variant) {
     if (const auto* launch = std::get_if<gpu::Launch>(&step.operation)) names.insert(launch->kernel);
 }
 
-// On pocl, an implementation of OpenCL for processors, which ./dev setup brings.
+// On pocl, an implementation of OpenCL for CPUs, which ./dev setup brings.
 TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnOpenCl) {
   auto device = open_device("opencl:0");
   ASSERT_TRUE(device) << device.error().message;
   check_on(**device, GetParam());
 }
 
-// On a stand-in for NVIDIA's driver that runs the kernels on pocl.
-TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnACard) {
-  gpu::play_cards("healthy");
+// On a fake for NVIDIA's driver that runs the kernels on pocl.
+TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnAGpu) {
+  gpu::play_gpus("healthy");
   auto device = open_device("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
   check_on(**device, GetParam());
 }
 
-TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnTheProcessor) {
+TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnTheCpu) {
   auto device = open_device("cpu");
   ASSERT_TRUE(device) << device.error().message;
   check_on(**device, GetParam());
 }
 
-TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaCards) {
+TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaGpus) {
   auto nvrtc = gpu::cuda::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/libnvrtc.so");
   ASSERT_TRUE(nvrtc) << nvrtc.error().message;
   for (int architecture : kArchitectures) {
     std::set<std::string> launched, texts, compiled;
-    for (const Case& work : small_cases(GetParam(), cuda_card(architecture))) {
+    for (const Case& work : small_cases(GetParam(), cuda_gpu(architecture))) {
       if (!work.kernels.empty()) texts.insert(work.kernels);
       for (const Variant& variant : work.variants) add_kernels(launched, variant);
     }
@@ -98,7 +98,7 @@ TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaCards) {
 
 // What a comparison says must be there to be compared.
 TEST_P(EveryExperiment, ComparesVariantsThatItHas) {
-  for (const Target& target : {cuda_card(90), processor()})
+  for (const Target& target : {cuda_gpu(90), cpu()})
     for (const Case& work : small_cases(GetParam(), target)) {
       EXPECT_GT(work.bytes + work.flops, 0) << work.title;
       EXPECT_FALSE(work.comparisons.empty()) << work.title;
@@ -114,17 +114,17 @@ INSTANTIATE_TEST_SUITE_P(Lab, EveryExperiment, testing::ValuesIn(all_experiments
                          [](const auto& one) { return std::string(one.param.name); });
 
 // A wrong kernel must not pass.
-// On Hopper the maker's library uses instructions that ours do not: its products would seem to reach more than the limit.
-TEST(MatmulTensor, ComparesTheMakersLibraryWithTheCoresAloneOnlyWhereThatIsALimit) {
+// On Hopper the vendor's library uses instructions that ours do not: its products would seem to reach more than the limit.
+TEST(MatmulTensor, ComparesTheVendorsLibraryWithTheCoresAloneOnlyWhereThatIsALimit) {
   const auto experiment = std::find_if(all_experiments().begin(), all_experiments().end(),
                                        [](const Experiment& one) { return one.name == "matmul_tensor"; });
   auto compares_library = [&](int architecture) {
-    Target card = cuda_card(architecture);
-    card.library = true;
-    const std::vector<Case> cases = small_cases(*experiment, card);
+    Target gpu = cuda_gpu(architecture);
+    gpu.library = true;
+    const std::vector<Case> cases = small_cases(*experiment, gpu);
     return std::any_of(cases.begin(), cases.end(), [](const Case& work) {
       return std::any_of(work.comparisons.begin(), work.comparisons.end(),
-                         [&](const Comparison& one) { return work.variants[one.variant].name == "maker's library"; });
+                         [&](const Comparison& one) { return work.variants[one.variant].name == "vendor's library"; });
     });
   };
   EXPECT_TRUE(compares_library(89));

@@ -107,10 +107,10 @@ bool asks_for(const Wanted& wanted, const Experiment& experiment, const Comparis
   return wants(wanted, experiment.name) || wants(wanted, comparison.claim);
 }
 
-class Keeper {
+class LedgerBuilder {
  public:
-  Keeper(Device& device, const Wanted& wanted, std::span<const Claim> claims, const LedgerOptions& options,
-         const Clock& clock)
+  LedgerBuilder(Device& device, const Wanted& wanted, std::span<const Claim> claims, const LedgerOptions& options,
+                const Clock& clock)
       : device_(device), wanted_(wanted), claims_(claims), options_(options), clock_(clock) {}
 
   Result<Ledger> keep() {
@@ -224,7 +224,7 @@ Status check_wanted(const Wanted& wanted, std::span<const Claim> claims) {
 
 Result<Ledger> keep_ledger(Device& device, const Wanted& wanted, std::span<const Claim> claims,
                            const LedgerOptions& options, const Clock& clock) {
-  return Keeper(device, wanted, claims, options, clock).keep();
+  return LedgerBuilder(device, wanted, claims, options, clock).keep();
 }
 
 Json to_json(const LedgerRow& row) {

@@ -66,7 +66,7 @@ class NativeDevice : public Device {
   Target target() const override {
     Target target;
     target.family = Family::kNative;
-    target.processors = machine::usable_threads(machine_);
+    target.cpus = machine::usable_threads(machine_);
     for (const machine::Cache& cache : machine_.cpu.caches)
       target.last_cache_bytes = std::max(target.last_cache_bytes, cache.size_bytes);
     return target;

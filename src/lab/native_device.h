@@ -1,4 +1,4 @@
-// The processor itself as a device of the lab: variants are functions of this program, run on one thread.
+// The CPU itself as a device of the lab: variants are functions of this program, run on one thread.
 #pragma once
 
 #include <memory>

@@ -26,17 +26,17 @@ class OpenClLabDevice : public Device {
     return json;
   }
   std::string_view note() const override {
-    if (!runs_on_processor()) return {};
-    return "this device is a processor, where a block of threads is a loop on one core; explanations by warps, banks "
+    if (!runs_on_cpu()) return {};
+    return "this device is a CPU, where a block of threads is a loop on one core; explanations by warps, banks "
            "and "
-           "multiprocessors are those of a card";
+           "multiprocessors are those of a GPU";
   }
   Target target() const override {
     const gpu::opencl::OpenClDevice& device = opencl_.devices()[index_];
     Target target;
     target.last_cache_bytes = device.cache_bytes;
     target.threads_per_block = device.threads_per_block;
-    target.processor = runs_on_processor();
+    target.cpu = runs_on_cpu();
     target.unified_memory = device.unified_memory;
     return target;
   }
@@ -45,7 +45,7 @@ class OpenClLabDevice : public Device {
   }
 
  private:
-  bool runs_on_processor() const { return opencl_.devices()[index_].kind == "cpu"; }
+  bool runs_on_cpu() const { return opencl_.devices()[index_].kind == "cpu"; }
   gpu::opencl::OpenCl opencl_;
   size_t index_;
   std::string text_;

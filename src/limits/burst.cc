@@ -17,9 +17,9 @@ struct Burst {
   double clock_hz = 0;
 };
 
-double solo_seconds(Crew& crew, const Candidate& candidate, int64_t repeats) {
+double solo_seconds(PinnedThreads& workers, const Candidate& candidate, int64_t repeats) {
   Nanoseconds shortest = Nanoseconds::max();
-  crew.run(1, [&](Crew::Member& member) {
+  workers.run(1, [&](PinnedThreads::Worker& member) {
     for (int attempt = 0; attempt < 3; ++attempt) {
       TimePoint start = SteadyClock::now();
       candidate.work(member, repeats);
@@ -29,12 +29,12 @@ double solo_seconds(Crew& crew, const Candidate& candidate, int64_t repeats) {
   return std::max(1e-9, to_seconds(shortest));
 }
 
-int64_t calibrate(Crew& crew, const Candidate& candidate) {
+int64_t calibrate(PinnedThreads& workers, const Candidate& candidate) {
   int64_t repeats = 1;
-  double seconds = solo_seconds(crew, candidate, repeats);
+  double seconds = solo_seconds(workers, candidate, repeats);
   while (seconds < kBurstSeconds / 8) {
     repeats *= 4;
-    seconds = solo_seconds(crew, candidate, repeats);
+    seconds = solo_seconds(workers, candidate, repeats);
   }
   return std::max<int64_t>(1, std::llround(static_cast<double>(repeats) * kBurstSeconds / seconds));
 }
@@ -66,10 +66,10 @@ void record(Candidate& candidate, const std::vector<std::vector<Burst>>& members
 
 }  // namespace
 
-void visit(Crew& crew, int threads, Candidate& candidate) {
-  if (candidate.repeats == 0) candidate.repeats = calibrate(crew, candidate);
+void visit(PinnedThreads& workers, int threads, Candidate& candidate) {
+  if (candidate.repeats == 0) candidate.repeats = calibrate(workers, candidate);
   std::vector<std::vector<Burst>> members(static_cast<size_t>(threads), std::vector<Burst>(kBurstsPerVisit));
-  crew.run(threads, [&](Crew::Member& member) {
+  workers.run(threads, [&](PinnedThreads::Worker& member) {
     candidate.work(member, candidate.warm_up);
     for (Burst& burst : members[static_cast<size_t>(member.index())]) {
       member.start_together();

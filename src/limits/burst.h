@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "limits/crew.h"
+#include "limits/pinned_threads.h"
 #include "limits/rates.h"
 
 namespace ridge::limits {
@@ -21,7 +21,7 @@ enum class Figure { kLimit, kPlainRead, kTriad };
 // A kernel that may be the answer to a question, with what its bursts have shown so far.
 struct Candidate {
   std::string kernel;
-  std::function<void(Crew::Member&, int64_t repeats)> work;
+  std::function<void(PinnedThreads::Worker&, int64_t repeats)> work;
   double units_per_repeat = 0;  // FLOPs or bytes, per thread
   int64_t warm_up = 1;          // repeats before the first burst of a visit: fill the caches, or empty them of the past
   Figure figure = Figure::kLimit;
@@ -40,6 +40,6 @@ struct Candidate {
 
 // kBurstsPerVisit bursts on the first `threads` members. The rate of a burst is all that was done over the time from the
 // first member's start to the last one's end.
-void visit(Crew& crew, int threads, Candidate& candidate);
+void visit(PinnedThreads& workers, int threads, Candidate& candidate);
 
 }  // namespace ridge::limits

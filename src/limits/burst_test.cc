@@ -37,19 +37,19 @@ TEST(Candidate, SpreadIgnoresSingleLostBursts) {
 }
 
 TEST(Visit, CountsTheWorkOfAllMembersOverTheTimeTheyShare) {
-  int processor = machine::probe()->cpu.core_processors.front();
-  auto crew = Crew::gather({processor, processor}, {0, 0});
-  ASSERT_TRUE(crew.ok());
+  int cpu = machine::probe()->cpu.core_cpus.front();
+  auto workers = PinnedThreads::gather({cpu, cpu}, {0, 0});
+  ASSERT_TRUE(workers.ok());
   Candidate candidate;
   candidate.units_per_repeat = 10;
   candidate.repeats = 1;
   candidate.warm_up = 0;
-  candidate.work = [](Crew::Member&, int64_t repeats) {
+  candidate.work = [](PinnedThreads::Worker&, int64_t repeats) {
     for (TimePoint start = SteadyClock::now();
          repeats > 0 && SteadyClock::now() - start < std::chrono::milliseconds(2);) {
     }
   };
-  visit(**crew, 2, candidate);
+  visit(**workers, 2, candidate);
   ASSERT_EQ(candidate.rates.size(), static_cast<size_t>(kBurstsPerVisit));
   EXPECT_LE(candidate.best_rate(), 2 * 10 / 2e-3);
   EXPECT_GT(candidate.best_rate(), 0);

@@ -15,22 +15,22 @@ namespace {
 // 20 to 100 ms, depending on the generation.
 constexpr double kNvmlStepSeconds = 0.1;
 
-Result<int64_t> read_card_uj(const gpu::nvml::Nvml& nvml, int index) {
+Result<int64_t> read_gpu_uj(const gpu::nvml::Nvml& nvml, int index) {
   const gpu::Reading<int64_t> energy_mj = nvml.energy_mj(index);
-  if (!energy_mj) return Error{Code::kUnsupported, energy_mj.reason + "; cards before Volta count no energy"};
+  if (!energy_mj) return Error{Code::kUnsupported, energy_mj.reason + "; GPUs before Volta count no energy"};
   return *energy_mj * 1000;
 }
 
 }  // namespace
 
 Result<machine::EnergyMeter> open_nvidia_energy(int index) {
-  RIDGE_ASSIGN(const accelerator::Facts facts, nvidia_card_facts(index));
+  RIDGE_ASSIGN(const accelerator::Facts facts, nvidia_gpu_facts(index));
   RIDGE_ASSIGN(gpu::nvml::Nvml opened, gpu::nvml::Nvml::open());
   auto nvml = std::make_shared<gpu::nvml::Nvml>(std::move(opened));
-  RIDGE_ASSIGN(const int card, limits::accelerator::matching_card(nvml->system().cards, facts));
+  RIDGE_ASSIGN(const int gpu, limits::accelerator::matching_gpu(nvml->system().gpus, facts));
   const char* whole = facts.name.find("MIG") == std::string::npos ? "" : ", of all its slices";
-  machine::EnergyCounter counter{fmt::format("NVML card {}{}", card, whole),
-                                 [nvml, card] { return read_card_uj(*nvml, card); }, 0};
+  machine::EnergyCounter counter{fmt::format("NVML GPU {}{}", gpu, whole),
+                                 [nvml, gpu] { return read_gpu_uj(*nvml, gpu); }, 0};
   return machine::EnergyMeter::of_counters({std::move(counter)}, kNvmlStepSeconds);
 }
 

@@ -43,7 +43,7 @@ class Dispatch : public testing::Test {
   }
 };
 
-TEST_F(Dispatch, ProcessorWithoutFusedMultiplyAddHasFloatingPointOnly) {
+TEST_F(Dispatch, CpuWithoutFusedMultiplyAddHasFloatingPointOnly) {
   EXPECT_THAT(kernels_of(kSse, Precision::kFp32), ElementsAre("sse2 mulps + addps"));
   EXPECT_THAT(kernels_of(kSse, Precision::kFp64), ElementsAre("sse2 mulpd + addpd"));
   EXPECT_THAT(kernels_of(kSse, Precision::kInt8), IsEmpty());
@@ -102,7 +102,7 @@ TEST_F(Dispatch, KernelsOfOnePrecisionFollowEachOther) {
   }
 }
 
-TEST_F(Dispatch, EveryPeakKernelOfThisProcessorRunsAndComesBack) {
+TEST_F(Dispatch, EveryPeakKernelOfThisCpuRunsAndComesBack) {
   const Names isa = machine::this_isa();
   auto usable = [&](const std::vector<const char*>& needs) {
     return std::all_of(needs.begin(), needs.end(),
@@ -110,7 +110,7 @@ TEST_F(Dispatch, EveryPeakKernelOfThisProcessorRunsAndComesBack) {
   };
   for (const PeakKernel& kernel : peak_kernels()) {
     if (!usable(kernel.needs)) continue;
-    double flops_per_s = 0;  // the best of several: in some of them another program has the processor
+    double flops_per_s = 0;  // the best of several: in some of them another program has the CPU
     for (int attempt = 0; attempt < 20; ++attempt) {
       TimePoint start = SteadyClock::now();
       kernel.run(10'000);

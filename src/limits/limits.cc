@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "limits/burst.h"
-#include "limits/crew.h"
 #include "limits/memory_kernels.h"
 #include "limits/peak_kernels.h"
+#include "limits/pinned_threads.h"
 #include "limits/rates.h"
 
 namespace ridge::limits {
@@ -45,7 +45,7 @@ std::vector<Question> peak_questions(const machine::Machine& machine, int thread
     Candidate candidate;
     candidate.kernel = kernel->name;
     candidate.units_per_repeat = kernel->flops_per_iteration;
-    candidate.work = [run = kernel->run](Crew::Member&, int64_t repeats) { run(repeats); };
+    candidate.work = [run = kernel->run](PinnedThreads::Worker&, int64_t repeats) { run(repeats); };
     questions.back().candidates.push_back(std::move(candidate));
   }
   return questions;
@@ -56,7 +56,7 @@ struct MemoryUse {
   const MemoryKernel& kernel;
   Figure figure;
   int64_t bytes = 0;  // per thread
-  std::byte* memory(const Crew::Member& member) const {
+  std::byte* memory(const PinnedThreads::Worker& member) const {
     return (figure == Figure::kLimit ? member.memory() : member.ordinary_memory()).data();
   }
 };
@@ -67,7 +67,7 @@ Candidate memory_candidate(const MemoryUse& use, int threads) {
   candidate.figure = use.figure;
   candidate.units_per_repeat = static_cast<double>(use.bytes);
   candidate.working_set = use.bytes * threads;
-  candidate.work = [use](Crew::Member& member, int64_t repeats) {
+  candidate.work = [use](PinnedThreads::Worker& member, int64_t repeats) {
     use.kernel.run(use.memory(member), static_cast<size_t>(use.bytes), repeats);
   };
   return candidate;
@@ -83,7 +83,7 @@ void use_in_parts(Candidate& candidate, const MemoryUse& use, int threads) {
   candidate.warm_up = kDramWarmUpParts;
   candidate.sustained = true;
   auto next = std::make_shared<std::vector<size_t>>(static_cast<size_t>(threads), 0);
-  candidate.work = [use, part, next](Crew::Member& member, int64_t repeats) {
+  candidate.work = [use, part, next](PinnedThreads::Worker& member, int64_t repeats) {
     size_t& number = (*next)[static_cast<size_t>(member.index())];
     for (; repeats > 0; --repeats) use.kernel.run(use.memory(member) + part * (number++ % kDramParts), part, 1);
   };
@@ -134,13 +134,14 @@ void drop_hopeless(Question& question) {
 }
 
 // Visits every question once. True if one of them found a clearly better answer than before.
-bool ask_all(Crew& crew, std::vector<Question>& questions, const std::function<void(double share_of_round)>& progress) {
+bool ask_all(PinnedThreads& workers, std::vector<Question>& questions,
+             const std::function<void(double share_of_round)>& progress) {
   bool grew = false;
   for (size_t i = 0; i < questions.size(); ++i) {
     progress(static_cast<double>(i) / static_cast<double>(questions.size()));
     double before = questions[i].best();
     for (Candidate& candidate : questions[i].candidates)
-      if (!candidate.dropped) visit(crew, questions[i].threads, candidate);
+      if (!candidate.dropped) visit(workers, questions[i].threads, candidate);
     grew |= questions[i].best() > before * kStillGrowing;
   }
   return grew;
@@ -197,15 +198,15 @@ Result<Limits> measure_limits(const machine::Machine& machine, const MeasureOpti
                      ": this build of ridge has no measuring kernels for its architecture (x86-64 only)"};
   int all = machine::usable_threads(machine);
   std::vector<int> thread_counts = all == 1 ? std::vector{1} : std::vector{1, all};
-  std::vector<int> processors(machine.cpu.core_processors.begin(), machine.cpu.core_processors.begin() + all);
+  std::vector<int> cpus(machine.cpu.core_cpus.begin(), machine.cpu.core_cpus.begin() + all);
   std::vector<Question> questions = all_questions(machine, thread_counts);
-  RIDGE_ASSIGN(std::unique_ptr<Crew> crew, Crew::gather(processors, memory_needs(questions, all)));
+  RIDGE_ASSIGN(std::unique_ptr<PinnedThreads> workers, PinnedThreads::gather(cpus, memory_needs(questions, all)));
 
   TimePoint start = SteadyClock::now();
   auto used = [start] { return to_seconds(SteadyClock::now() - start); };
   RoundRule rounds(options.least_rounds, options.most_seconds);
   while (rounds.another(used())) {
-    bool grew = ask_all(*crew, questions, [&](double share_of_round) {
+    bool grew = ask_all(*workers, questions, [&](double share_of_round) {
       if (options.progress) options.progress(kStepName, rounds.share_done(used(), share_of_round));
     });
     rounds.round_done(grew);

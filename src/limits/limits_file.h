@@ -1,6 +1,6 @@
 // The file in which measured limits are kept between runs: a JSON object with one entry per machine id (limits_store.h) and one
-// list per card (accelerator/store.h), so that a home folder shared by several machines works.
-//   {"version": 1, "machines": {"<id>": {…}}, "cards": {"<card>": […]}}
+// list per GPU (accelerator/store.h), so that a home folder shared by several machines works.
+//   {"version": 1, "machines": {"<id>": {…}}, "GPUs": {"<card>": […]}}
 // Private to limits/. Thread-safe; safe against other processes that change the file.
 #pragma once
 
@@ -24,7 +24,7 @@ class FileLock {
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  bool waited() const { return waited_; }  // somebody else held it before
+  bool waited() const { return waited_; }  // another process held it before
 
  private:
   int descriptor_ = -1;
@@ -34,13 +34,13 @@ class FileLock {
 // is for the caller to measure. Without a file: false, and nothing is held.
 bool recalled_or_locked(const std::string& file, const std::string& lock_file, std::optional<FileLock>& lock,
                         const std::function<bool()>& recall);
-// The lock of the file's content. Who measures the processor holds it meanwhile.
+// The lock of the file's content. Who measures the CPU holds it meanwhile.
 std::string lock_of(const std::string& file);
 
 // The content; an empty one if there is no file; an error if it is not such a file.
 Result<Json> read_limits_file(const std::string& file);
 
-// Reads the file, lets `change` have its content and writes it; one that was damaged is begun anew. Call it under lock_of(file).
+// Reads the file, lets `change` have its content and writes it; one that was damaged is begun again. Call it under lock_of(file).
 Status change_limits_file(const std::string& file, const std::function<void(Json&)>& change);
 
 }  // namespace ridge::limits

@@ -1,4 +1,4 @@
-// The limits of processors that are kept between runs (limits_file.h): an entry per machine id, as machine.h has it, so that one
+// The limits of CPUs that are kept between runs (limits_file.h): an entry per machine id, as machine.h has it, so that one
 // machine under several quotas works.
 #pragma once
 

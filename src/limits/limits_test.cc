@@ -99,7 +99,7 @@ TEST(Limits, OfThisMachineHaveAPeakAndABandwidthForOneAndForAllThreads) {
   }
 }
 
-TEST(Limits, ProcessorWithoutKernelsIsAnErrorNotAZero) {
+TEST(Limits, CpuWithoutKernelsIsAnErrorNotAZero) {
   machine::Machine machine;
   machine.cpu.model = "Strange 1";
   machine.cpu.isa = {"asimd"};

@@ -1,7 +1,7 @@
 // The loops that measure memory bandwidth: loads only, and a mix of two loads and a store (STREAM's triad a = b·s + c).
 //
 // Convention of bytes: those the program loads and stores, each once. With non-temporal stores that is also what crosses
-// the memory bus; an ordinary store to memory makes the processor read the line first, which is not counted.
+// the memory bus; an ordinary store to memory makes the CPU read the line first, which is not counted.
 #pragma once
 
 #include <cstddef>

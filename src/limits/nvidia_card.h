@@ -1,4 +1,4 @@
-// A card of NVIDIA's in this machine: what its datasheet says of it, and what was measured on it.
+// An NVIDIA GPU in this machine: what its datasheet says of it, and what was measured on it.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace ridge::limits {
 
-struct NvidiaCard {
+struct NvidiaGpu {
   int index = 0;  // as CUDA counts
   accelerator::Facts facts;
   std::optional<catalogue::CatalogueDevice> datasheet;
@@ -19,12 +19,12 @@ struct NvidiaCard {
   std::string measured_reason;  // why nothing that was measured holds now
 };
 
-// Card `index` as CUDA counts them (CUDA_VISIBLE_DEVICES counts); where there is no CUDA, as NVML does. Nothing is measured: what
+// GPU `index` as CUDA counts them (CUDA_VISIBLE_DEVICES counts); where there is no CUDA, as NVML does. Nothing is measured: what
 // `ridge bench device` has kept in `cache_file` is recalled (accelerator/store.h); empty: the default file. Errors: no driver, or
-// no such card (the message lists those that are there).
-Result<NvidiaCard> nvidia_card(int index, const std::string& cache_file = "");
+// no such GPU (the message lists those that are there).
+Result<NvidiaGpu> nvidia_gpu(int index, const std::string& cache_file = "");
 
-// What that card is, without a look at the catalogue and at what was kept.
-Result<accelerator::Facts> nvidia_card_facts(int index);
+// What that GPU is, without a look at the catalogue and at what was kept.
+Result<accelerator::Facts> nvidia_gpu_facts(int index);
 
 }  // namespace ridge::limits

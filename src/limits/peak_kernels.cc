@@ -107,7 +107,7 @@ RIDGE_MULTIPLY_ADD(fp32_fma_12, "vfmadd231ps", "ymm", RIDGE_12, "14", "15", kHal
 RIDGE_MULTIPLY_ADD(fp64_fma_10, "vfmadd231pd", "ymm", RIDGE_10, "14", "15", kHalfFp32)
 RIDGE_MULTIPLY_ADD(int8_avx_vnni_12, "%{vex%} vpdpbusd", "ymm", RIDGE_12, "14", "15", kOnesInt8)
 
-// Separate multiplications and additions, six chains of each, for processors without a fused one.
+// Separate multiplications and additions, six chains of each, for CPUs without a fused one.
 #define RIDGE_MULTIPLY_AND_ADD(function, multiply, add)                                                     \
   void function(int64_t iterations) {                                                                       \
     const uint32_t value = kHalfFp32;                                                                       \

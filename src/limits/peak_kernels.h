@@ -26,7 +26,7 @@ struct PeakKernel {
 // All that this program knows for the architecture it was built for; empty where it knows none.
 std::span<const PeakKernel> peak_kernels();
 
-// Those worth running with `isa`: what the processor lacks is absent, not emulated.
+// Those worth running with `isa`: what the CPU lacks is absent, not emulated.
 std::vector<const PeakKernel*> peak_kernels_for(const std::vector<std::string>& isa);
 
 // Runs `additions` additions that each wait for the one before: one per cycle on every x86-64 core of the last fifteen

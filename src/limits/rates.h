@@ -16,7 +16,7 @@ double best_rate(std::span<const double> rates);  // of a burst; 0 if there was 
 // a single burst may profit from a moment of which no program can make use.
 double sustained_rate(std::span<const double> rates);
 double typical_rate(std::span<const double> rates);  // median; 0 if there was none
-// Half of the interquartile range over the median: bursts that lost the processor do not count.
+// Half of the interquartile range over the median: bursts that lost the CPU do not count.
 double spread_percent(std::span<const double> rates);
 // The highest clock [Hz] among bursts within 3 % of `limit` or above: a disturbed observation only ever reads low.
 // `clocks` is parallel to `rates`, 0 = could not be observed; 0 if none could.

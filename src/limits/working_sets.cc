@@ -20,7 +20,7 @@ int64_t share(const machine::Machine& machine, int level, int threads) {
 }
 
 // Six times the last cache: measured on an AMD EPYC (family 26) in a virtual machine, sets of 3 caches read up to a third too
-// fast, those of 6 and more alike. A virtual machine's few processors may each sit at a cache of their own, whatever it is told;
+// fast, those of 6 and more alike. A virtual machine's few CPUs may each sit at a cache of their own, whatever it is told;
 // so up to kUncertainThreads threads get six caches each.
 int64_t dram_bytes(const machine::Machine& machine, int threads) {
   int64_t caches = 0;

@@ -103,7 +103,7 @@ void warn(const std::string& file, std::string_view text) {
   log::warning("{}: cannot understand '{}', taking it as no limit", file, trim(text).substr(0, 60));
 }
 
-std::optional<double> processors_of(const std::string& folder, bool v2) {
+std::optional<double> cpus_of(const std::string& folder, bool v2) {
   bool readable = true;
   std::string file = folder + (v2 ? "/cpu.max" : "/cpu.cfs_quota_us");
   Result<std::string> text = read_file(file);
@@ -137,8 +137,7 @@ CgroupLimits cgroup_limits(const std::string& root) {
   Result<std::string> mounts = read_file(root + "/proc/self/mountinfo");
   if (!groups || !mounts) return limits;
   for (const Place& place : places(*groups, *mounts, "cpu"))
-    for (const std::string& folder : folders(root, place))
-      keep_smallest(limits.processors, processors_of(folder, place.v2));
+    for (const std::string& folder : folders(root, place)) keep_smallest(limits.cpus, cpus_of(folder, place.v2));
   for (const Place& place : places(*groups, *mounts, "memory"))
     for (const std::string& folder : folders(root, place))
       keep_smallest(limits.memory_bytes, memory_of(folder, place.v2));

@@ -1,4 +1,4 @@
-// How much processor time and memory the control groups around this process allow (containers, systemd units, batch
+// How much CPU time and memory the control groups around this process allow (containers, systemd units, batch
 // systems). Groups nest: every group on the path limits what is below it, so the smallest limit counts.
 // Sources: Linux Documentation/admin-guide/cgroup-v2.rst (cpu.max, memory.max), scheduler/sched-bwc.rst (v1 quota),
 // cgroup-v1/memory.rst, proc(5) for /proc/self/cgroup and mountinfo.
@@ -13,7 +13,7 @@
 namespace ridge::machine {
 
 struct CgroupLimits {
-  std::optional<double> processors;  // may be a fraction: 0.5 is half of one; absent = no limit
+  std::optional<double> cpus;  // may be a fraction: 0.5 is half of one; absent = no limit
   std::optional<int64_t> memory_bytes;
 };
 

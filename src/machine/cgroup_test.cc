@@ -7,7 +7,7 @@ namespace {
 
 struct QuotaCase {
   const char* text;
-  std::optional<double> processors;
+  std::optional<double> cpus;
   bool readable;
 };
 
@@ -18,7 +18,7 @@ TEST(CpuMax, IsQuotaOverPeriodOrNoLimit) {
         QuotaCase{"", {}, false}, QuotaCase{"many 100000", {}, false}, QuotaCase{"1000 0", {}, false},
         QuotaCase{"0 100000", {}, false}}) {
     bool readable = false;
-    EXPECT_EQ(parse_cpu_max(expected.text, readable), expected.processors) << expected.text;
+    EXPECT_EQ(parse_cpu_max(expected.text, readable), expected.cpus) << expected.text;
     EXPECT_EQ(readable, expected.readable) << expected.text;
   }
 }
@@ -42,7 +42,7 @@ TEST(MemoryLimit, MaxAndTheLargestPageOfVersion1AreNoLimit) {
 
 TEST(CgroupLimits, SystemWithoutControlGroupsHasNone) {
   CgroupLimits limits = cgroup_limits("/nonexistent");
-  EXPECT_FALSE(limits.processors.has_value());
+  EXPECT_FALSE(limits.cpus.has_value());
   EXPECT_FALSE(limits.memory_bytes.has_value());
 }
 

@@ -87,11 +87,11 @@ std::vector<DrmClient> drm_clients(const std::map<std::string, std::string>& fil
   return clients;
 }
 
-std::vector<gpu::CardProcess> processes_of(const std::vector<DrmClient>& clients, const std::string& pci_address) {
+std::vector<gpu::GpuProcess> processes_of(const std::vector<DrmClient>& clients, const std::string& pci_address) {
   std::map<int64_t, int64_t> bytes;
   for (const DrmClient& client : clients)
     if (client.pci_address == pci_address) bytes[client.process] += client.memory_bytes;
-  std::vector<gpu::CardProcess> processes;
+  std::vector<gpu::GpuProcess> processes;
   for (const auto& [process, held] : bytes) processes.push_back({process, held});
   return processes;
 }

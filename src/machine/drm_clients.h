@@ -29,7 +29,7 @@ struct DrmClient {
 std::vector<DrmClient> drm_clients(const std::map<std::string, std::string>& files);
 
 // Of the clients of one GPU, summed by process.
-std::vector<gpu::CardProcess> processes_of(const std::vector<DrmClient>& clients, const std::string& pci_address);
+std::vector<gpu::GpuProcess> processes_of(const std::vector<DrmClient>& clients, const std::string& pci_address);
 
 // The share of the time between two looks that the busiest kind of engine of a GPU worked, 0 to 100.
 int64_t engine_percent(const std::vector<DrmClient>& before, const std::vector<DrmClient>& after,

@@ -53,8 +53,8 @@ Result<EnergyMeter> EnergyMeter::open(const std::string& root, Of of) {
     if (!name || !adds_up(first_word(*name), of)) continue;
     RIDGE_ASSIGN(const int64_t range_uj, read_number(zone / "max_energy_range_uj"));
     const std::string file = (zone / "energy_uj").string();
-    const char* maker = counters.empty() ? "RAPL " : "";
-    counters.push_back({maker + first_word(*name), [file] { return read_number(file); }, range_uj});
+    const char* vendor = counters.empty() ? "RAPL " : "";
+    counters.push_back({vendor + first_word(*name), [file] { return read_number(file); }, range_uj});
   }
   if (counters.empty())
     return Error{Code::kNotFound,
@@ -84,8 +84,8 @@ Result<double> EnergyMeter::joules() {
     const EnergyCounter& counter = standing.counter;
     RIDGE_ASSIGN(const int64_t now, counter.read_uj());
     if (counter.range_uj == 0 && now < standing.last_uj)
-      return Error{Code::kFailed, fmt::format("{} went back from {} to {} µJ: its driver was loaded anew", counter.name,
-                                              standing.last_uj, now)};
+      return Error{Code::kFailed, fmt::format("{} went back from {} to {} µJ: its driver was loaded again",
+                                              counter.name, standing.last_uj, now)};
     joules_ += static_cast<double>(energy_between(standing.last_uj, now, counter.range_uj)) / 1e6;
     standing.last_uj = now;
   }

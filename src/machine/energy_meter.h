@@ -1,8 +1,8 @@
-// EnergyMeter: what the machine's own counters say it consumed. For the processor these are the RAPL zones of Linux's power
+// EnergyMeter: what the machine's own counters say it consumed. For the CPU these are the RAPL zones of Linux's power
 // capping framework (Documentation/power/powercap/powercap.rst): every package and, where it is counted apart, its DRAM.
 // They count the whole package, idle cores and other processes included.
 //
-// No counter (virtual machine, container, other processor) and no permission (energy_uj is readable by root alone since
+// No counter (virtual machine, container, other CPU) and no permission (energy_uj is readable by root alone since
 // Linux 5.10, CVE-2020-8694) are errors with the reason; consumption is never guessed here. One thread.
 #pragma once
 
@@ -24,13 +24,13 @@ struct EnergyCounter {
 class EnergyMeter {
  public:
   enum class Of { kPackagesAndMemory, kPackages };
-  // Of the processor. `root` prefixes /sys (tests pass a tree).
+  // Of the CPU. `root` prefixes /sys (tests pass a tree).
   static Result<EnergyMeter> open(const std::string& root = "", Of of = Of::kPackagesAndMemory);
   // Of these counters, which add up and of which each moves at least every `step_seconds`.
   static Result<EnergyMeter> of_counters(std::vector<EnergyCounter> counters, double step_seconds);
 
   // Consumed since open() [J]. Must be called before a counter has gone round twice unseen: 262 kJ on common
-  // processors, 15 minutes at 300 W.
+  // CPUs, 15 minutes at 300 W.
   Result<double> joules();
   // The counters: "RAPL package-0, dram".
   std::string source() const;

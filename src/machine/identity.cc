@@ -31,9 +31,8 @@ std::string slug(const std::string& text) {
 
 std::string machine_id(const Machine& machine) {
   const Cpu& cpu = machine.cpu;
-  std::string facts =
-      fmt::format("{}|{}|{} cores|{} processors|{} allowed on {} cores|", cpu.model, cpu.vendor, cpu.physical_cores,
-                  cpu.logical_processors, cpu.allowed_processors, cpu.allowed_cores);
+  std::string facts = fmt::format("{}|{}|{} cores|{} CPUs|{} allowed on {} cores|", cpu.model, cpu.vendor,
+                                  cpu.physical_cores, cpu.logical_cpus, cpu.allowed_cpus, cpu.allowed_cores);
   facts += cpu.quota ? fmt::format("quota {:.3f}|", *cpu.quota) : "no quota|";
   for (const std::string& name : cpu.isa) facts += name + ' ';
   for (const Cache& cache : cpu.caches)

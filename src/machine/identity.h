@@ -12,7 +12,7 @@ namespace ridge::machine {
 constexpr int kLimitsVersion = 3;
 
 // "amd-epyc-9b45-2c-0123456789abcdef": a readable head and a hash over CPU, instruction sets, caches, cores, allowed
-// processors, quota, system and kLimitsVersion. Not over memory in use, processor numbers (containers move) and results.
+// CPUs, quota, system and kLimitsVersion. Not over memory in use, CPU numbers (containers move) and results.
 std::string machine_id(const Machine& machine);
 
 }  // namespace ridge::machine

@@ -1,4 +1,4 @@
-// Which instruction sets this processor has and the system lets programs use.
+// Which instruction sets this CPU has and the system lets programs use.
 //
 // A flag of CPUID alone is not enough: the operating system must save the registers on a context switch (XCR0), and for
 // AMX it must also grant permission to the process. Names are the kernel's (/proc/cpuinfo) with "sse4.2" for sse4_2.
@@ -14,7 +14,7 @@
 
 namespace ridge::machine {
 
-// The registers that decide, so that the decision can be tested without the processor.
+// The registers that decide, so that the decision can be tested without the CPU.
 struct CpuidWords {
   uint32_t leaf1_ecx = 0, leaf1_edx = 0;
   uint32_t leaf7_ebx = 0, leaf7_ecx = 0, leaf7_edx = 0;  // sub-leaf 0
@@ -25,7 +25,7 @@ struct CpuidWords {
 
 std::vector<std::string> isa_from_cpuid(const CpuidWords& words);
 
-// Of this processor; asks the system for permission to use AMX where there is any (inherited by threads started later).
+// Of this CPU; asks the system for permission to use AMX where there is any (inherited by threads started later).
 std::vector<std::string> this_isa();
 
 // Those of `isa` that a cap leaves, so that limits are measured for what an equally capped engine may use (RIDGE_MAX_CPU_ISA

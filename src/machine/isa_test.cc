@@ -61,7 +61,7 @@ TEST(Isa, CpuinfoUsesTheKernelsNames) {
   EXPECT_THAT(isa_from_cpuinfo(""), testing::IsEmpty());
 }
 
-TEST(Isa, ThisProcessorHasNothingThatTheKernelDoesNotList) {
+TEST(Isa, ThisCpuHasNothingThatTheKernelDoesNotList) {
   Result<std::string> cpuinfo = read_file("/proc/cpuinfo");
   if (!cpuinfo) GTEST_SKIP() << cpuinfo.error().message;
   std::vector<std::string> listed = isa_from_cpuinfo(*cpuinfo);

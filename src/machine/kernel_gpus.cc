@@ -17,7 +17,7 @@
 namespace ridge::machine {
 namespace {
 
-using gpu::Card;
+using gpu::Gpu;
 
 const std::string kPciFolder = "sys/bus/pci/devices/";
 constexpr const char* kAmdVersion = "sys/module/amdgpu/version";
@@ -30,61 +30,61 @@ constexpr double kMicrowatts = 1e-3, kMicrojoules = 1e-3, kMillidegrees = 1e-3, 
 // A reading, a file of the device that holds it, and the unit of that file. Of several rows of one reading the first whose file is
 // there counts; of several files that a row matches (one per tile) the largest value.
 struct NumberRow {
-  gpu::Reading<int64_t> Card::*reading;
+  gpu::Reading<int64_t> Gpu::*reading;
   const char* file;
   double scale;
 };
 struct TextRow {
-  gpu::Reading<std::string> Card::*reading;
+  gpu::Reading<std::string> Gpu::*reading;
   const char* file;
   const char* prefix;
 };
 
 constexpr NumberRow kAmdgpu[] = {
-    {&Card::memory_total_bytes, "mem_info_vram_total", kSame},
-    {&Card::memory_used_bytes, "mem_info_vram_used", kSame},
-    {&Card::utilization_percent, "gpu_busy_percent", kSame},
-    {&Card::pcie_replays, "pcie_replay_count", kSame},
-    {&Card::temperature_c, "hwmon/hwmon*/temp2_input", kMillidegrees},  // junction: the hottest place of the chip
-    {&Card::temperature_c, "hwmon/hwmon*/temp1_input", kMillidegrees},  // edge
-    {&Card::slowdown_temperature_c, "hwmon/hwmon*/temp2_crit", kMillidegrees},
-    {&Card::slowdown_temperature_c, "hwmon/hwmon*/temp1_crit", kMillidegrees},
-    {&Card::power_mw, "hwmon/hwmon*/power1_average", kMicrowatts},
-    {&Card::power_mw, "hwmon/hwmon*/power1_input", kMicrowatts},
-    {&Card::power_limit_mw, "hwmon/hwmon*/power1_cap", kMicrowatts},
-    {&Card::power_limit_default_mw, "hwmon/hwmon*/power1_cap_default", kMicrowatts},
-    {&Card::power_limit_min_mw, "hwmon/hwmon*/power1_cap_min", kMicrowatts},
-    {&Card::power_limit_max_mw, "hwmon/hwmon*/power1_cap_max", kMicrowatts},
-    {&Card::sm_clock_mhz, "hwmon/hwmon*/freq1_input", kHertz},
-    {&Card::memory_clock_mhz, "hwmon/hwmon*/freq2_input", kHertz},
+    {&Gpu::memory_total_bytes, "mem_info_vram_total", kSame},
+    {&Gpu::memory_used_bytes, "mem_info_vram_used", kSame},
+    {&Gpu::utilization_percent, "gpu_busy_percent", kSame},
+    {&Gpu::pcie_replays, "pcie_replay_count", kSame},
+    {&Gpu::temperature_c, "hwmon/hwmon*/temp2_input", kMillidegrees},  // junction: the hottest place of the chip
+    {&Gpu::temperature_c, "hwmon/hwmon*/temp1_input", kMillidegrees},  // edge
+    {&Gpu::slowdown_temperature_c, "hwmon/hwmon*/temp2_crit", kMillidegrees},
+    {&Gpu::slowdown_temperature_c, "hwmon/hwmon*/temp1_crit", kMillidegrees},
+    {&Gpu::power_mw, "hwmon/hwmon*/power1_average", kMicrowatts},
+    {&Gpu::power_mw, "hwmon/hwmon*/power1_input", kMicrowatts},
+    {&Gpu::power_limit_mw, "hwmon/hwmon*/power1_cap", kMicrowatts},
+    {&Gpu::power_limit_default_mw, "hwmon/hwmon*/power1_cap_default", kMicrowatts},
+    {&Gpu::power_limit_min_mw, "hwmon/hwmon*/power1_cap_min", kMicrowatts},
+    {&Gpu::power_limit_max_mw, "hwmon/hwmon*/power1_cap_max", kMicrowatts},
+    {&Gpu::sm_clock_mhz, "hwmon/hwmon*/freq1_input", kHertz},
+    {&Gpu::memory_clock_mhz, "hwmon/hwmon*/freq2_input", kHertz},
 };
 constexpr TextRow kAmdgpuTexts[] = {
-    {&Card::name, "product_name", ""},
-    {&Card::uuid, "unique_id", "0x"},
-    {&Card::performance_level, "power_dpm_force_performance_level", ""},
-    {&Card::partition, "current_compute_partition", ""},
+    {&Gpu::name, "product_name", ""},
+    {&Gpu::uuid, "unique_id", "0x"},
+    {&Gpu::performance_level, "power_dpm_force_performance_level", ""},
+    {&Gpu::partition, "current_compute_partition", ""},
 };
 constexpr NumberRow kI915[] = {
-    {&Card::temperature_c, "hwmon/hwmon*/temp1_input", kMillidegrees},
-    {&Card::power_limit_mw, "hwmon/hwmon*/power1_max", kMicrowatts},
-    {&Card::power_limit_default_mw, "hwmon/hwmon*/power1_rated_max", kMicrowatts},
-    {&Card::energy_mj, "hwmon/hwmon*/energy1_input", kMicrojoules},
-    {&Card::sm_clock_mhz, "drm/card*/gt/gt*/rps_act_freq_mhz", kSame},
-    {&Card::sm_clock_mhz, "drm/card*/gt_act_freq_mhz", kSame},
-    {&Card::sm_clock_max_mhz, "drm/card*/gt/gt*/rps_RP0_freq_mhz", kSame},
-    {&Card::sm_clock_max_mhz, "drm/card*/gt_RP0_freq_mhz", kSame},
+    {&Gpu::temperature_c, "hwmon/hwmon*/temp1_input", kMillidegrees},
+    {&Gpu::power_limit_mw, "hwmon/hwmon*/power1_max", kMicrowatts},
+    {&Gpu::power_limit_default_mw, "hwmon/hwmon*/power1_rated_max", kMicrowatts},
+    {&Gpu::energy_mj, "hwmon/hwmon*/energy1_input", kMicrojoules},
+    {&Gpu::sm_clock_mhz, "drm/card*/gt/gt*/rps_act_freq_mhz", kSame},
+    {&Gpu::sm_clock_mhz, "drm/card*/gt_act_freq_mhz", kSame},
+    {&Gpu::sm_clock_max_mhz, "drm/card*/gt/gt*/rps_RP0_freq_mhz", kSame},
+    {&Gpu::sm_clock_max_mhz, "drm/card*/gt_RP0_freq_mhz", kSame},
 };
-// Channel 1 is the whole card, 2 the package; not every GPU has both.
+// Channel 1 is the whole GPU, 2 the package; not every GPU has both.
 constexpr NumberRow kXe[] = {
-    {&Card::temperature_c, "hwmon/hwmon*/temp2_input", kMillidegrees},
-    {&Card::power_limit_mw, "hwmon/hwmon*/power1_max", kMicrowatts},
-    {&Card::power_limit_mw, "hwmon/hwmon*/power2_max", kMicrowatts},
-    {&Card::power_limit_default_mw, "hwmon/hwmon*/power1_rated_max", kMicrowatts},
-    {&Card::power_limit_default_mw, "hwmon/hwmon*/power2_rated_max", kMicrowatts},
-    {&Card::energy_mj, "hwmon/hwmon*/energy1_input", kMicrojoules},
-    {&Card::energy_mj, "hwmon/hwmon*/energy2_input", kMicrojoules},
-    {&Card::sm_clock_mhz, "tile*/gt*/freq0/act_freq", kSame},
-    {&Card::sm_clock_max_mhz, "tile*/gt*/freq0/rp0_freq", kSame},
+    {&Gpu::temperature_c, "hwmon/hwmon*/temp2_input", kMillidegrees},
+    {&Gpu::power_limit_mw, "hwmon/hwmon*/power1_max", kMicrowatts},
+    {&Gpu::power_limit_mw, "hwmon/hwmon*/power2_max", kMicrowatts},
+    {&Gpu::power_limit_default_mw, "hwmon/hwmon*/power1_rated_max", kMicrowatts},
+    {&Gpu::power_limit_default_mw, "hwmon/hwmon*/power2_rated_max", kMicrowatts},
+    {&Gpu::energy_mj, "hwmon/hwmon*/energy1_input", kMicrojoules},
+    {&Gpu::energy_mj, "hwmon/hwmon*/energy2_input", kMicrojoules},
+    {&Gpu::sm_clock_mhz, "tile*/gt*/freq0/act_freq", kSame},
+    {&Gpu::sm_clock_max_mhz, "tile*/gt*/freq0/rp0_freq", kSame},
 };
 
 // Intel: one file per reason, 0 or 1, whose name begins as the driver's row says. PL1, PL2: lasting and short power limit, of the
@@ -181,9 +181,9 @@ class Files {
   const char* driver_;
 };
 
-void read_tables(const Files& files, const Driver& driver, Card& card) {
+void read_tables(const Files& files, const Driver& driver, Gpu& gpu) {
   for (const NumberRow& row : driver.numbers) {
-    gpu::Reading<int64_t>& reading = card.*(row.reading);
+    gpu::Reading<int64_t>& reading = gpu.*(row.reading);
     if (reading) continue;
     if (std::optional<int64_t> value = files.largest(row))
       reading = *value;
@@ -193,9 +193,9 @@ void read_tables(const Files& files, const Driver& driver, Card& card) {
   for (const TextRow& row : driver.texts) {
     std::optional<std::string> text = files.text(row.file);
     if (text && !text->empty())
-      card.*(row.reading) = row.prefix + *text;
+      gpu.*(row.reading) = row.prefix + *text;
     else
-      card.*(row.reading) = files.missing(row.file);
+      gpu.*(row.reading) = files.missing(row.file);
   }
 }
 
@@ -209,64 +209,64 @@ gpu::Reading<int64_t> highest_state(const Files& files, const char* file) {
 }
 
 // Files "ue: 0", "ce: 3" for each block of the chip whose errors are counted, since the driver started.
-void read_amd_errors(const Files& files, Card& card) {
-  card.ecc_corrected = card.ecc_uncorrected = files.missing(kAmdErrorCounts);
+void read_amd_errors(const Files& files, Gpu& gpu) {
+  gpu.ecc_corrected = gpu.ecc_uncorrected = files.missing(kAmdErrorCounts);
   for (const std::string& path : files.matching(kAmdErrorCounts)) {
     const std::string text = text_at(files.tree(), path).value_or("");
     auto add = [&](gpu::Reading<int64_t>& sum, const char* name) {
       if (std::optional<int64_t> count = to_number(line_value(text, name).value_or("")))
         sum = (sum ? *sum : 0) + *count;
     };
-    add(card.ecc_corrected, "ce");
-    add(card.ecc_uncorrected, "ue");
+    add(gpu.ecc_corrected, "ce");
+    add(gpu.ecc_uncorrected, "ue");
   }
   // "feature mask: 0x7fff"; bit 0 is the memory (amdgpu_ras.h, AMDGPU_RAS_BLOCK__UMC).
   std::optional<std::string> mask = line_value(files.text(kAmdErrorFeatures).value_or(""), "feature mask");
   if (mask)
-    card.ecc = (std::strtoull(mask->c_str(), nullptr, 16) & 1) != 0;
+    gpu.ecc = (std::strtoull(mask->c_str(), nullptr, 16) & 1) != 0;
   else
-    card.ecc = files.missing(kAmdErrorFeatures);
+    gpu.ecc = files.missing(kAmdErrorFeatures);
 }
 
 // Lines "0x00000001 : 0x00001000 : R": reserved, and so out of use; P: will be at the next chance; F: could not be.
-void read_amd_pages(const Files& files, Card& card) {
+void read_amd_pages(const Files& files, Gpu& gpu) {
   std::optional<std::string> text = files.text(kAmdBadPages);
   if (!text) {
-    card.rows_remapped = files.missing(kAmdBadPages);
-    card.row_remap_pending = card.row_remap_failed = files.missing(kAmdBadPages);
+    gpu.rows_remapped = files.missing(kAmdBadPages);
+    gpu.row_remap_pending = gpu.row_remap_failed = files.missing(kAmdBadPages);
     return;
   }
   auto count = [&](std::string_view flag) {
     const std::vector<std::string> words = split_words(*text);
     return std::count(words.begin(), words.end(), flag);
   };
-  card.rows_remapped = int64_t{count("R") + count("P") + count("F")};
-  card.row_remap_pending = count("P") > 0;
-  card.row_remap_failed = count("F") > 0;
+  gpu.rows_remapped = int64_t{count("R") + count("P") + count("F")};
+  gpu.row_remap_pending = count("P") > 0;
+  gpu.row_remap_failed = count("F") > 0;
 }
 
-void read_amd_metrics(const Files& files, const Result<GpuLooks>& looks, Card& card) {
+void read_amd_metrics(const Files& files, const Result<GpuLooks>& looks, Gpu& gpu) {
   const std::string path = files.folder() + kAmdMetricsTable;
   if (!looks || !looks->after.contains(path)) {
     const Error missing = looks ? files.missing(kAmdMetricsTable) : looks.error();
-    card.energy_mj = card.slowdown_bits = missing;
+    gpu.energy_mj = gpu.slowdown_bits = missing;
     return;
   }
   auto before = looks->before.find(path);
   AmdMetrics metrics = amd_metrics(before == looks->before.end() ? "" : before->second, looks->after.at(path));
-  card.energy_mj = std::move(metrics.energy_mj);
-  card.slowdown_bits = std::move(metrics.slowdown_bits);
+  gpu.energy_mj = std::move(metrics.energy_mj);
+  gpu.slowdown_bits = std::move(metrics.slowdown_bits);
 }
 
-void read_amd(const Files& files, const Result<GpuLooks>& looks, Card& card) {
-  card.sm_clock_max_mhz = highest_state(files, kAmdClockStates);
-  card.memory_clock_max_mhz = highest_state(files, kAmdMemoryClockStates);
-  read_amd_errors(files, card);
-  read_amd_pages(files, card);
-  read_amd_metrics(files, looks, card);
+void read_amd(const Files& files, const Result<GpuLooks>& looks, Gpu& gpu) {
+  gpu.sm_clock_max_mhz = highest_state(files, kAmdClockStates);
+  gpu.memory_clock_max_mhz = highest_state(files, kAmdMemoryClockStates);
+  read_amd_errors(files, gpu);
+  read_amd_pages(files, gpu);
+  read_amd_metrics(files, looks, gpu);
 }
 
-void read_intel_slowdown(const Files& files, const char* begin, Card& card) {
+void read_intel_slowdown(const Files& files, const char* begin, Gpu& gpu) {
   uint64_t bits = 0;
   bool told = false;
   for (const SlowdownRow& row : kIntelSlowdown)
@@ -275,121 +275,121 @@ void read_intel_slowdown(const Files& files, const char* begin, Card& card) {
       if (number_at(files.tree(), path).value_or(0) != 0) bits |= row.bit;
     }
   if (told)
-    card.slowdown_bits = static_cast<int64_t>(bits);
+    gpu.slowdown_bits = static_cast<int64_t>(bits);
   else
-    card.slowdown_bits = files.missing(std::string(begin) + "*");
+    gpu.slowdown_bits = files.missing(std::string(begin) + "*");
 }
 
 // Power, from the energy counter that the tables named for this GPU.
-void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& looks, Card& card) {
+void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& looks, Gpu& gpu) {
   for (const NumberRow& row : driver.numbers) {
-    if (row.reading != &Card::energy_mj) continue;
+    if (row.reading != &Gpu::energy_mj) continue;
     for (const std::string& path : files.matching(row.file)) {
       auto before = looks.before.find(path), after = looks.after.find(path);
       if (before == looks.before.end() || after == looks.after.end()) continue;
       const double microjoules = std::atof(after->second.c_str()) - std::atof(before->second.c_str());
       if (microjoules < 0 || looks.elapsed_ns <= 0) continue;  // it was reset in between
-      card.power_mw = std::llround(microjoules / looks.elapsed_ns * 1e6);
+      gpu.power_mw = std::llround(microjoules / looks.elapsed_ns * 1e6);
       return;
     }
   }
-  card.power_mw = Error{Code::kUnsupported, fmt::format("{} counts no energy of this GPU", driver.name)};
+  gpu.power_mw = Error{Code::kUnsupported, fmt::format("{} counts no energy of this GPU", driver.name)};
 }
 
 // What the driver itself does not tell: the sum over the processes that could be seen.
-void read_intel_use(const GpuLooks& looks, const std::string& address, Card& card) {
-  if (card.processes.empty() && !looks.complete) {
-    card.memory_used_bytes = card.utilization_percent =
+void read_intel_use(const GpuLooks& looks, const std::string& address, Gpu& gpu) {
+  if (gpu.processes.empty() && !looks.complete) {
+    gpu.memory_used_bytes = gpu.utilization_percent =
         Error{Code::kUnavailable, "no process that uses it can be seen; those of other users need root"};
     return;
   }
   int64_t used = 0;
-  for (const gpu::CardProcess& process : card.processes) used += process.memory_bytes;
-  card.memory_used_bytes = used;
-  card.utilization_percent =
+  for (const gpu::GpuProcess& process : gpu.processes) used += process.memory_bytes;
+  gpu.memory_used_bytes = used;
+  gpu.utilization_percent =
       engine_percent(looks.clients_before, looks.clients_after, address, static_cast<uint64_t>(looks.elapsed_ns));
 }
 
 void read_intel(const Files& files, const Driver& driver, const Result<GpuLooks>& looks, const std::string& address,
-                Card& card) {
+                Gpu& gpu) {
   const Error untold{Code::kUnsupported, fmt::format("{} does not tell", driver.name)};
-  card.memory_total_bytes = untold;
-  card.memory_clock_mhz = card.memory_clock_max_mhz = card.pcie_replays = untold;
-  card.ecc = card.row_remap_pending = card.row_remap_failed = untold;
-  card.ecc_corrected = card.ecc_uncorrected = card.rows_remapped = untold;
-  card.power_limit_min_mw = card.power_limit_max_mw = untold;
-  card.uuid = card.performance_level = card.partition = untold;
-  card.slowdown_temperature_c = untold;
-  read_intel_slowdown(files, driver.slowdown_files, card);
+  gpu.memory_total_bytes = untold;
+  gpu.memory_clock_mhz = gpu.memory_clock_max_mhz = gpu.pcie_replays = untold;
+  gpu.ecc = gpu.row_remap_pending = gpu.row_remap_failed = untold;
+  gpu.ecc_corrected = gpu.ecc_uncorrected = gpu.rows_remapped = untold;
+  gpu.power_limit_min_mw = gpu.power_limit_max_mw = untold;
+  gpu.uuid = gpu.performance_level = gpu.partition = untold;
+  gpu.slowdown_temperature_c = untold;
+  read_intel_slowdown(files, driver.slowdown_files, gpu);
   if (!looks) {
-    card.power_mw = card.memory_used_bytes = card.utilization_percent = looks.error();
+    gpu.power_mw = gpu.memory_used_bytes = gpu.utilization_percent = looks.error();
     return;
   }
-  read_intel_power(files, driver, *looks, card);
-  read_intel_use(*looks, address, card);
+  read_intel_power(files, driver, *looks, gpu);
+  read_intel_use(*looks, address, gpu);
 }
 
 // The marketing name where the vendor wrote it on the board, else that of the system's list of PCI devices, else the numbers.
-void read_name(const Tree& tree, const PciGpu& pci, Card& card) {
-  if (card.name) return;
+void read_name(const Tree& tree, const PciGpu& pci, Gpu& gpu) {
+  if (gpu.name) return;
   const std::string vendor(vendor_name(pci.vendor));
   std::optional<std::string> known = line_value(text_at(tree, kPciNames).value_or(""), pci.id, ' ');
-  card.name = vendor + " " + known.value_or(pci.id);
+  gpu.name = vendor + " " + known.value_or(pci.id);
 }
 
-void read_link(const PciGpu& pci, Card& card) {
+void read_link(const PciGpu& pci, Gpu& gpu) {
   const Error untold{Code::kUnavailable, "the link is not told: integrated, or a virtual machine"};
-  card.pcie_width = card.pcie_width_max = card.pcie_generation = card.pcie_generation_max = untold;
-  if (pci.width) card.pcie_width = *pci.width;
-  if (pci.width_max) card.pcie_width_max = *pci.width_max;
-  if (pci.speed) card.pcie_generation = gpu::pcie_generation(*pci.speed * 1e9);
-  if (pci.speed_max) card.pcie_generation_max = gpu::pcie_generation(*pci.speed_max * 1e9);
+  gpu.pcie_width = gpu.pcie_width_max = gpu.pcie_generation = gpu.pcie_generation_max = untold;
+  if (pci.width) gpu.pcie_width = *pci.width;
+  if (pci.width_max) gpu.pcie_width_max = *pci.width_max;
+  if (pci.speed) gpu.pcie_generation = gpu::pcie_generation(*pci.speed * 1e9);
+  if (pci.speed_max) gpu.pcie_generation_max = gpu::pcie_generation(*pci.speed_max * 1e9);
 }
 
-void mark_untold(const Driver& driver, Card& card) {
+void mark_untold(const Driver& driver, Gpu& gpu) {
   const Error foreign{Code::kUnsupported, "a notion of NVIDIA's"};
-  card.compute_capability = foreign;
-  card.persistence = card.mig = foreign;
-  card.compute_mode = card.performance_state = card.mig_instances = card.peer_links = foreign;
+  gpu.compute_capability = foreign;
+  gpu.persistence = gpu.mig = foreign;
+  gpu.compute_mode = gpu.performance_state = gpu.mig_instances = gpu.peer_links = foreign;
   const Error untold{Code::kUnsupported, fmt::format("{} does not tell", driver.name)};
-  card.architecture = untold;
-  card.cores = card.memory_bus_bits = card.ecc_corrected_ever = card.ecc_uncorrected_ever = untold;
+  gpu.architecture = untold;
+  gpu.cores = gpu.memory_bus_bits = gpu.ecc_corrected_ever = gpu.ecc_uncorrected_ever = untold;
 }
 
 // A limit of 0 is one that is switched off.
-void settle_power_limit(Card& card) {
+void settle_power_limit(Gpu& gpu) {
   const Error off{Code::kUnsupported, "no limit is set"};
-  if (card.power_limit_mw && *card.power_limit_mw == 0) card.power_limit_mw = off;
-  if (card.power_limit_default_mw && *card.power_limit_default_mw == 0) card.power_limit_default_mw = off;
-  card.power_limit_set_mw = card.power_limit_mw;
+  if (gpu.power_limit_mw && *gpu.power_limit_mw == 0) gpu.power_limit_mw = off;
+  if (gpu.power_limit_default_mw && *gpu.power_limit_default_mw == 0) gpu.power_limit_default_mw = off;
+  gpu.power_limit_set_mw = gpu.power_limit_mw;
 }
 
 // A GPU that has fallen off the bus keeps its folder; no file in it that changes with time can be read.
-std::string failure_of(const Files& files, const Driver& driver, const Result<GpuLooks>& looks, const Card& card) {
+std::string failure_of(const Files& files, const Driver& driver, const Result<GpuLooks>& looks, const Gpu& gpu) {
   if (std::string hang = files.hang(); !hang.empty()) return hang;
   if (!looks && looks.error().message.find("did not end") != std::string::npos) return looks.error().message;
-  const bool alive = card.temperature_c || card.power_mw || card.sm_clock_mhz || card.energy_mj ||
-                     (driver.vendor == GpuVendor::kAmd && (card.memory_used_bytes || card.utilization_percent));
+  const bool alive = gpu.temperature_c || gpu.power_mw || gpu.sm_clock_mhz || gpu.energy_mj ||
+                     (driver.vendor == GpuVendor::kAmd && (gpu.memory_used_bytes || gpu.utilization_percent));
   if (alive) return "";
   return fmt::format("{} has it, but neither heat nor power nor clock can be read", driver.name);
 }
 
-Card read_card(const Tree& tree, const PciGpu& pci, const Driver& driver, const Result<GpuLooks>& looks) {
-  Card card;
+Gpu read_gpu(const Tree& tree, const PciGpu& pci, const Driver& driver, const Result<GpuLooks>& looks) {
+  Gpu gpu;
   const Files files(tree, pci, driver);
-  mark_untold(driver, card);
-  read_tables(files, driver, card);
-  if (looks) card.processes = processes_of(looks->clients_after, pci.address);
+  mark_untold(driver, gpu);
+  read_tables(files, driver, gpu);
+  if (looks) gpu.processes = processes_of(looks->clients_after, pci.address);
   if (driver.vendor == GpuVendor::kAmd)
-    read_amd(files, looks, card);
+    read_amd(files, looks, gpu);
   else
-    read_intel(files, driver, looks, pci.address, card);
-  read_name(tree, pci, card);
-  read_link(pci, card);
-  settle_power_limit(card);
-  card.pci_address = pci.address;
-  card.failure = failure_of(files, driver, looks, card);
-  return card;
+    read_intel(files, driver, looks, pci.address, gpu);
+  read_name(tree, pci, gpu);
+  read_link(pci, gpu);
+  settle_power_limit(gpu);
+  gpu.pci_address = pci.address;
+  gpu.failure = failure_of(files, driver, looks, gpu);
+  return gpu;
 }
 
 }  // namespace
@@ -409,19 +409,19 @@ std::vector<std::string> kernel_gpu_files() {
   return files;
 }
 
-std::vector<Card> kernel_gpus(const Tree& tree, GpuVendor vendor) {
-  std::vector<Card> cards;
+std::vector<Gpu> kernel_gpus(const Tree& tree, GpuVendor vendor) {
+  std::vector<Gpu> gpus;
   const Result<GpuLooks> looks = looks_in(tree);
   for (const PciGpu& pci : pci_gpus(tree)) {
     if (pci.vendor != vendor || pci.display_only) continue;
     for (const Driver& driver : kDrivers) {
       if (pci.driver != driver.name || driver.vendor != vendor) continue;
-      Card card = read_card(tree, pci, driver, looks);
-      card.index = static_cast<int>(cards.size());
-      cards.push_back(std::move(card));
+      Gpu gpu = read_gpu(tree, pci, driver, looks);
+      gpu.index = static_cast<int>(gpus.size());
+      gpus.push_back(std::move(gpu));
     }
   }
-  return cards;
+  return gpus;
 }
 
 gpu::Reading<std::string> kernel_driver_version(const Tree& tree, GpuVendor vendor) {

@@ -25,7 +25,7 @@ inline constexpr const char* kPciNames = "tools/pci_names";
 
 // The GPUs of one vendor that a driver of the kernel has, by PCI address; integrated graphics are left out. A driver that hung while
 // its files were read is a failure of its GPUs.
-std::vector<gpu::Card> kernel_gpus(const Tree& tree, GpuVendor vendor);
+std::vector<gpu::Gpu> kernel_gpus(const Tree& tree, GpuVendor vendor);
 
 // The release of the kernel, and of amdgpu's own where it was installed apart from the kernel.
 gpu::Reading<std::string> kernel_driver_version(const Tree& tree, GpuVendor vendor);

@@ -31,31 +31,31 @@ Tree machine(const std::string& name) {
   return tree ? *tree : Tree{};
 }
 
-gpu::Card only(const Tree& tree, GpuVendor vendor) {
-  std::vector<gpu::Card> cards = kernel_gpus(tree, vendor);
-  EXPECT_EQ(cards.size(), 1u);
-  return cards.empty() ? gpu::Card{} : cards.front();
+gpu::Gpu only(const Tree& tree, GpuVendor vendor) {
+  std::vector<gpu::Gpu> gpus = kernel_gpus(tree, vendor);
+  EXPECT_EQ(gpus.size(), 1u);
+  return gpus.empty() ? gpu::Gpu{} : gpus.front();
 }
 
 // {name: value} of the readings that are known, as JSON.
-Json known(const gpu::Card& card) {
-  Json json = Json::object(), all = gpu::to_json(card);
-  gpu::visit_readings(card, [&](const char* name, const auto& reading) {
+Json known(const gpu::Gpu& gpu) {
+  Json json = Json::object(), all = gpu::to_json(gpu);
+  gpu::visit_readings(gpu, [&](const char* name, const auto& reading) {
     if (reading) json[name] = all[name];
   });
   return json;
 }
 
-std::vector<std::string> slowdowns(const gpu::Card& card) {
+std::vector<std::string> slowdowns(const gpu::Gpu& gpu) {
   std::vector<std::string> names;
-  if (card.slowdown_bits)
-    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*card.slowdown_bits)))
+  if (gpu.slowdown_bits)
+    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)))
       names.emplace_back(slowdown.name);
   return names;
 }
 
 TEST(KernelGpus, AmdgpuTellsEveryReadingInItsUnit) {
-  const gpu::Card card = only(machine("doctor-amd"), GpuVendor::kAmd);
+  const gpu::Gpu gpu = only(machine("doctor-amd"), GpuVendor::kAmd);
   const Json expected = {{"name", "AMD Instinct MI300X OAM"},
                          {"uuid", "0x5c2a3f0e11d04b27"},
                          {"pci_address", "0000:05:00.0"},
@@ -89,18 +89,18 @@ TEST(KernelGpus, AmdgpuTellsEveryReadingInItsUnit) {
                          {"sm_clock_max_mhz", 2100},
                          {"memory_clock_mhz", 900},
                          {"memory_clock_max_mhz", 1300}};
-  EXPECT_EQ(known(card), expected) << Json::diff(known(card), expected).dump(1);
-  EXPECT_EQ(card.failure, "");
-  ASSERT_EQ(card.processes.size(), 1u);
-  EXPECT_EQ(card.processes[0].pid, 4711);
-  EXPECT_EQ(card.processes[0].memory_bytes, 4 << 20);
+  EXPECT_EQ(known(gpu), expected) << Json::diff(known(gpu), expected).dump(1);
+  EXPECT_EQ(gpu.failure, "");
+  ASSERT_EQ(gpu.processes.size(), 1u);
+  EXPECT_EQ(gpu.processes[0].pid, 4711);
+  EXPECT_EQ(gpu.processes[0].memory_bytes, 4 << 20);
   EXPECT_TRUE(kernel_gpus(machine("doctor-amd"), GpuVendor::kIntel).empty());
 }
 
 // 95 W: 9.5 J in a tenth of a second. Two descriptors of one client count once.
 TEST(KernelGpus, I915TellsPowerAndUseByTwoLooks) {
-  const std::vector<gpu::Card> cards = kernel_gpus(machine("doctor-intel"), GpuVendor::kIntel);
-  ASSERT_EQ(cards.size(), 2u);
+  const std::vector<gpu::Gpu> gpus = kernel_gpus(machine("doctor-intel"), GpuVendor::kIntel);
+  ASSERT_EQ(gpus.size(), 2u);
   const Json expected = {{"name", "Intel DG2 [Arc A770]"},
                          {"pci_address", "0000:03:00.0"},
                          {"memory_used_bytes", int64_t{6} << 30},
@@ -118,28 +118,28 @@ TEST(KernelGpus, I915TellsPowerAndUseByTwoLooks) {
                          {"energy_mj", 5009500},
                          {"sm_clock_mhz", 2350},
                          {"sm_clock_max_mhz", 2400}};
-  EXPECT_EQ(known(cards[0]), expected) << Json::diff(known(cards[0]), expected).dump(1);
-  ASSERT_EQ(cards[0].processes.size(), 1u);
-  EXPECT_EQ(cards[0].processes[0].memory_bytes, int64_t{6} << 30);
+  EXPECT_EQ(known(gpus[0]), expected) << Json::diff(known(gpus[0]), expected).dump(1);
+  ASSERT_EQ(gpus[0].processes.size(), 1u);
+  EXPECT_EQ(gpus[0].processes[0].memory_bytes, int64_t{6} << 30);
 }
 
-// 1.4 J in a tenth of a second by the card's counter, not the package's; 480,000 of 1,920,000 cycles on one of four engines; the clock
+// 1.4 J in a tenth of a second by the GPU's counter, not the package's; 480,000 of 1,920,000 cycles on one of four engines; the clock
 // of the faster of two units; a limit of 0 is none.
 TEST(KernelGpus, XeTellsCyclesTilesAndNoLimit) {
-  const gpu::Card card = kernel_gpus(machine("doctor-intel"), GpuVendor::kIntel).at(1);
-  EXPECT_EQ(card.index, 1);
-  EXPECT_EQ(*card.name, "Intel Battlemage G21 [Arc B580]");
-  EXPECT_EQ(*card.power_mw, 14000);
-  EXPECT_EQ(*card.energy_mj, 700000);
-  EXPECT_EQ(*card.utilization_percent, 6);
-  EXPECT_EQ(*card.memory_used_bytes, 64 << 20);
-  EXPECT_EQ(*card.temperature_c, 38);
-  EXPECT_EQ(*card.sm_clock_mhz, 400);
-  EXPECT_EQ(*card.sm_clock_max_mhz, 2850);
-  EXPECT_FALSE(card.power_limit_mw);
-  EXPECT_FALSE(card.power_limit_set_mw);
-  EXPECT_EQ(*card.power_limit_default_mw, 190000);
-  EXPECT_EQ(card.failure, "");
+  const gpu::Gpu gpu = kernel_gpus(machine("doctor-intel"), GpuVendor::kIntel).at(1);
+  EXPECT_EQ(gpu.index, 1);
+  EXPECT_EQ(*gpu.name, "Intel Battlemage G21 [Arc B580]");
+  EXPECT_EQ(*gpu.power_mw, 14000);
+  EXPECT_EQ(*gpu.energy_mj, 700000);
+  EXPECT_EQ(*gpu.utilization_percent, 6);
+  EXPECT_EQ(*gpu.memory_used_bytes, 64 << 20);
+  EXPECT_EQ(*gpu.temperature_c, 38);
+  EXPECT_EQ(*gpu.sm_clock_mhz, 400);
+  EXPECT_EQ(*gpu.sm_clock_max_mhz, 2850);
+  EXPECT_FALSE(gpu.power_limit_mw);
+  EXPECT_FALSE(gpu.power_limit_set_mw);
+  EXPECT_EQ(*gpu.power_limit_default_mw, 190000);
+  EXPECT_EQ(gpu.failure, "");
 }
 
 TEST(KernelGpus, EveryReasonOfIntelsDriversIsTranslated) {
@@ -167,11 +167,11 @@ TEST(KernelGpus, OfOldKernelsOnlySomeReadingsAreMissing) {
   std::erase_if(tree.files, [](const auto& file) {
     return file.first.find("/gt/") != std::string::npos || file.first.ends_with("temp1_input");
   });
-  const gpu::Card card = kernel_gpus(tree, GpuVendor::kIntel)[0];
-  EXPECT_EQ(*card.sm_clock_mhz, 2350) << "gt_act_freq_mhz";
-  EXPECT_FALSE(card.slowdown_bits);
-  EXPECT_FALSE(card.temperature_c);
-  EXPECT_EQ(card.failure, "");
+  const gpu::Gpu gpu = kernel_gpus(tree, GpuVendor::kIntel)[0];
+  EXPECT_EQ(*gpu.sm_clock_mhz, 2350) << "gt_act_freq_mhz";
+  EXPECT_FALSE(gpu.slowdown_bits);
+  EXPECT_FALSE(gpu.temperature_c);
+  EXPECT_EQ(gpu.failure, "");
 }
 
 TEST(KernelGpus, WithoutRootsRightsAnUnseenUseIsNotCalledNone) {
@@ -217,14 +217,14 @@ TEST(KernelGpus, PagesAreCountedByTheirState) {
   Tree tree = machine("doctor-amd");
   tree.files[kAmd + "ras/gpu_vram_bad_pages"] =
       "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : P\n0x00000003 : 0x00001000 : F\n";
-  gpu::Card card = only(tree, GpuVendor::kAmd);
-  EXPECT_EQ(*card.rows_remapped, 3);
-  EXPECT_TRUE(*card.row_remap_pending);
-  EXPECT_TRUE(*card.row_remap_failed);
+  gpu::Gpu gpu = only(tree, GpuVendor::kAmd);
+  EXPECT_EQ(*gpu.rows_remapped, 3);
+  EXPECT_TRUE(*gpu.row_remap_pending);
+  EXPECT_TRUE(*gpu.row_remap_failed);
   tree.files[kAmd + "ras/gpu_vram_bad_pages"] = "";
-  card = only(tree, GpuVendor::kAmd);
-  EXPECT_EQ(*card.rows_remapped, 0);
-  EXPECT_FALSE(*card.row_remap_pending);
+  gpu = only(tree, GpuVendor::kAmd);
+  EXPECT_EQ(*gpu.rows_remapped, 0);
+  EXPECT_FALSE(*gpu.row_remap_pending);
 }
 
 TEST(KernelGpus, NameIsThatOfTheBoardElseOfTheListElseTheNumbers) {
@@ -265,9 +265,9 @@ std::string table(uint16_t size, uint8_t content, const std::map<size_t, std::pa
 }
 
 std::vector<std::string> names(const gpu::Reading<int64_t>& bits) {
-  gpu::Card card;
-  card.slowdown_bits = bits;
-  return slowdowns(card);
+  gpu::Gpu gpu;
+  gpu.slowdown_bits = bits;
+  return slowdowns(gpu);
 }
 
 TEST(AmdMetrics, OlderTablesTellTheStateItself) {

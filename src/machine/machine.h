@@ -17,26 +17,25 @@ namespace ridge::machine {
 struct Cache {
   int level = 0;           // 1, 2, 3 (data or unified)
   int64_t size_bytes = 0;  // of one instance
-  int instances = 0;       // on the processors this process may use
+  int instances = 0;       // on the CPUs this process may use
 };
 
 struct NumaNode {
   int id = 0;
   int64_t memory_bytes = 0;
-  int processors = 0;  // of the allowed ones
+  int cpus = 0;  // of the allowed ones
 };
 
 struct Cpu {
   std::string model;  // "AMD EPYC 9B45", as the system names it
   std::string vendor;
   int physical_cores = 0;  // of the whole machine
-  int logical_processors = 0;
-  int allowed_processors = 0;   // by affinity and cpuset
-  int allowed_cores = 0;        // distinct physical cores among the allowed processors
-  std::vector<int> processors;  // numbers of the allowed processors, ascending
-  std::vector<int>
-      core_processors;          // the first allowed processor of each allowed core: where to pin one thread per core
-  std::optional<double> quota;  // [processors] by cgroup v1/v2; absent = no limit
+  int logical_cpus = 0;
+  int allowed_cpus = 0;         // by affinity and cpuset
+  int allowed_cores = 0;        // distinct physical cores among the allowed CPUs
+  std::vector<int> cpus;        // numbers of the allowed CPUs, ascending
+  std::vector<int> core_cpus;   // the first allowed CPU of each allowed core: where to pin one thread per core
+  std::optional<double> quota;  // [CPUs] by cgroup v1/v2; absent = no limit
   // of: sse4.2 avx avx2 fma f16c avx512f … avx512_vnni avx512_bf16 avx512_fp16 avx_vnni amx_bf16 amx_int8 …
   std::vector<std::string> isa;
   std::vector<Cache> caches;
@@ -88,7 +87,7 @@ struct Machine {
 // Threads that a computation may keep busy: allowed cores, capped by the quota (rounded down, at least 1).
 int usable_threads(const Machine& machine);
 // How much longer than usable_threads() can `busy` threads compute on average: 1 without a quota or with a whole one. Limits are
-// measured on whole processors; a quota of 1.5 lets two threads do 1.5 times what one does, a quota of 0.5 half of it.
+// measured on whole CPUs; a quota of 1.5 lets two threads do 1.5 times what one does, a quota of 0.5 half of it.
 double duty(const Machine& machine, int busy);
 
 // The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin

@@ -10,11 +10,11 @@ Json cpu_json(const Cpu& cpu) {
   Json json = {{"model", cpu.model},
                {"vendor", cpu.vendor},
                {"physical_cores", cpu.physical_cores},
-               {"logical_processors", cpu.logical_processors},
-               {"allowed_processors", cpu.allowed_processors},
+               {"logical_processors", cpu.logical_cpus},
+               {"allowed_processors", cpu.allowed_cpus},
                {"allowed_cores", cpu.allowed_cores},
-               {"processors", cpu.processors},
-               {"core_processors", cpu.core_processors},
+               {"processors", cpu.cpus},
+               {"core_processors", cpu.core_cpus},
                {"quota", cpu.quota ? Json(*cpu.quota) : Json()},
                {"isa", cpu.isa},
                {"caches", Json::array()},
@@ -23,7 +23,7 @@ Json cpu_json(const Cpu& cpu) {
     json["caches"].push_back(
         {{"level", cache.level}, {"size_bytes", cache.size_bytes}, {"instances", cache.instances}});
   for (const NumaNode& node : cpu.numa)
-    json["numa"].push_back({{"id", node.id}, {"memory_bytes", node.memory_bytes}, {"processors", node.processors}});
+    json["numa"].push_back({{"id", node.id}, {"memory_bytes", node.memory_bytes}, {"processors", node.cpus}});
   return json;
 }
 
@@ -83,7 +83,7 @@ Result<NumaNode> node_from_json(const Json& json) {
   NumaNode node;
   RIDGE_TRY(read_int(json, "id", node.id));
   RIDGE_ASSIGN(node.memory_bytes, json_member<int64_t>(json, "memory_bytes"));
-  RIDGE_TRY(read_int(json, "processors", node.processors));
+  RIDGE_TRY(read_int(json, "processors", node.cpus));
   return node;
 }
 
@@ -92,11 +92,11 @@ Result<Cpu> cpu_from_json(const Json& json) {
   RIDGE_ASSIGN(cpu.model, json_member<std::string>(json, "model"));
   RIDGE_ASSIGN(cpu.vendor, json_member<std::string>(json, "vendor"));
   RIDGE_TRY(read_int(json, "physical_cores", cpu.physical_cores));
-  RIDGE_TRY(read_int(json, "logical_processors", cpu.logical_processors));
-  RIDGE_TRY(read_int(json, "allowed_processors", cpu.allowed_processors));
+  RIDGE_TRY(read_int(json, "logical_processors", cpu.logical_cpus));
+  RIDGE_TRY(read_int(json, "allowed_processors", cpu.allowed_cpus));
   RIDGE_TRY(read_int(json, "allowed_cores", cpu.allowed_cores));
-  RIDGE_TRY(read_numbers(json, "processors", cpu.processors));
-  RIDGE_TRY(read_numbers(json, "core_processors", cpu.core_processors));
+  RIDGE_TRY(read_numbers(json, "processors", cpu.cpus));
+  RIDGE_TRY(read_numbers(json, "core_processors", cpu.core_cpus));
   RIDGE_TRY(read_optional(json, "quota", cpu.quota));
   RIDGE_TRY(read_strings(json, "isa", cpu.isa));
   RIDGE_TRY(read_array(json, "caches", [&](const Json& element) -> Status {

@@ -14,9 +14,9 @@ Machine example() {
   machine.cpu.model = "Example 9000";
   machine.cpu.vendor = "Nobody";
   machine.cpu.physical_cores = machine.cpu.allowed_cores = 8;
-  machine.cpu.logical_processors = machine.cpu.allowed_processors = 16;
-  machine.cpu.processors = {0, 1, 2, 3};
-  machine.cpu.core_processors = {0, 2};
+  machine.cpu.logical_cpus = machine.cpu.allowed_cpus = 16;
+  machine.cpu.cpus = {0, 1, 2, 3};
+  machine.cpu.core_cpus = {0, 2};
   machine.cpu.quota = 3.5;
   machine.cpu.isa = {"avx2", "fma"};
   machine.cpu.caches = {{1, 32768, 8}, {3, 1 << 25, 2}};
@@ -45,7 +45,7 @@ TEST(UsableThreads, AreAllowedCoresCappedByWholeQuota) {
   EXPECT_EQ(usable_threads(machine), 1);
 }
 
-TEST(Duty, IsWhatAFractionOfAProcessorAddsOrTakes) {
+TEST(Duty, IsWhatAFractionOfACpuAddsOrTakes) {
   Machine machine = example();
   machine.cpu.quota = 1.5;
   EXPECT_EQ(duty(machine, 1), 1);
@@ -132,7 +132,7 @@ TEST(MachineId, StaysWhileOnlyUseAndResultsChange) {
   machine.memory.available_bytes = 1;
   machine.memory.total_bytes = 2;  // grows and shrinks where memory is plugged in and out
   machine.peaks.clear();
-  machine.cpu.processors = {4, 5, 6, 7};
+  machine.cpu.cpus = {4, 5, 6, 7};
   EXPECT_EQ(machine_id(machine), example().id);
 }
 

@@ -1,4 +1,4 @@
-// GPUs and other accelerators on the PCI bus, whatever their maker and whether or not a driver has them, from /sys
+// GPUs and other accelerators on the PCI bus, whatever their vendor and whether or not a driver has them, from /sys
 // alone.
 #pragma once
 
@@ -19,7 +19,7 @@ struct PciGpu {
   GpuVendor vendor = GpuVendor::kNvidia;
   std::string id;             // "10de:2330"
   std::string driver;         // that has it: "nvidia", "amdgpu", "vfio-pci", …; empty: none
-  bool display_only = false;  // the small graphics of a processor or a board, no accelerator
+  bool display_only = false;  // the small graphics of a CPU or a board, no accelerator
   std::optional<int64_t> numa_node;
   // [lanes] and [GT/s] per lane; absent: not told (integrated, or a virtual machine)
   std::optional<int64_t> width, width_max;

@@ -37,30 +37,30 @@ Result<Topology> read_topology(const std::string& root) {
   return topology_from_files(root);
 }
 
-// Online processors that affinity and cpuset leave to this process. Where the system does not say: all.
-std::vector<int> allowed_processors(const std::string& root, const Topology& topology) {
+// Online CPUs that affinity and cpuset leave to this process. Where the system does not say: all.
+std::vector<int> allowed_cpus(const std::string& root, const Topology& topology) {
   std::string status = text_or_empty(root + "/proc/self/status");
   std::set<int> allowed;
   if (auto list = line_value(status, "Cpus_allowed_list")) {
-    Result<std::vector<int>> parsed = parse_processor_list(*list);
+    Result<std::vector<int>> parsed = parse_cpu_list(*list);
     if (parsed) allowed.insert(parsed->begin(), parsed->end());
   }
   std::vector<int> usable, online;
-  for (const Topology::Processor& processor : topology.processors) {
-    online.push_back(processor.id);
-    if (allowed.contains(processor.id)) usable.push_back(processor.id);
+  for (const Topology::Cpu& cpu : topology.cpus) {
+    online.push_back(cpu.id);
+    if (allowed.contains(cpu.id)) usable.push_back(cpu.id);
   }
   return usable.empty() ? online : usable;
 }
 
-bool shares(const std::vector<int>& processors, const std::set<int>& allowed) {
-  return std::any_of(processors.begin(), processors.end(), [&](int id) { return allowed.contains(id); });
+bool shares(const std::vector<int>& cpus, const std::set<int>& allowed) {
+  return std::any_of(cpus.begin(), cpus.end(), [&](int id) { return allowed.contains(id); });
 }
 
 std::vector<Cache> summarise_caches(const Topology& topology, const std::set<int>& allowed) {
   std::map<std::pair<int, int64_t>, int> instances;
   for (const auto& cache : topology.caches)
-    if (shares(cache.processors, allowed)) ++instances[{cache.level, cache.size_bytes}];
+    if (shares(cache.cpus, allowed)) ++instances[{cache.level, cache.size_bytes}];
   std::vector<Cache> caches;
   for (const auto& [kind, count] : instances) caches.push_back({kind.first, kind.second, count});
   return caches;
@@ -69,26 +69,24 @@ std::vector<Cache> summarise_caches(const Topology& topology, const std::set<int
 std::vector<NumaNode> summarise_nodes(const Topology& topology, const std::set<int>& allowed) {
   std::vector<NumaNode> nodes;
   for (const auto& node : topology.nodes) {
-    auto usable =
-        std::count_if(node.processors.begin(), node.processors.end(), [&](int id) { return allowed.contains(id); });
+    auto usable = std::count_if(node.cpus.begin(), node.cpus.end(), [&](int id) { return allowed.contains(id); });
     nodes.push_back({node.id, node.memory_bytes, static_cast<int>(usable)});
   }
   return nodes;
 }
 
 void fill_topology(const std::string& root, const Topology& topology, Cpu& cpu) {
-  cpu.processors = allowed_processors(root, topology);
-  std::set<int> allowed(cpu.processors.begin(), cpu.processors.end());
+  cpu.cpus = allowed_cpus(root, topology);
+  std::set<int> allowed(cpu.cpus.begin(), cpu.cpus.end());
   std::set<int> all_cores, allowed_cores;
-  for (const Topology::Processor& processor : topology.processors) {
-    all_cores.insert(processor.core);
-    if (allowed.contains(processor.id) && allowed_cores.insert(processor.core).second)
-      cpu.core_processors.push_back(processor.id);
+  for (const Topology::Cpu& logical : topology.cpus) {
+    all_cores.insert(logical.core);
+    if (allowed.contains(logical.id) && allowed_cores.insert(logical.core).second) cpu.core_cpus.push_back(logical.id);
   }
   cpu.physical_cores = static_cast<int>(all_cores.size());
-  cpu.logical_processors = static_cast<int>(topology.processors.size());
-  cpu.allowed_processors = static_cast<int>(cpu.processors.size());
-  cpu.allowed_cores = static_cast<int>(cpu.core_processors.size());
+  cpu.logical_cpus = static_cast<int>(topology.cpus.size());
+  cpu.allowed_cpus = static_cast<int>(cpu.cpus.size());
+  cpu.allowed_cores = static_cast<int>(cpu.core_cpus.size());
   cpu.caches = summarise_caches(topology, allowed);
   cpu.numa = summarise_nodes(topology, allowed);
 }
@@ -99,7 +97,7 @@ std::string cpu_model(const std::string& cpuinfo) {
   auto implementer = line_value(cpuinfo, "CPU implementer");
   auto part = line_value(cpuinfo, "CPU part");
   if (implementer && part) return "Arm implementer " + *implementer + " part " + *part;
-  return "unknown processor";
+  return "unknown CPU";
 }
 
 std::string system_name(const std::string& root) {
@@ -123,7 +121,7 @@ Result<Machine> probe(const std::string& root) {
   fill_topology(root, topology, machine.cpu);
   machine.cpu.model = cpu_model(cpuinfo);
   machine.cpu.vendor = line_value(cpuinfo, "vendor_id").value_or("");
-  machine.cpu.quota = limits.processors;
+  machine.cpu.quota = limits.cpus;
   machine.cpu.isa = root.empty() ? this_isa() : std::vector<std::string>{};
   if (machine.cpu.isa.empty()) machine.cpu.isa = isa_from_cpuinfo(cpuinfo);
   if (const char* cap = std::getenv("RIDGE_MAX_CPU_ISA"); cap != nullptr && *cap != '\0' && root.empty()) {

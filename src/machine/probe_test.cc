@@ -34,15 +34,15 @@ TEST(Probe, SmallestQuotaOnThePathOfNestedGroupsCounts) {
 
 TEST(Probe, SiblingsOfOneCoreCountOnce) {
   Machine machine = probe_recorded("xeon-amx-pod");
-  EXPECT_EQ(machine.cpu.logical_processors, 8);
+  EXPECT_EQ(machine.cpu.logical_cpus, 8);
   EXPECT_EQ(machine.cpu.physical_cores, 4);
-  EXPECT_EQ(machine.cpu.allowed_processors, 4);
+  EXPECT_EQ(machine.cpu.allowed_cpus, 4);
   EXPECT_EQ(machine.cpu.allowed_cores, 4);
-  EXPECT_THAT(machine.cpu.core_processors, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(machine.cpu.core_cpus, ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(usable_threads(machine), 2);
 }
 
-TEST(Probe, CachesAreThoseOfAllowedProcessorsWithoutInstructions) {
+TEST(Probe, CachesAreThoseOfAllowedCpusWithoutInstructions) {
   Machine machine = probe_recorded("xeon-amx-pod");
   ASSERT_EQ(machine.cpu.caches.size(), 3u);
   EXPECT_EQ(machine.cpu.caches[0].size_bytes, 48 * 1024);
@@ -51,10 +51,10 @@ TEST(Probe, CachesAreThoseOfAllowedProcessorsWithoutInstructions) {
   EXPECT_EQ(machine.cpu.caches[2].instances, 2);
   ASSERT_EQ(machine.cpu.numa.size(), 2u);
   EXPECT_EQ(machine.cpu.numa[1].memory_bytes, int64_t{16} << 30);
-  EXPECT_EQ(machine.cpu.numa[1].processors, 2);
+  EXPECT_EQ(machine.cpu.numa[1].cpus, 2);
 }
 
-TEST(Probe, NamesProcessorIsaAndSystem) {
+TEST(Probe, NamesCpuIsaAndSystem) {
   Machine machine = probe_recorded("xeon-amx-pod");
   EXPECT_EQ(machine.cpu.model, "Intel(R) Xeon(R) Platinum 8480+");
   EXPECT_EQ(machine.cpu.vendor, "GenuineIntel");
@@ -71,15 +71,15 @@ TEST(Probe, ReadsQuotaOfVersion1GroupMountedInAContainer) {
   EXPECT_FALSE(machine.memory.limit_bytes.has_value());
 }
 
-TEST(Probe, AffinityBeyondOnlineProcessorsIsCutToThem) {
+TEST(Probe, AffinityBeyondOnlineCpusIsCutToThem) {
   Machine machine = probe_recorded("haswell-docker-v1");
-  EXPECT_EQ(machine.cpu.allowed_processors, 4);
+  EXPECT_EQ(machine.cpu.allowed_cpus, 4);
   EXPECT_THAT(machine.cpu.isa, Not(Contains("avx512f")));
 }
 
-TEST(Probe, OfflineProcessorsAreNotThere) {
+TEST(Probe, OfflineCpusAreNotThere) {
   Machine machine = probe_recorded("offline-cores");
-  EXPECT_THAT(machine.cpu.processors, ElementsAre(0, 2, 5));
+  EXPECT_THAT(machine.cpu.cpus, ElementsAre(0, 2, 5));
   EXPECT_EQ(machine.cpu.allowed_cores, 3);
   EXPECT_THAT(machine.cpu.caches, IsEmpty());
   EXPECT_FALSE(machine.cpu.quota.has_value());
@@ -88,21 +88,21 @@ TEST(Probe, OfflineProcessorsAreNotThere) {
 
 TEST(Probe, DamagedFilesLeaveWhatIsReadable) {
   Machine machine = probe_recorded("damaged");
-  EXPECT_THAT(machine.cpu.processors, ElementsAre(0, 1));
+  EXPECT_THAT(machine.cpu.cpus, ElementsAre(0, 1));
   EXPECT_EQ(machine.cpu.allowed_cores, 2);
-  EXPECT_EQ(machine.cpu.model, "unknown processor");
+  EXPECT_EQ(machine.cpu.model, "unknown CPU");
   EXPECT_FALSE(machine.cpu.quota.has_value());
   EXPECT_FALSE(machine.memory.limit_bytes.has_value());
   EXPECT_EQ(machine.memory.total_bytes, 0);
 }
 
-TEST(Probe, NamesArmProcessorsByTheirNumbers) {
+TEST(Probe, NamesArmCpusByTheirNumbers) {
   Machine machine = probe_recorded("arm-server");
   EXPECT_EQ(machine.cpu.model, "Arm implementer 0x41 part 0xd4f");
   EXPECT_THAT(machine.cpu.isa, Contains("i8mm"));
 }
 
-TEST(Probe, TreeWithoutProcessorsIsAnErrorThatSaysWhereItLooked) {
+TEST(Probe, TreeWithoutCpusIsAnErrorThatSaysWhereItLooked) {
   Result<Machine> machine = probe("/nothing-here");
   ASSERT_FALSE(machine.ok());
   EXPECT_EQ(machine.error().code, Code::kUnsupported);
@@ -114,8 +114,8 @@ TEST(Probe, ThisMachineIsDescribedAlikeByHwlocAndByItsFiles) {
   if (!files) GTEST_SKIP() << files.error().message;
   Result<Topology> hwloc = topology_by_hwloc();
   ASSERT_TRUE(hwloc.ok());
-  ASSERT_EQ(hwloc->processors.size(), files->processors.size());
-  for (size_t i = 0; i < files->processors.size(); ++i) EXPECT_EQ(hwloc->processors[i].id, files->processors[i].id);
+  ASSERT_EQ(hwloc->cpus.size(), files->cpus.size());
+  for (size_t i = 0; i < files->cpus.size(); ++i) EXPECT_EQ(hwloc->cpus[i].id, files->cpus[i].id);
 }
 
 TEST(Probe, ThisMachineHasWhatEveryMachineHas) {
@@ -123,7 +123,7 @@ TEST(Probe, ThisMachineHasWhatEveryMachineHas) {
   ASSERT_TRUE(machine.ok()) << machine.error().message;
   EXPECT_GE(machine->cpu.physical_cores, machine->cpu.allowed_cores);
   EXPECT_GE(machine->cpu.allowed_cores, 1);
-  EXPECT_GE(machine->cpu.allowed_processors, machine->cpu.allowed_cores);
+  EXPECT_GE(machine->cpu.allowed_cpus, machine->cpu.allowed_cores);
   EXPECT_GT(machine->memory.total_bytes, int64_t{1} << 28);
   EXPECT_FALSE(machine->cpu.isa.empty());
   EXPECT_EQ(probe()->id, machine->id);
@@ -135,7 +135,7 @@ TEST(Probe, FollowsTheAffinityOfTheProcess) {
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   Result<Machine> all = probe();
   ASSERT_TRUE(all.ok());
-  int only = all->cpu.processors.back();
+  int only = all->cpu.cpus.back();
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(only, &one);
@@ -143,9 +143,9 @@ TEST(Probe, FollowsTheAffinityOfTheProcess) {
   Result<Machine> narrowed = probe();
   sched_setaffinity(0, sizeof before, &before);
   ASSERT_TRUE(narrowed.ok());
-  EXPECT_THAT(narrowed->cpu.processors, ElementsAre(only));
+  EXPECT_THAT(narrowed->cpu.cpus, ElementsAre(only));
   EXPECT_EQ(usable_threads(*narrowed), 1);
-  EXPECT_EQ(narrowed->id == all->id, all->cpu.allowed_processors == 1);
+  EXPECT_EQ(narrowed->id == all->id, all->cpu.allowed_cpus == 1);
 }
 
 }  // namespace

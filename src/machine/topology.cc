@@ -12,7 +12,7 @@
 namespace ridge::machine {
 namespace {
 
-constexpr int kMostProcessors = 1 << 16;  // bound for damaged files; Linux itself stops at 8192
+constexpr int kMostCpus = 1 << 16;  // bound for damaged files; Linux itself stops at 8192
 
 std::optional<std::string> file_text(const std::string& path) {
   Result<std::string> content = read_file(path);
@@ -28,7 +28,7 @@ std::optional<int64_t> file_number(const std::string& path) {
 std::vector<int> file_list(const std::string& path) {
   std::optional<std::string> text = file_text(path);
   if (!text) return {};
-  Result<std::vector<int>> list = parse_processor_list(*text);
+  Result<std::vector<int>> list = parse_cpu_list(*text);
   return list ? *list : std::vector<int>{};
 }
 
@@ -65,36 +65,36 @@ std::vector<int> numbered_folders(const std::string& folder, std::string_view pr
     std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix)) continue;
     std::optional<int64_t> number = to_number(std::string_view(name).substr(prefix.size()));
-    if (number && *number >= 0 && *number < kMostProcessors) numbers.push_back(static_cast<int>(*number));
+    if (number && *number >= 0 && *number < kMostCpus) numbers.push_back(static_cast<int>(*number));
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
 
-// The values of "processor : N" in /proc/cpuinfo.
-std::vector<int> cpuinfo_processors(const std::string& cpuinfo) {
+// The values of "CPU : N" in /proc/cpuinfo.
+std::vector<int> cpuinfo_cpus(const std::string& cpuinfo) {
   std::vector<int> ids;
   for (size_t at = 0; at < cpuinfo.size();) {
     size_t end = std::min(cpuinfo.find('\n', at), cpuinfo.size());
     std::string_view line = std::string_view(cpuinfo).substr(at, end - at);
     if (line.starts_with("processor"))
       if (size_t colon = line.find(':'); colon != std::string_view::npos)
-        if (auto id = to_number(line.substr(colon + 1)); id && *id >= 0 && *id < kMostProcessors)
+        if (auto id = to_number(line.substr(colon + 1)); id && *id >= 0 && *id < kMostCpus)
           ids.push_back(static_cast<int>(*id));
     at = end + 1;
   }
   return ids;
 }
 
-std::vector<int> online_processors(const std::string& root, const std::string& folder) {
+std::vector<int> online_cpus(const std::string& root, const std::string& folder) {
   std::vector<int> online = file_list(folder + "/online");
   if (!online.empty()) return online;
   Result<std::string> cpuinfo = read_file(root + "/proc/cpuinfo");
-  if (cpuinfo) online = cpuinfo_processors(*cpuinfo);
+  if (cpuinfo) online = cpuinfo_cpus(*cpuinfo);
   return online.empty() ? numbered_folders(folder, "cpu") : online;
 }
 
-// A name for the physical core of a processor, the same for its siblings; a processor that says nothing is its own core.
+// A name for the physical core of a CPU, the same for its siblings; a CPU that says nothing is its own core.
 std::string core_name(const std::string& folder, int id) {
   std::string topology = folder + "/cpu" + std::to_string(id) + "/topology/";
   for (const char* file : {"core_cpus_list", "thread_siblings_list"})
@@ -102,7 +102,7 @@ std::string core_name(const std::string& folder, int id) {
   auto core = file_number(topology + "core_id");
   auto package = file_number(topology + "physical_package_id");
   if (core) return "core " + std::to_string(package.value_or(0)) + "." + std::to_string(*core);
-  return "processor " + std::to_string(id);
+  return "CPU " + std::to_string(id);
 }
 
 void add_caches(const std::string& folder, int id, std::set<std::pair<int, std::vector<int>>>& seen,
@@ -127,13 +127,13 @@ Result<Topology> topology_from_files(const std::string& root) {
   Topology topology;
   std::map<std::string, int> cores;
   std::set<std::pair<int, std::vector<int>>> seen;
-  for (int id : online_processors(root, folder)) {
+  for (int id : online_cpus(root, folder)) {
     auto [core, added] = cores.emplace(core_name(folder, id), static_cast<int>(cores.size()));
-    topology.processors.push_back({id, core->second});
+    topology.cpus.push_back({id, core->second});
     add_caches(folder, id, seen, topology);
   }
-  if (topology.processors.empty())
-    return Error{Code::kUnsupported, "read the processors of this machine: neither " + folder + "/online nor " + root +
+  if (topology.cpus.empty())
+    return Error{Code::kUnsupported, "read the CPUs of this machine: neither " + folder + "/online nor " + root +
                                          "/proc/cpuinfo names one; mount /proc and /sys"};
   std::string nodes = root + "/sys/devices/system/node";
   for (int id : numbered_folders(nodes, "node")) {
@@ -143,7 +143,7 @@ Result<Topology> topology_from_files(const std::string& root) {
   return topology;
 }
 
-Result<std::vector<int>> parse_processor_list(std::string_view text) {
+Result<std::vector<int>> parse_cpu_list(std::string_view text) {
   std::vector<int> numbers;
   text = trim(text);
   while (!text.empty()) {
@@ -153,8 +153,8 @@ Result<std::vector<int>> parse_processor_list(std::string_view text) {
     size_t dash = part.find('-');
     auto first = to_number(part.substr(0, dash));
     auto last = dash == std::string_view::npos ? first : to_number(part.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first || *last >= kMostProcessors)
-      return Error{Code::kInvalid, "not a list of processors such as 0-3,8: '" + std::string(part) + "'"};
+    if (!first || !last || *first < 0 || *last < *first || *last >= kMostCpus)
+      return Error{Code::kInvalid, "not a list of CPUs such as 0-3,8: '" + std::string(part) + "'"};
     for (int64_t number = *first; number <= *last; ++number) numbers.push_back(static_cast<int>(number));
   }
   std::sort(numbers.begin(), numbers.end());
@@ -162,7 +162,7 @@ Result<std::vector<int>> parse_processor_list(std::string_view text) {
   return numbers;
 }
 
-std::string format_processor_list(const std::vector<int>& ascending) {
+std::string format_cpu_list(const std::vector<int>& ascending) {
   std::string text;
   for (size_t first = 0; first < ascending.size();) {
     size_t last = first;

@@ -1,4 +1,4 @@
-// Processors, cores, caches and memory nodes of the whole machine, as found; what of it this process may use is decided
+// CPUs, cores, caches and memory nodes of the whole machine, as found; what of it this process may use is decided
 // in probe.cc. Two sources with one answer: hwloc on the running system, the files of a recorded tree in tests and where
 // hwloc finds nothing.
 #pragma once
@@ -13,21 +13,21 @@
 namespace ridge::machine {
 
 struct Topology {
-  struct Processor {
+  struct Cpu {
     int id = 0;    // as the system numbers it
     int core = 0;  // index of the physical core, counted from 0
   };
   struct CacheInstance {
     int level = 0;
     int64_t size_bytes = 0;
-    std::vector<int> processors;  // that share it
+    std::vector<int> cpus;  // that share it
   };
   struct Node {
     int id = 0;
     int64_t memory_bytes = 0;
-    std::vector<int> processors;
+    std::vector<int> cpus;
   };
-  std::vector<Processor> processors;  // online ones, ascending by id
+  std::vector<Cpu> cpus;              // online ones, ascending by id
   std::vector<CacheInstance> caches;  // data and unified
   std::vector<Node> nodes;
 };
@@ -36,8 +36,8 @@ Result<Topology> topology_by_hwloc();
 // From `root`/sys/devices/system and, for what is missing there, `root`/proc/cpuinfo.
 Result<Topology> topology_from_files(const std::string& root);
 
-// "0-3,8,10-11" → {0,1,2,3,8,10,11}. The kernel's format for sets of processors; "" is the empty set.
-Result<std::vector<int>> parse_processor_list(std::string_view text);
-std::string format_processor_list(const std::vector<int>& ascending);
+// "0-3,8,10-11" → {0,1,2,3,8,10,11}. The kernel's format for sets of CPUs; "" is the empty set.
+Result<std::vector<int>> parse_cpu_list(std::string_view text);
+std::string format_cpu_list(const std::vector<int>& ascending);
 
 }  // namespace ridge::machine

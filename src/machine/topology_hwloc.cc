@@ -43,11 +43,11 @@ Result<Topology> topology_by_hwloc() {
   RIDGE_ASSIGN(Handle handle, load());
   Topology topology;
   for (int id : numbers(hwloc_topology_get_topology_cpuset(handle.get()))) {
-    hwloc_obj_t processor = hwloc_get_pu_obj_by_os_index(handle.get(), static_cast<unsigned>(id));
-    hwloc_obj_t core = processor ? hwloc_get_ancestor_obj_by_type(handle.get(), HWLOC_OBJ_CORE, processor) : nullptr;
-    // Where cores are not told apart, each processor counts as one; numbers beyond those of real cores.
+    hwloc_obj_t cpu = hwloc_get_pu_obj_by_os_index(handle.get(), static_cast<unsigned>(id));
+    hwloc_obj_t core = cpu ? hwloc_get_ancestor_obj_by_type(handle.get(), HWLOC_OBJ_CORE, cpu) : nullptr;
+    // Where cores are not told apart, each CPU counts as one; numbers beyond those of real cores.
     int core_index = core ? static_cast<int>(core->logical_index) : (1 << 16) + id;
-    topology.processors.push_back({id, core_index});
+    topology.cpus.push_back({id, core_index});
   }
   for (hwloc_obj_type_t type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE})
     for_each(handle.get(), type, [&](const hwloc_obj& cache) {
@@ -58,7 +58,7 @@ Result<Topology> topology_by_hwloc() {
     topology.nodes.push_back({static_cast<int>(node.os_index), static_cast<int64_t>(node.attr->numanode.local_memory),
                               numbers(node.cpuset)});
   });
-  if (topology.processors.empty()) return Error{Code::kFailed, "hwloc found no processor"};
+  if (topology.cpus.empty()) return Error{Code::kFailed, "hwloc found no CPU"};
   return topology;
 }
 

@@ -66,7 +66,7 @@ void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::Devi
     log::warning(
         "{:.1f} % of the limit is impossible: the limits in the cache are too low for what this machine does now; "
         "measure them again with {}",
-        m.percent_of_limit, one.bases.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the card");
+        m.percent_of_limit, one.bases.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the GPU");
 }
 
 }  // namespace

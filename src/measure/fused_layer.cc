@@ -37,7 +37,7 @@ SourceNodes::SourceNodes(const model::Graph& graph)
     const model::Node& node = graph.nodes[i];
     by_name_.emplace(node.name, i);
     for (int tensor : node.outputs)
-      if (tensor >= 0) makers_.emplace(tensor, i);
+      if (tensor >= 0) producers_.emplace(tensor, i);
     for (int tensor : node.outputs)
       if (tensor >= 0) by_name_.emplace(graph.tensors[static_cast<size_t>(tensor)].name, i);
     for (int tensor : node.inputs) readers_[tensor].insert(i);
@@ -64,10 +64,10 @@ bool SourceNodes::is_product(size_t index) const {
 void SourceNodes::add_folded_product(std::set<size_t>& nodes) {
   for (size_t index : std::set<size_t>(nodes)) {
     for (int tensor : graph_.nodes[index].inputs) {
-      const auto maker = makers_.find(tensor);
-      if (maker == makers_.end() || taken_.contains(maker->second) || !is_product(maker->second)) continue;
-      taken_.insert(maker->second);
-      nodes.insert(maker->second);
+      const auto producer = producers_.find(tensor);
+      if (producer == producers_.end() || taken_.contains(producer->second) || !is_product(producer->second)) continue;
+      taken_.insert(producer->second);
+      nodes.insert(producer->second);
       return;
     }
   }

@@ -32,7 +32,7 @@ class SourceNodes {
   const model::Graph& graph_;
   std::map<std::string, size_t> by_name_;
   std::map<int, std::set<size_t>> readers_;  // of a tensor
-  std::map<int, size_t> makers_;             // likewise
+  std::map<int, size_t> producers_;          // likewise
   std::set<int> given_;                      // tensors that the model gives
   std::set<size_t> taken_;
 };

@@ -13,7 +13,7 @@
 namespace ridge::measure {
 namespace {
 
-// How often the rule looks at new samples: waking up takes a processor from the target for some 50 µs.
+// How often the rule looks at new samples: waking up takes a CPU from the target for some 50 µs.
 constexpr auto kLook = std::chrono::milliseconds(20);
 
 // Of runs shorter than this, in a closed loop, one in kUntimed + 1 is timed: to read the clock and to keep a sample costs about

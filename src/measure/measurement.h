@@ -65,8 +65,8 @@ struct Measurement {
   double bound_ms = 0;  // of one run with `threads` threads
   double percent_of_limit = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
-  std::vector<cost::DeviceLimits::Basis> limits;  // of a card: where each of its limits comes from
-  std::vector<std::string> limit_notes;           // of a card: what had to be assumed about them
+  std::vector<cost::DeviceLimits::Basis> limits;  // of a GPU: where each of its limits comes from
+  std::vector<std::string> limit_notes;           // of a GPU: what had to be assumed about them
   Energy energy;
   double flops = 0;             // of one run
   int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening

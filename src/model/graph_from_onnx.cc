@@ -28,10 +28,10 @@ std::optional<Attribute> attribute_from(const onnx::TensorProto& tensor) {
   return Attribute(std::move(integers));
 }
 
-class GraphMaker;
-std::shared_ptr<const Graph> subgraph_from(const onnx::GraphProto& proto, const GraphMaker& outer);
+class GraphBuilder;
+std::shared_ptr<const Graph> subgraph_from(const onnx::GraphProto& proto, const GraphBuilder& outer);
 
-std::optional<Attribute> attribute_from(const onnx::AttributeProto& proto, const GraphMaker& outer) {
+std::optional<Attribute> attribute_from(const onnx::AttributeProto& proto, const GraphBuilder& outer) {
   switch (proto.type()) {
     case onnx::AttributeProto::INT: return Attribute(proto.i());
     case onnx::AttributeProto::FLOAT: return Attribute(static_cast<double>(proto.f()));
@@ -49,9 +49,9 @@ std::optional<Attribute> attribute_from(const onnx::AttributeProto& proto, const
 
 // ---------------------------------------------------------------------------------------------------------- graphs
 
-class GraphMaker {
+class GraphBuilder {
  public:
-  GraphMaker(const onnx::GraphProto& proto, const GraphValues& values, const GraphMaker* outer)
+  GraphBuilder(const onnx::GraphProto& proto, const GraphValues& values, const GraphBuilder* outer)
       : proto_(proto), all_values_(values), outer_(outer) {
     graph_.name = proto.name();
     for (const auto& value : proto.value_info()) declared_[value.name()] = &value.type();
@@ -202,21 +202,21 @@ class GraphMaker {
 
   const onnx::GraphProto& proto_;
   const GraphValues& all_values_;
-  const GraphMaker* outer_;
+  const GraphBuilder* outer_;
   Graph graph_;
   std::unordered_map<std::string, int> indices_;
   std::unordered_map<std::string, const onnx::TypeProto*> declared_;
   std::unordered_map<std::string, int64_t> weights_;  // elements that count as parameters
 };
 
-std::shared_ptr<const Graph> subgraph_from(const onnx::GraphProto& proto, const GraphMaker& outer) {
-  return std::make_shared<const Graph>(GraphMaker(proto, outer.values(), &outer).make());
+std::shared_ptr<const Graph> subgraph_from(const onnx::GraphProto& proto, const GraphBuilder& outer) {
+  return std::make_shared<const Graph>(GraphBuilder(proto, outer.values(), &outer).make());
 }
 
 }  // namespace
 
 Graph graph_from_onnx(const onnx::ModelProto& model, const GraphValues& values) {
-  Graph graph = GraphMaker(model.graph(), values, nullptr).make();
+  Graph graph = GraphBuilder(model.graph(), values, nullptr).make();
   graph.producer = model.producer_name();
   for (const auto& import : model.opset_import())
     if (import.domain().empty()) graph.opset = import.version();

@@ -16,7 +16,7 @@ constexpr int kMostIndex = 255;
 
 Error unknown_device(std::string_view name) {
   return invalid("there is no device '" + std::string(name) +
-                 "'; the devices are cpu, cuda:N and tensorrt:N (NVIDIA's card N, by ONNX Runtime) and gpu:N (Intel's "
+                 "'; the devices are cpu, cuda:N and tensorrt:N (NVIDIA's GPU N, by ONNX Runtime) and gpu:N (Intel's "
                  "GPU N, by OpenVINO)");
 }
 

@@ -10,8 +10,8 @@ namespace ridge::plan {
 
 enum class DeviceKind {
   kCpu,       // "cpu"
-  kCuda,      // "cuda:N": NVIDIA's card N as CUDA counts them, by ONNX Runtime's CUDA provider
-  kTensorRt,  // "tensorrt:N": the same card by its TensorRT provider; what that leaves goes to the CUDA provider
+  kCuda,      // "cuda:N": NVIDIA's GPU N as CUDA counts them, by ONNX Runtime's CUDA provider
+  kTensorRt,  // "tensorrt:N": the same GPU by its TensorRT provider; what that leaves goes to the CUDA provider
   kGpu,       // "gpu:N": Intel's GPU N as OpenVINO counts them
 };
 
@@ -25,7 +25,7 @@ struct Device {
 Result<Device> device_from_name(std::string_view name);
 std::string device_name(const Device& device);
 
-// Whether it is a card of NVIDIA's.
+// Whether it is an NVIDIA GPU.
 inline bool is_nvidia(const Device& device) {
   return device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kTensorRt;
 }

@@ -11,7 +11,7 @@ namespace {
 // thread is below this gains nothing from a second. Assumed (a thread wake-up on Linux takes 5 to 50 µs), checked by tuning.
 constexpr double kTooSmallToShareMs = 0.05;
 
-void choose_threads(const machine::Machine& machine, const cost::Costs& costs, const Wishes& wishes, Plan& plan) {
+void choose_threads(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& wishes, Plan& plan) {
   int usable = machine::usable_threads(machine);
   if (wishes.threads) {
     plan.threads = *wishes.threads;
@@ -22,7 +22,7 @@ void choose_threads(const machine::Machine& machine, const cost::Costs& costs, c
   }
   if (wishes.device.kind != DeviceKind::kCpu) {
     plan.threads = 1;
-    plan.reasons.push_back("1 thread: the processor only hands the work to " + plan.device);
+    plan.reasons.push_back("1 thread: the CPU only hands the work to " + plan.device);
     return;
   }
   plan.threads = usable;
@@ -33,28 +33,26 @@ void choose_threads(const machine::Machine& machine, const cost::Costs& costs, c
     return;
   }
   if (machine.cpu.quota && usable < machine.cpu.allowed_cores)
-    plan.reasons.push_back(
-        fmt::format("{} threads: the quota of {:g} processors is below the {} cores that may be used", usable,
-                    *machine.cpu.quota, machine.cpu.allowed_cores));
+    plan.reasons.push_back(fmt::format("{} threads: the quota of {:g} CPUs is below the {} cores that may be used",
+                                       usable, *machine.cpu.quota, machine.cpu.allowed_cores));
   else
     plan.reasons.push_back(fmt::format("{} threads: one per physical core that may be used", usable));
 }
 
 // Threads that wait by spinning use up a quota without computing, and steal cores when there are more threads than cores.
 void choose_spin(const machine::Machine& machine, Plan& plan) {
-  bool quota = machine.cpu.quota && *machine.cpu.quota < machine.cpu.allowed_processors;
-  bool crowded = plan.threads > std::max(machine.cpu.allowed_processors, 1);
+  bool quota = machine.cpu.quota && *machine.cpu.quota < machine.cpu.allowed_cpus;
+  bool crowded = plan.threads > std::max(machine.cpu.allowed_cpus, 1);
   if (!quota && !crowded) return;
   plan.spin = Spin::kOff;
   plan.reasons.push_back(
-      quota
-          ? fmt::format("waiting threads sleep: spinning would use up the quota of {:g} processors", *machine.cpu.quota)
-          : "waiting threads sleep: there are more threads than processors");
+      quota ? fmt::format("waiting threads sleep: spinning would use up the quota of {:g} CPUs", *machine.cpu.quota)
+            : "waiting threads sleep: there are more threads than CPUs");
 }
 
 }  // namespace
 
-Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const Wishes& wishes) {
+Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& wishes) {
   Plan plan;
   plan.model = wishes.model;
   plan.shapes = wishes.shapes;

@@ -14,7 +14,7 @@
 namespace ridge::plan {
 
 // What the user fixed; the rest is decided.
-struct Wishes {
+struct PlanRequest {
   std::string model;
   std::map<std::string, Shape> shapes;  // of the inputs, all dimensions known
   int64_t batch = 1;
@@ -26,6 +26,6 @@ struct Wishes {
 // One instance with a thread per usable core (fewer where the model is too small to share out; on another device one, which
 // hands over the work), bound_ms from the machine's limits if these were measured and it is the device, and a reason for each
 // decision.
-Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const Wishes& wishes);
+Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& wishes);
 
 }  // namespace ridge::plan

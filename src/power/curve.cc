@@ -78,7 +78,7 @@ std::vector<ClaimVerdict> judge_power_claim(const lab::Claim& claim, std::span<c
     verdicts.push_back(std::move(verdict));
   };
   if (claim.figure) judge(claim.statement, 335.0 / 450, *claim.figure);
-  judge("a power limit of 270 W keeps 85 % of the speed of a card of 450 W", 270.0 / 450, keeps);
+  judge("a power limit of 270 W keeps 85 % of the speed of a GPU of 450 W", 270.0 / 450, keeps);
   return verdicts;
 }
 

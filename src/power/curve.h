@@ -47,7 +47,7 @@ struct ClaimVerdict {
   std::string reason;                     // why it could not be judged
 };
 
-// Claim L18 of data/claims.csv, which speaks of a card of 450 W, by shares of the default limit: 320 to 350 W are 71 to 78 %
+// Claim L18 of data/claims.csv, which speaks of a GPU of 450 W, by shares of the default limit: 320 to 350 W are 71 to 78 %
 // and cost 3 to 5 % of the time (judged at 335 W, 74.4 %); 270 W are 60 % and keep 85 % of the speed.
 std::vector<ClaimVerdict> judge_power_claim(const lab::Claim& claim, std::span<const CurvePoint> points,
                                             int64_t default_limit_mw);

@@ -75,7 +75,7 @@ Status Guard::send(std::string_view line) {
   ssize_t written = pipe_ < 0 ? -1 : write(pipe_, text.data(), text.size());
   sigaction(SIGPIPE, &before, nullptr);
   if (written == static_cast<ssize_t>(text.size())) return {};
-  return Error{Code::kUnavailable, "the guard process is gone: somebody ended it"};
+  return Error{Code::kUnavailable, "the guard process is gone: it was ended"};
 }
 
 Status Guard::tell(std::string_view order) { return send(order); }

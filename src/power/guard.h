@@ -30,7 +30,7 @@ class Guard {
 
   // What to undo from now on, instead of what was told before; one line of text. Error: the guard is gone.
   Status tell(std::string_view order);
-  // Whether it is still there: somebody may have killed it.
+  // Whether it is still there: it may have been killed.
   bool alive();
   // Nothing is left to undo; ends it and waits for that.
   void release();

@@ -38,15 +38,15 @@ Json record_json(const Record* record) {
   return json;
 }
 
-Json card_json(const MakersCards& maker, const gpu::Card& card, const Record* record) {
-  Json all = gpu::to_json(card), json = {{"maker", maker.maker}, {"library", maker.library}, {"index", card.index}};
-  if (!card.failure.empty()) json["failure"] = card.failure;
-  gpu::visit_readings(card, [&](const char* name, const auto&) {
+Json gpu_json(const VendorsGpus& vendor, const gpu::Gpu& gpu, const Record* record) {
+  Json all = gpu::to_json(gpu), json = {{"maker", vendor.vendor}, {"library", vendor.library}, {"index", gpu.index}};
+  if (!gpu.failure.empty()) json["failure"] = gpu.failure;
+  gpu::visit_readings(gpu, [&](const char* name, const auto&) {
     if (speaks_of_power(name)) json[name] = all[name];
   });
-  if (card.slowdown_bits) {
+  if (gpu.slowdown_bits) {
     json["slowdown"] = Json::array();
-    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*card.slowdown_bits)))
+    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)))
       json["slowdown"].push_back(
           {{"name", slowdown.name}, {"kind", kind_name(slowdown.kind)}, {"meaning", slowdown.meaning}});
   }
@@ -58,13 +58,13 @@ Json reading_json(const gpu::Reading<int64_t>& reading) {
   return reading ? Json(*reading) : Json{{"reason", reading.reason}};
 }
 
-Json processor_json(const gpu::Reading<State>& processor, const Record* record) {
+Json cpu_json(const gpu::Reading<State>& cpu, const Record* record) {
   Json json = {{"set_by_ridge", record_json(record)}};
-  if (!processor) return json["reason"] = processor.reason, json;
-  json["power_mw"] = reading_json(processor->power_mw);
-  json["power_limit_mw"] = reading_json(processor->limit_mw);
-  json["power_limit_max_mw"] = reading_json(processor->limit_max_mw);
-  json["energy_mj"] = reading_json(processor->energy_mj);
+  if (!cpu) return json["reason"] = cpu.reason, json;
+  json["power_mw"] = reading_json(cpu->power_mw);
+  json["power_limit_mw"] = reading_json(cpu->limit_mw);
+  json["power_limit_max_mw"] = reading_json(cpu->limit_max_mw);
+  json["energy_mj"] = reading_json(cpu->energy_mj);
   return json;
 }
 
@@ -83,8 +83,8 @@ gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_lim
   return state;
 }
 
-gpu::Reading<State> look_at_processor(const std::string& root) {
-  Result<std::unique_ptr<Knob>> packages = open_packages(root);
+gpu::Reading<State> look_at_cpu(const std::string& root) {
+  Result<std::unique_ptr<PowerControl>> packages = open_packages(root);
   if (!packages) return look_at_counter(root, packages.error());
   if (Result<State> first = (*packages)->state(); !first) return first.error();
   std::this_thread::sleep_for(kPowerWindow);
@@ -94,28 +94,28 @@ gpu::Reading<State> look_at_processor(const std::string& root) {
 }  // namespace
 
 bool Overview::anything() const {
-  for (const MakersCards& maker : makers)
-    for (const gpu::Card& card : maker.cards)
-      if (card.power_mw || card.power_limit_mw || card.energy_mj) return true;
-  return processor && (processor->power_mw || processor->limit_mw);
+  for (const VendorsGpus& vendor : vendors)
+    for (const gpu::Gpu& gpu : vendor.gpus)
+      if (gpu.power_mw || gpu.power_limit_mw || gpu.energy_mj) return true;
+  return cpu && (cpu->power_mw || cpu->limit_mw);
 }
 
 bool Overview::all_answer() const {
-  for (const MakersCards& maker : makers) {
-    if (maker.reason.find("did not end") != std::string::npos) return false;
-    for (const gpu::Card& card : maker.cards)
-      if (!card.failure.empty()) return false;
+  for (const VendorsGpus& vendor : vendors) {
+    if (vendor.reason.find("did not end") != std::string::npos) return false;
+    for (const gpu::Gpu& gpu : vendor.gpus)
+      if (!gpu.failure.empty()) return false;
   }
   return true;
 }
 
 Overview look(Nanoseconds limit) {
   Overview overview;
-  machine::Tree tree = doctor::gather_cards(limit, system_root());
-  for (doctor::MakersSystem& told : doctor::cards_in(tree))
-    overview.makers.push_back({std::string(machine::vendor_name(told.vendor)), told.library,
-                               told.system ? told.system->cards : std::vector<gpu::Card>{}, told.system.reason});
-  overview.processor = look_at_processor(system_root());
+  machine::Tree tree = doctor::gather_gpus(limit, system_root());
+  for (doctor::VendorsSystem& told : doctor::gpus_in(tree))
+    overview.vendors.push_back({std::string(machine::vendor_name(told.vendor)), told.library,
+                                told.system ? told.system->gpus : std::vector<gpu::Gpu>{}, told.system.reason});
+  overview.cpu = look_at_cpu(system_root());
   overview.records = read_records(record_folder());
   return overview;
 }
@@ -124,20 +124,20 @@ Status choose(Overview& overview, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     std::string known;
     bool found = false;
-    for (const MakersCards& maker : overview.makers)
-      for (const gpu::Card& card : maker.cards) {
-        known += (known.empty() ? "" : ", ") + std::to_string(card.index);
-        found |= is_named(card, name);
+    for (const VendorsGpus& vendor : overview.vendors)
+      for (const gpu::Gpu& gpu : vendor.gpus) {
+        known += (known.empty() ? "" : ", ") + std::to_string(gpu.index);
+        found |= is_named(gpu, name);
       }
     if (!found && name != "cpu")
-      return invalid("--device " + name + ": there is no such card; there are: " + (known.empty() ? "none" : known));
+      return invalid("--device " + name + ": there is no such GPU; there are: " + (known.empty() ? "none" : known));
   }
   if (names.empty()) return {};
-  for (MakersCards& maker : overview.makers) {
-    std::erase_if(maker.cards, [&](const gpu::Card& card) {
-      return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return is_named(card, name); });
+  for (VendorsGpus& vendor : overview.vendors) {
+    std::erase_if(vendor.gpus, [&](const gpu::Gpu& gpu) {
+      return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return is_named(gpu, name); });
     });
-    if (maker.cards.empty() && maker.reason.empty()) maker.reason = "not asked for";
+    if (vendor.gpus.empty() && vendor.reason.empty()) vendor.reason = "not asked for";
   }
   return {};
 }
@@ -149,15 +149,13 @@ const Record* record_of(const Overview& overview, const std::string& id) {
 }
 
 Json to_json(const Overview& overview) {
-  Json cards = Json::array(), reasons = Json::object();
-  for (const MakersCards& maker : overview.makers) {
-    for (const gpu::Card& card : maker.cards)
-      cards.push_back(card_json(maker, card, card.uuid ? record_of(overview, *card.uuid) : nullptr));
-    if (maker.cards.empty()) reasons[maker.maker] = maker.reason;
+  Json gpus = Json::array(), reasons = Json::object();
+  for (const VendorsGpus& vendor : overview.vendors) {
+    for (const gpu::Gpu& gpu : vendor.gpus)
+      gpus.push_back(gpu_json(vendor, gpu, gpu.uuid ? record_of(overview, *gpu.uuid) : nullptr));
+    if (vendor.gpus.empty()) reasons[vendor.vendor] = vendor.reason;
   }
-  return {{"cards", cards},
-          {"processor", processor_json(overview.processor, record_of(overview, kProcessorId))},
-          {"reasons", reasons}};
+  return {{"cards", gpus}, {"processor", cpu_json(overview.cpu, record_of(overview, kCpuId))}, {"reasons", reasons}};
 }
 
 }  // namespace ridge::power

@@ -1,4 +1,4 @@
-// What every device here tells of its power: cards of all makers, the processor's packages, and what is held on which.
+// What every device here tells of its power: GPUs of all vendors, the CPU's packages, and what is held on which.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@
 
 namespace ridge::power {
 
-struct MakersCards {
-  std::string maker;    // "NVIDIA"
+struct VendorsGpus {
+  std::string vendor;   // "NVIDIA"
   std::string library;  // as origin: "NVML"
-  std::vector<gpu::Card> cards;
+  std::vector<gpu::Gpu> gpus;
   std::string reason;  // why there are none
 };
 
 struct Overview {
-  std::vector<MakersCards> makers;
-  gpu::Reading<State> processor;  // its power over a quarter of a second
+  std::vector<VendorsGpus> vendors;
+  gpu::Reading<State> cpu;  // its power over a quarter of a second
   std::vector<Record> records;
   bool anything() const;    // some device tells its power or its limit
-  bool all_answer() const;  // no card is lost, no library hangs
+  bool all_answer() const;  // no GPU is lost, no library hangs
 };
 
 // A library that does not answer within `limit` is said so. Call it while the process has one thread.
 Overview look(Nanoseconds limit);
 
-// Keeps the cards with these names (index as the library counts, UUID, PCI address); empty: all. The error names what there
+// Keeps the GPUs with these names (index as the library counts, UUID, PCI address); empty: all. The error names what there
 // is.
 Status choose(Overview& overview, const std::vector<std::string>& names);
 

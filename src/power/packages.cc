@@ -48,7 +48,7 @@ Status write_number(const fs::path& path, int64_t value) {
   return Error{Code::kUnavailable, message};
 }
 
-class PackagesKnob : public Knob {
+class PackagesKnob : public PowerControl {
  public:
   PackagesKnob(std::vector<fs::path> zones, const std::string& root) : zones_(std::move(zones)) {
     // What the limit is of: memory is not limited with its package.
@@ -57,7 +57,7 @@ class PackagesKnob : public Knob {
       meter_.emplace(std::move(*meter));
     else
       meter_reason_ = meter.error().message;
-    name_ = fmt::format("processor ({} package{})", zones_.size(), zones_.size() == 1 ? "" : "s");
+    name_ = fmt::format("CPU ({} package{})", zones_.size(), zones_.size() == 1 ? "" : "s");
   }
   const std::string& id() const override { return id_; }
   const std::string& name() const override { return name_; }
@@ -70,7 +70,7 @@ class PackagesKnob : public Knob {
 
  private:
   static Error no_clocks() {
-    return {Code::kUnsupported, "RAPL limits power, not clocks: cpupower frequency-set does that for a processor"};
+    return {Code::kUnsupported, "RAPL limits power, not clocks: cpupower frequency-set does that for a CPU"};
   }
   // Of all packages together [mW].
   gpu::Reading<int64_t> sum(const char* file) const {
@@ -83,7 +83,7 @@ class PackagesKnob : public Knob {
     return total_uw / 1000;
   }
 
-  std::string id_ = kProcessorId, name_;
+  std::string id_ = kCpuId, name_;
   std::vector<fs::path> zones_;
   Mutex mutex_;
   std::optional<machine::EnergyMeter> meter_ RIDGE_GUARDED_BY(mutex_);
@@ -121,9 +121,9 @@ Result<State> PackagesKnob::state() {
   state.limit_mw = state.limit_set_mw = sum(kLimitFile);
   state.limit_max_mw = sum("constraint_0_max_power_uw");
   if (state.limit_max_mw && *state.limit_max_mw == 0)
-    state.limit_max_mw = Error{Code::kUnsupported, "RAPL names no highest limit of this processor"};
-  state.limit_default_mw = state.limit_max_mw;  // the processor's thermal design power
-  // Below a tenth a processor can no longer do its own housekeeping; RAPL itself names no lower bound.
+    state.limit_max_mw = Error{Code::kUnsupported, "RAPL names no highest limit of this CPU"};
+  state.limit_default_mw = state.limit_max_mw;  // the CPU's thermal design power
+  // Below a tenth a CPU can no longer do its own housekeeping; RAPL itself names no lower bound.
   if (state.limit_max_mw)
     state.limit_min_mw = *state.limit_max_mw / 10;
   else
@@ -155,7 +155,7 @@ std::string system_root() {
   return root != nullptr ? root : "";
 }
 
-Result<std::unique_ptr<Knob>> open_packages(const std::string& root) {
+Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root) {
   const fs::path folder = root + "/sys/class/powercap";
   std::vector<fs::path> zones;
   std::error_code ignored;
@@ -167,11 +167,11 @@ Result<std::unique_ptr<Knob>> open_packages(const std::string& root) {
   }
   if (zones.empty())
     return Error{Code::kNotFound,
-                 fmt::format("{} has no RAPL package with a power limit: this machine lets nobody limit its processor "
+                 fmt::format("{} has no RAPL package with a power limit: this machine does not let its CPU be limited "
                              "(usual in virtual machines and containers)",
                              folder.string())};
   std::sort(zones.begin(), zones.end());
-  return std::unique_ptr<Knob>(std::make_unique<PackagesKnob>(std::move(zones), root));
+  return std::unique_ptr<PowerControl>(std::make_unique<PackagesKnob>(std::move(zones), root));
 }
 
 }  // namespace ridge::power

@@ -1,4 +1,4 @@
-// The processor's packages as a device whose power can be limited: the RAPL zones of Linux's power capping framework
+// The CPU's packages as a device whose power can be limited: the RAPL zones of Linux's power capping framework
 // (Documentation/power/powercap/powercap.rst; energy: machine/energy_meter.h). A limit is the long-term one ("constraint_0") of
 // all packages together, shared among them as it is now. There are no clocks to lock here.
 #pragma once
@@ -6,16 +6,16 @@
 #include <memory>
 #include <string>
 
-#include "power/knob.h"
+#include "power/power_control.h"
 
 namespace ridge::power {
 
-constexpr const char* kProcessorId = "cpu";
+constexpr const char* kCpuId = "cpu";
 
 // What stands before /sys: RIDGE_POWER_ROOT, for tests; usually nothing.
 std::string system_root();
 
 // `root` stands before /sys. Errors: no RAPL zone with a limit (usual in virtual machines and containers).
-Result<std::unique_ptr<Knob>> open_packages(const std::string& root = system_root());
+Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root = system_root());
 
 }  // namespace ridge::power

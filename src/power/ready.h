@@ -5,7 +5,7 @@
 
 namespace ridge::power {
 
-// Sends READY=1 to the socket that $NOTIFY_SOCKET names (sd_notify(3)); done without one: nobody waits for it. Error: nobody listens
+// Sends READY=1 to the socket that $NOTIFY_SOCKET names (sd_notify(3)); done without one. Error: nothing listens
 // there, or the name is too long for a socket.
 Status tell_ready();
 

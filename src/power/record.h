@@ -18,7 +18,7 @@ namespace ridge::power {
 struct Record {
   int64_t process = 0;
   Settings set;
-  Before before;
+  PreviousSetting before;
   bool held = false;  // its process lives and holds it; else it was left behind. Not in the file
 };
 Json to_json(const Record& record);

@@ -22,7 +22,7 @@ Status check_clocks(const ClockRange& range, const gpu::Reading<int64_t>& highes
     return invalid(fmt::format("{}: {} {},{}: the lower bound comes first: MIN,MAX in MHz", name, what, range.min_mhz,
                                range.max_mhz));
   if (highest && range.max_mhz > *highest)
-    return invalid(fmt::format("{}: {} {}: the card runs at up to {} MHz; name a range below", name, what,
+    return invalid(fmt::format("{}: {} {}: the GPU runs at up to {} MHz; name a range below", name, what,
                                clocks_text(range), *highest));
   return {};
 }
@@ -49,25 +49,25 @@ std::optional<int64_t> whole_number(std::string_view text) { return to_number(te
 
 }  // namespace
 
-State state_of(const gpu::Card& card) {
+State state_of(const gpu::Gpu& gpu) {
   State state;
-  state.power_mw = card.power_mw;
-  state.limit_mw = card.power_limit_mw;
-  state.limit_set_mw = card.power_limit_set_mw;
-  state.limit_default_mw = card.power_limit_default_mw;
-  state.limit_min_mw = card.power_limit_min_mw;
-  state.limit_max_mw = card.power_limit_max_mw;
-  state.energy_mj = card.energy_mj;
-  state.temperature_c = card.temperature_c;
-  state.clock_mhz = card.sm_clock_mhz;
-  state.clock_max_mhz = card.sm_clock_max_mhz;
-  state.memory_clock_mhz = card.memory_clock_mhz;
-  state.memory_clock_max_mhz = card.memory_clock_max_mhz;
-  state.slowdown_bits = card.slowdown_bits;
+  state.power_mw = gpu.power_mw;
+  state.limit_mw = gpu.power_limit_mw;
+  state.limit_set_mw = gpu.power_limit_set_mw;
+  state.limit_default_mw = gpu.power_limit_default_mw;
+  state.limit_min_mw = gpu.power_limit_min_mw;
+  state.limit_max_mw = gpu.power_limit_max_mw;
+  state.energy_mj = gpu.energy_mj;
+  state.temperature_c = gpu.temperature_c;
+  state.clock_mhz = gpu.sm_clock_mhz;
+  state.clock_max_mhz = gpu.sm_clock_max_mhz;
+  state.memory_clock_mhz = gpu.memory_clock_mhz;
+  state.memory_clock_max_mhz = gpu.memory_clock_max_mhz;
+  state.slowdown_bits = gpu.slowdown_bits;
   return state;
 }
 
-Json to_json(const Before& before) {
+Json to_json(const PreviousSetting& before) {
   return {{"id", before.id},
           {"name", before.name},
           {"limit_mw", before.limit_mw ? Json(*before.limit_mw) : Json()},
@@ -75,8 +75,8 @@ Json to_json(const Before& before) {
           {"unlock_memory_clocks", before.unlock_memory_clocks}};
 }
 
-Result<Before> before_from_json(const Json& json) {
-  Before before;
+Result<PreviousSetting> before_from_json(const Json& json) {
+  PreviousSetting before;
   RIDGE_ASSIGN(before.id, json_member<std::string>(json, "id"));
   RIDGE_ASSIGN(before.name, json_member_or<std::string>(json, "name", before.id));
   RIDGE_ASSIGN(before.limit_mw, optional_number(json, "limit_mw"));
@@ -134,7 +134,7 @@ std::string settings_text(const Settings& settings) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string before_text(const Before& before) {
+std::string before_text(const PreviousSetting& before) {
   std::vector<std::string> parts;
   if (before.limit_mw) parts.push_back("power limit " + watts_text(*before.limit_mw));
   if (before.unlock_clocks) parts.emplace_back("clock unlocked");

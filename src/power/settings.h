@@ -1,4 +1,4 @@
-// What can be set on a device that draws power (a card, the processor's packages), what it tells of itself, and whether a
+// What can be set on a device that draws power (a GPU, the CPU's packages), what it tells of itself, and whether a
 // setting may be. Plain values and pure functions; an absent setting is left as it is.
 #pragma once
 
@@ -36,17 +36,17 @@ struct State {
   gpu::Reading<int64_t> clock_mhz, clock_max_mhz, memory_clock_mhz, memory_clock_max_mhz;
   gpu::Reading<int64_t> slowdown_bits;  // gpu/slowdown.h
 };
-State state_of(const gpu::Card& card);
+State state_of(const gpu::Gpu& gpu);
 
 // What must be done to a device to undo a setting.
-struct Before {
+struct PreviousSetting {
   std::string id;    // of the device, see knob.h
   std::string name;  // for people
   std::optional<int64_t> limit_mw;
   bool unlock_clocks = false, unlock_memory_clocks = false;  // which ones were locked before is not told by any library
 };
-Json to_json(const Before& before);
-Result<Before> before_from_json(const Json& json);
+Json to_json(const PreviousSetting& before);
+Result<PreviousSetting> before_from_json(const Json& json);
 
 // Of the device called `name`: whether `settings` lie within its ranges. The error (kInvalid) names range and value.
 Status check(const Settings& settings, const State& state, const std::string& name);
@@ -55,10 +55,10 @@ Status check(const Settings& settings, const State& state, const std::string& na
 Result<int64_t> parse_watts(std::string_view text);
 Result<ClockRange> parse_clocks(std::string_view text);
 
-std::string watts_text(int64_t milliwatts);           // "300 W", "69.8 W"
-std::string settings_text(const Settings& settings);  // "power limit 300 W, clock 1200 to 1500 MHz"
-std::string before_text(const Before& before);        // "power limit 700 W, clocks unlocked"
-Json to_json(const Settings& settings);               // {limit_mw, clocks_mhz [min, max], memory_clocks_mhz}
+std::string watts_text(int64_t milliwatts);              // "300 W", "69.8 W"
+std::string settings_text(const Settings& settings);     // "power limit 300 W, clock 1200 to 1500 MHz"
+std::string before_text(const PreviousSetting& before);  // "power limit 700 W, clocks unlocked"
+Json to_json(const Settings& settings);                  // {limit_mw, clocks_mhz [min, max], memory_clocks_mhz}
 Result<Settings> settings_from_json(const Json& json);
 
 }  // namespace ridge::power

@@ -14,8 +14,8 @@ namespace {
 using testing::HasSubstr;
 
 State played_state() {
-  PlayedCard::Values values;
-  return *PlayedCard(values).state();
+  PlayedGpu::Values values;
+  return *PlayedGpu(values).state();
 }
 
 TEST(PowerSettings, WattsAndClocksAreReadWithTheirUnits) {
@@ -44,7 +44,7 @@ TEST(PowerSettings, WhatLiesOutsideTheRangeIsRefusedWithTheRange) {
 }
 
 TEST(PowerSettings, TheRecordOfWhatWasGoesThroughJson) {
-  Result<Before> back = before_from_json(to_json(Before{"GPU-1", "GPU 0", 450000, true, false}));
+  Result<PreviousSetting> back = before_from_json(to_json(PreviousSetting{"GPU-1", "GPU 0", 450000, true, false}));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->limit_mw, 450000);
   EXPECT_TRUE(back->unlock_clocks);

@@ -30,7 +30,7 @@ struct Visit {
 // Looks at the device again and again until it is stopped.
 class Watcher {
  public:
-  Watcher(Knob& knob, Clock& clock) : clock_(clock), thread_(clock.start([this, &knob] { run(knob); })) {}
+  Watcher(PowerControl& knob, Clock& clock) : clock_(clock), thread_(clock.start([this, &knob] { run(knob); })) {}
   std::vector<State> finish() {
     done_ = true;
     clock_.join(thread_);
@@ -38,7 +38,7 @@ class Watcher {
   }
 
  private:
-  void run(Knob& knob) {
+  void run(PowerControl& knob) {
     while (clock_.sleep_until(clock_.now() + kBetweenStates, [this] { return done_.load(); }))
       if (Result<State> state = knob.state()) states_.push_back(*state);
   }
@@ -65,7 +65,8 @@ void set_power(Visit& visit, const State& before, const State& after, double sec
     visit.power_w = static_cast<double>(*mean) / 1000;
 }
 
-Result<Visit> visit_limit(Knob& knob, const Workload& workload, int64_t limit_mw, Nanoseconds slice, Clock& clock) {
+Result<Visit> visit_limit(PowerControl& knob, const Workload& workload, int64_t limit_mw, Nanoseconds slice,
+                          Clock& clock) {
   RIDGE_TRY(knob.set_limit(limit_mw));
   RIDGE_ASSIGN([[maybe_unused]] double settling, workload.rate(from_seconds(kSettle * to_seconds(slice))));
   RIDGE_ASSIGN(State before, knob.state());
@@ -154,7 +155,7 @@ Json point_json(const CurvePoint& point) {
 
 }  // namespace
 
-Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& options, Clock& clock) {
+Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options, Clock& clock) {
   const std::vector<int64_t> limits = with_reference_first(options);
   Sweep result{knob.name(), workload.name, workload.unit, limits.front(), {}, {}, {}, "", 0, false, false};
   const double visits = static_cast<double>(limits.size() * static_cast<size_t>(options.min_rounds));

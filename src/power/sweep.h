@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "power/curve.h"
-#include "power/knob.h"
+#include "power/power_control.h"
 
 namespace ridge::power {
 
@@ -47,7 +47,8 @@ struct Sweep {
 };
 
 // Error: a limit is refused, the workload fails, the device is lost; interrupted before the first round was whole.
-Result<Sweep> sweep(Knob& knob, const Workload& workload, const SweepOptions& options, Clock& clock = system_clock());
+Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options,
+                    Clock& clock = system_clock());
 
 Json to_json(const Sweep& sweep);
 

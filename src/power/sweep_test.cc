@@ -23,13 +23,13 @@ CurvePoint point(double limit_w, double rate, double power_w) {
   return made;
 }
 
-// A card of 450 W that behaves as the handbook says (L18): 96 % at 335 W, 85 % at 270 W.
-std::vector<CurvePoint> handbook_card() {
+// A GPU of 450 W that behaves as the handbook says (L18): 96 % at 335 W, 85 % at 270 W.
+std::vector<CurvePoint> handbook_gpu() {
   return {point(450, 100, 445), point(400, 99, 396), point(335, 96, 332), point(270, 85, 268), point(200, 62, 199)};
 }
 
 TEST(SweetSpots, AreTheMostWorkPerJouleAndTheLowestLimitNearThePeak) {
-  std::vector<CurvePoint> points = handbook_card();
+  std::vector<CurvePoint> points = handbook_gpu();
   SweetSpots spots = sweet_spots(points);
   EXPECT_EQ(points[*spots.best_per_watt].limit_mw,
             270000);                                  // 85 / 268 = 0.317 beats 62 / 199 = 0.312, 96 / 332 = 0.289
@@ -38,13 +38,13 @@ TEST(SweetSpots, AreTheMostWorkPerJouleAndTheLowestLimitNearThePeak) {
   EXPECT_FALSE(sweet_spots(std::vector{point(300, 10, 0)}).best_per_watt) << "power is not known";
 }
 
-TEST(PowerClaim, HoldsForTheCardThatItSpeaksOf) {
+TEST(PowerClaim, HoldsForTheGpuThatItSpeaksOf) {
   const lab::Claim claim = lab::find_claim(lab::claims().value(), "L18").value();
-  std::vector<ClaimVerdict> verdicts = judge_power_claim(claim, handbook_card(), 450000);
+  std::vector<ClaimVerdict> verdicts = judge_power_claim(claim, handbook_gpu(), 450000);
   ASSERT_EQ(verdicts.size(), 2u);
   EXPECT_EQ(verdicts[0].verdict, lab::Verdict::kConfirmed) << verdicts[0].measured->value;
   EXPECT_EQ(verdicts[1].verdict, lab::Verdict::kConfirmed);
-  std::vector<CurvePoint> robust = handbook_card();
+  std::vector<CurvePoint> robust = handbook_gpu();
   for (CurvePoint& one : robust) one.relative = {0.995, 0.99, 1.0};
   EXPECT_EQ(judge_power_claim(claim, robust, 450000)[0].verdict, lab::Verdict::kSmaller) << "it costs less than 3 %";
   EXPECT_EQ(judge_power_claim(claim, robust, 450000)[1].verdict, lab::Verdict::kLarger) << "it keeps more than 85 %";
@@ -52,7 +52,7 @@ TEST(PowerClaim, HoldsForTheCardThatItSpeaksOf) {
 
 TEST(PowerClaim, IsNotTestableWhereNoLimitHeldTheLoadBack) {
   const lab::Claim claim = lab::find_claim(lab::claims().value(), "L18").value();
-  std::vector<CurvePoint> idle = handbook_card();
+  std::vector<CurvePoint> idle = handbook_gpu();
   for (CurvePoint& one : idle) one.power_w = 60;
   EXPECT_EQ(judge_power_claim(claim, idle, 450000)[0].verdict, lab::Verdict::kNotTestable);
   EXPECT_THAT(judge_power_claim(claim, idle, 450000)[0].reason, HasSubstr("no limit held it back"));
@@ -61,7 +61,7 @@ TEST(PowerClaim, IsNotTestableWhereNoLimitHeldTheLoadBack) {
 }
 
 TEST(PowerCurve, IsAStraightLineBetweenItsPoints) {
-  std::vector<CurvePoint> points = handbook_card();
+  std::vector<CurvePoint> points = handbook_gpu();
   EXPECT_NEAR(relative_at(points, 302500)->value, 0.905, 1e-9);  // half-way between 85 and 96 %
   EXPECT_NEAR(relative_at(points, 270000)->value, 0.85, 1e-9);
   EXPECT_FALSE(relative_at(points, 199999));
@@ -85,8 +85,8 @@ class PowerSweep : public ::testing::Test {
   Result<Sweep> run(const Workload& workload) { return sweep(gpu_, workload, options_, clock_); }
 
   FakeClock clock_;
-  PlayedCard::Values values_;
-  PlayedCard gpu_{values_, "GPU-played", clock_};
+  PlayedGpu::Values values_;
+  PlayedGpu gpu_{values_, "GPU-played", clock_};
   SweepOptions options_;
   int slices_ = 0;
 };

@@ -1,4 +1,4 @@
-// For the tests: a card that is not there, whose power follows its limit.
+// For the tests: a GPU that is not there, whose power follows its limit.
 #pragma once
 
 #include <memory>
@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "power/knob.h"
+#include "power/power_control.h"
 
 namespace ridge::power {
 
 // Draws what its limit allows. Refuses every change once `changes_left` are made.
-class PlayedCard : public Knob {
+class PlayedGpu : public PowerControl {
  public:
   struct Values {
     int64_t limit_mw = 450000;
@@ -20,7 +20,7 @@ class PlayedCard : public Knob {
     int64_t counts_mw = 0;                    // what its energy counter counts; 0: it has none
     std::chrono::milliseconds look_takes{0};  // state()
   };
-  explicit PlayedCard(Values& values, std::string id = "GPU-played", Clock& clock = system_clock())
+  explicit PlayedGpu(Values& values, std::string id = "GPU-played", Clock& clock = system_clock())
       : values_(values), id_(std::move(id)), clock_(clock) {}
   const std::string& id() const override { return id_; }
   const std::string& name() const override { return id_; }

@@ -20,7 +20,7 @@ struct UnitOptions {
   std::string folder = kUnitFolder;
   bool start = true;  // tell systemd: else the file is all, e.g. for an image that is built
 };
-// Writes the file, replacing an older one, and starts the service, anew if it runs, now and at every boot. Errors: the folder
+// Writes the file, replacing an older one, and starts the service, again if it runs, now and at every boot. Errors: the folder
 // cannot be written (root), no systemd, or the service does not start (with systemctl's words; it is disabled and the file
 // removed again).
 Status install_unit(const std::string& text, const UnitOptions& options);

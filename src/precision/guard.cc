@@ -68,7 +68,7 @@ Result<std::vector<engine::Output>> run_as_taken(engine::Session& session, const
 
 // The limit that an output breaks, with figures; empty: none.
 std::string failure_of(const OutputDrift& output, const GuardLimits& limits) {
-  const Drift& drift = output.drift;
+  const Deviation& drift = output.drift;
   if (!std::isfinite(drift.max_abs) || std::isnan(drift.cosine))
     return "values that are not finite where the FP32 model's are";
   if (limits.max_drift) {
@@ -83,8 +83,8 @@ std::string failure_of(const OutputDrift& output, const GuardLimits& limits) {
   return "";
 }
 
-Drift worst_of(const std::vector<OutputDrift>& outputs) {
-  Drift worst;
+Deviation worst_of(const std::vector<OutputDrift>& outputs) {
+  Deviation worst;
   for (const OutputDrift& output : outputs) {
     worst.max_abs = std::max(worst.max_abs, output.drift.max_abs);
     worst.relative_l2 = std::max(worst.relative_l2, output.drift.relative_l2);
@@ -112,7 +112,7 @@ std::string sentence_of(const Verdict& verdict, const GuardLimits& limits) {
 
 }  // namespace
 
-bool within(const Drift& drift, const GuardLimits& limits) {
+bool within(const Deviation& drift, const GuardLimits& limits) {
   return limits.max_drift ? drift.relative_l2 <= *limits.max_drift : drift.cosine >= limits.cosine;
 }
 

@@ -21,7 +21,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "model/graph.h"
-#include "precision/drift.h"
+#include "precision/deviation.h"
 #include "precision/sample_files.h"
 
 namespace ridge::precision {
@@ -39,7 +39,7 @@ std::set<std::string> vector_outputs(const model::Graph& graph);
 
 struct OutputDrift {
   std::string name;
-  Drift drift;
+  Deviation drift;
   bool classifier = false;
   int64_t rows = 0;  // that top-1 was compared on; 0 if it was not
   bool holds = true;
@@ -50,7 +50,7 @@ struct Verdict {
   bool holds = false;
   std::string sentence;  // why, in whole words
   std::vector<OutputDrift> outputs;
-  Drift worst;         // over the outputs: largest max_abs and relative_l2, least cosine; top-1 of classifiers only
+  Deviation worst;     // over the outputs: largest max_abs and relative_l2, least cosine; top-1 of classifiers only
   size_t samples = 0;  // that it was judged on
 };
 
@@ -78,7 +78,7 @@ Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std:
 Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimits& limits);
 
 // Whether outputs with that drift keep the limits, without top-1: for the few rows of one batch.
-bool within(const Drift& drift, const GuardLimits& limits);
+bool within(const Deviation& drift, const GuardLimits& limits);
 
 bool is_classifier_shaped(const TensorView& output);
 std::string describe(const GuardLimits& limits);  // "cosine ≥ 0.999 for every output and …"

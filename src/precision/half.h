@@ -25,7 +25,7 @@ struct HalfFit {
 };
 HalfFit fit_of(const std::vector<float>& values, Precision precision);
 
-// Packed. Stand-ins for infinity become the largest finite value, so that 0 times them is 0.
+// Packed. Fakes for infinity become the largest finite value, so that 0 times them is 0.
 std::string half_bytes(const std::vector<float>& values, Precision precision);
 
 }  // namespace ridge::precision

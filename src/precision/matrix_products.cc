@@ -18,7 +18,7 @@ Result<PassReport> quantise_products(PassModel& model, const QuantiseOptions& op
     ++(done ? report.changed_nodes : report.kept_nodes);
   }
   if (report.changed_nodes == 0)
-    return Error{Code::kUnsupported, "no matrix product with constant FP32 weights is left to quantise"};
+    return Error{Code::kUnsupported, "no matrix multiplication with constant FP32 weights is left to quantise"};
   return report;
 }
 

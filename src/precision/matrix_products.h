@@ -1,4 +1,4 @@
-// What the passes that quantise only matrix products with constant FP32 weights share: finding them, and their weights.
+// What the passes that quantise only matrix multiplications with constant FP32 weights share: finding them, and their weights.
 #pragma once
 
 #include <cstdint>

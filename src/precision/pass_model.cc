@@ -49,7 +49,7 @@ Wiring wiring_of(const onnx::GraphProto& graph) {
   return wiring;
 }
 
-// Initialisers that are listed as inputs too (as files before IR version 4 had to) are defaults that nobody feeds; as inputs
+// Initialisers that are listed as inputs too (as files before IR version 4 had to) are defaults that are never fed; as inputs
 // they would not be constants for an engine.
 void drop_default_inputs(onnx::GraphProto& graph) {
   std::set<std::string> initialisers;

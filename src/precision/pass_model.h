@@ -43,7 +43,7 @@ struct Wiring {
 
   int uses_of(const std::string& tensor) const;  // 0 if nothing reads it; bodies and outputs do not count
   bool is_constant(const std::string& tensor) const { return constants.count(tensor) > 0; }
-  // Somebody knows it by its name: it must keep it, and its type.
+  // Known outside by its name, so it keeps its name and its type.
   bool is_fixed(const std::string& tensor) const { return outputs.count(tensor) + body_reads.count(tensor) > 0; }
 };
 

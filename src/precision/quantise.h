@@ -32,7 +32,7 @@ enum class WeightForm {
 struct QuantiseOptions {
   bool per_channel = true;             // a scale for each output channel of a weight
   bool symmetric_activations = false;  // int8 with zero point 0, as GPUs want it; otherwise uint8 with a zero point
-  bool reduce_range = false;           // weights of 7 bits: processors without VNNI add u8·s8 pairs in 16 bits
+  bool reduce_range = false;           // weights of 7 bits: CPUs without VNNI add u8·s8 pairs in 16 bits
   bool activation_products = false;    // also MatMul of two activations (attention)
   std::set<std::string> keep_nodes;    // by name: stay in floating point
   std::set<std::string> operators;     // only these ("Conv", "MatMul", …); empty: all that are known

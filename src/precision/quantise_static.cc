@@ -204,7 +204,7 @@ Result<PassReport> quantised(const std::string& file, const TensorRanges& ranges
   if (!has_heavy(sites))
     return Error{
         Code::kUnsupported,
-        "no convolution or matrix product with constant FP32 weights and calibrated inputs is left to quantise"};
+        "no convolution or matrix multiplication with constant FP32 weights and calibrated inputs is left to quantise"};
   count_nodes(model, sites, report);
   ActivationQuantiser activations(model, sites, ranges, options);
   RIDGE_TRY(quantise_constants(model, sites, activations.affine(), options));

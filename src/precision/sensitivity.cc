@@ -22,14 +22,14 @@ Status check_interruption(const SensitivityOptions& options) {
 // Neighbouring nodes [first, last), and what they cost together.
 struct Group {
   size_t first = 0, last = 0;
-  Drift drift;
+  Deviation drift;
   size_t size() const { return last - first; }
 };
 
-constexpr Drift kLost{HUGE_VAL, HUGE_VAL, -1, 0};
+constexpr Deviation kLost{HUGE_VAL, HUGE_VAL, -1, 0};
 
 // All but one group kept.
-Result<Drift> cost_of(const std::vector<std::string>& nodes, const Group& group, const Attempt& attempt) {
+Result<Deviation> cost_of(const std::vector<std::string>& nodes, const Group& group, const Attempt& attempt) {
   std::set<std::string> kept;
   for (size_t i = 0; i < nodes.size(); ++i)
     if (i < group.first || i >= group.last) kept.insert(nodes[i]);

@@ -23,7 +23,7 @@ using Attempt = std::function<Result<Verdict>(const std::set<std::string>& kept)
 
 struct LayerSensitivity {
   std::string node;
-  Drift drift;          // worst over the outputs, with only this layer, or its group, in lower precision
+  Deviation drift;      // worst over the outputs, with only this layer, or its group, in lower precision
   size_t together = 1;  // layers that were measured together
   bool kept = false;    // in FP32, in the end
 };

@@ -152,7 +152,7 @@ class Finder {
     }
   }
 
-  // From the end: a follower of which nobody reads a quantised output stays in floating point.
+  // From the end: a follower whose quantised output is never read stays in floating point.
   void drop_unread() {
     for (auto entry = candidates_.end(); entry != candidates_.begin();) {
       --entry;
@@ -172,7 +172,7 @@ class Finder {
     }
   }
 
-  // MatMul and Gemm give their output in integers where nobody wants it otherwise.
+  // MatMul and Gemm give their output in integers where it is not needed in floating point.
   bool is_read_only_quantised(const std::string& output) const {
     if (read_.count(output) == 0 || model_.wiring().is_fixed(output)) return false;
     const auto& uses = model_.wiring().uses.at(output);
@@ -220,7 +220,7 @@ class Finder {
   std::map<int, Site> candidates_;  // by node, so in topological order
   std::set<int> movers_;
   std::set<std::string> available_;  // tensors that are, or could be, quantised
-  std::set<std::string> read_;       // tensors that somebody wants quantised
+  std::set<std::string> read_;       // tensors that are needed quantised
 };
 
 }  // namespace

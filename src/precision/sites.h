@@ -2,7 +2,7 @@
 // changed here.
 //
 // Heavy nodes (Conv, MatMul, Gemm with constant weights) run in integers wherever they stand. The nodes between them follow
-// when all they read is quantised already and somebody reads their output quantised: so chains of convolutions, additions and
+// when all they read is quantised already and their output is read quantised: so chains of convolutions, additions and
 // pooling stay in integers, while a transformer's additions and normalisations stay in floating point.
 // Source for which patterns an engine fuses: ONNX Runtime, core/optimizer/qdq_transformer/selectors_actions (Conv needs a
 // QuantizeLinear right behind it, or behind a Relu or Clip that it makes redundant; MatMul and Gemm do not).

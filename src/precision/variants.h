@@ -51,9 +51,9 @@ inline double weight_scale(const VariantKind& kind) {
   return static_cast<double>(kind.weight_bits) / kind.arithmetic_bits;
 }
 
-// How INT8 is best expressed for a processor with these instructions (machine::Machine's isa): x86 without VNNI adds pairs of
+// How INT8 is best expressed for a CPU with these instructions (machine::Machine's isa): x86 without VNNI adds pairs of
 // u8·s8 products in 16 bits, which saturate, so weights get 7 bits. Source: ONNX Runtime, "Quantize ONNX models", "When and
-// why do I need to try U8U8?". On a card activations are symmetric: TensorRT's "explicit quantization" has no zero points (NVIDIA,
+// why do I need to try U8U8?". On a GPU activations are symmetric: TensorRT's "explicit quantization" has no zero points (NVIDIA,
 // TensorRT Developer Guide, "Working with Quantized Types").
 QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device = {});
 

@@ -160,14 +160,14 @@ TEST_F(VariantsTest, UnknownNameIsAnErrorThatListsTheNames) {
   EXPECT_NE(variant.error().message.find("int8-dynamic"), std::string::npos) << variant.error().message;
 }
 
-TEST(Variants, CardsGetActivationsWithoutZeroPoints) {
+TEST(Variants, GpusGetActivationsWithoutZeroPoints) {
   const QuantiseOptions options = quantise_options({"sse2", "avx2"}, {plan::DeviceKind::kTensorRt, 0});
   EXPECT_TRUE(options.symmetric_activations);
-  EXPECT_FALSE(options.reduce_range) << "of 8 bits, whatever the processor lacks";
+  EXPECT_FALSE(options.reduce_range) << "of 8 bits, whatever the CPU lacks";
   EXPECT_FALSE(quantise_options({"sse2", "avx2"}).symmetric_activations);
 }
 
-TEST(Variants, ProcessorsWithoutVnniGetSevenBitWeights) {
+TEST(Variants, CpusWithoutVnniGetSevenBitWeights) {
   EXPECT_TRUE(quantise_options({"sse2", "avx2"}).reduce_range);
   EXPECT_FALSE(quantise_options({"sse2", "avx2", "avx_vnni"}).reduce_range);
   EXPECT_FALSE(quantise_options({"asimd", "asimddp"}).reduce_range);

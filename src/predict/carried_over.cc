@@ -59,7 +59,7 @@ CarriedOver carried_over(const catalogue::CatalogueDevice& device, Precision pre
       "rounds");
   if (precision != Precision::kInt8)
     result.evidence.push_back(
-        "carried over from INT8; guides name 60 to 88 % of the peak for large matrix products in FP32 to BF16 "
+        "carried over from INT8; guides name 60 to 88 % of the peak for large matrix multiplications in FP32 to BF16 "
         "(handbook "
         "L16) and 60 to 75 % of the bandwidth (L17)");
   if (device.vendor != "NVIDIA")

@@ -1,4 +1,4 @@
-// What a device that nobody here has run is expected to reach of its datasheet's limits: carried over from devices that were
+// What a device that has not been run is expected to reach of its datasheet's limits: carried over from devices that were
 // measured in public. Replaced by a calibration where there is one.
 #pragma once
 

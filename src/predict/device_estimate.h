@@ -1,4 +1,4 @@
-// DeviceEstimate: the time of a run on a device of the catalogue, which nobody here has run: its limits, times the shares of
+// DeviceEstimate: the time of a run on a device of the catalogue, which has not been run: its limits, times the shares of
 // them that devices measured in public have reached (carried_over.h). A range, wider than a calibrated estimate's error; for
 // choosing what to measure, not for promising a latency. Pure.
 #pragma once
@@ -27,7 +27,7 @@ struct DeviceEstimate {
 // a rate at that precision.
 Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, const cost::Costs& costs,
                                    Precision precision, int64_t rows);
-// The same of a card in this machine with these limits, of which some may be measured; FP32 accumulators.
+// The same of a GPU in this machine with these limits, of which some may be measured; FP32 accumulators.
 Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, const cost::DeviceLimits& limits,
                                    const cost::Costs& costs, Precision precision, int64_t rows);
 

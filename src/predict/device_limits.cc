@@ -27,14 +27,14 @@ Result<cost::DeviceLimits> limits_of(const plan::Device& device,
                                      const std::map<std::string, std::string>& engine_options) {
   if (!plan::is_nvidia(device))
     return Error{Code::kUnsupported, "the limits of device " + plan::device_name(device) + " are not known"};
-  RIDGE_ASSIGN(const limits::NvidiaCard card, limits::nvidia_card(device.index));
-  return limits_of(card, engine_options);
+  RIDGE_ASSIGN(const limits::NvidiaGpu gpu, limits::nvidia_gpu(device.index));
+  return limits_of(gpu, engine_options);
 }
 
-Result<cost::DeviceLimits> limits_of(const limits::NvidiaCard& card,
+Result<cost::DeviceLimits> limits_of(const limits::NvidiaGpu& gpu,
                                      const std::map<std::string, std::string>& engine_options,
                                      cost::Accumulate accumulate) {
-  RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(card, accumulate));
+  RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(gpu, accumulate));
   const auto tf32 = engine_options.find("cuda.use_tf32");
   if (tf32 == engine_options.end() || (tf32->second != "0" && tf32->second != "false" && tf32->second != "False"))
     allow_tf32(limits);

@@ -1,4 +1,4 @@
-// The limits of a device that a plan names, other than the processor, whose are measured (limits/limits.h).
+// The limits of a device that a plan names, other than the CPU, whose are measured (limits/limits.h).
 #pragma once
 
 #include <map>
@@ -11,14 +11,14 @@
 
 namespace ridge::predict {
 
-// Of a card of NVIDIA's that is in this machine: those that `ridge bench device` has measured, its datasheet's for the rest
+// Of an NVIDIA GPU that is in this machine: those that `ridge bench device` has measured, its datasheet's for the rest
 // (cost/card_limits.h). FP32 counts at the peak of TF32 where that is higher and the
-// engine may use it, as it does unless "cuda.use_tf32" is 0: nothing less would be a limit. Errors: no such card, or neither
+// engine may use it, as it does unless "cuda.use_tf32" is 0: nothing less would be a limit. Errors: no such GPU, or neither
 // measured nor in the catalogue; another device.
 Result<cost::DeviceLimits> limits_of(const plan::Device& device,
                                      const std::map<std::string, std::string>& engine_options);
-// The same of a card that is known.
-Result<cost::DeviceLimits> limits_of(const limits::NvidiaCard& card,
+// The same of a GPU that is known.
+Result<cost::DeviceLimits> limits_of(const limits::NvidiaGpu& gpu,
                                      const std::map<std::string, std::string>& engine_options,
                                      cost::Accumulate accumulate = cost::Accumulate::kAny);
 

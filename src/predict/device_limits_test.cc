@@ -27,22 +27,22 @@ TEST(DeviceLimits, StayWhereThereIsNoTf32) {
   EXPECT_EQ(limits_of({plan::DeviceKind::kGpu, 0}, {}).error().code, Code::kUnsupported);
 }
 
-// A card of the catalogue whose rates were measured.
-limits::NvidiaCard measured_a100() {
-  limits::NvidiaCard card;
-  card.datasheet = *catalogue::find_device(*catalogue::catalogue(), "A100 SXM4 80GB");
-  card.facts.name = card.datasheet->name;
-  card.facts.capability = "8.0";
-  card.measured.emplace();
+// A GPU of the catalogue whose rates were measured.
+limits::NvidiaGpu measured_a100() {
+  limits::NvidiaGpu gpu;
+  gpu.datasheet = *catalogue::find_device(*catalogue::catalogue(), "A100 SXM4 80GB");
+  gpu.facts.name = gpu.datasheet->name;
+  gpu.facts.capability = "8.0";
+  gpu.measured.emplace();
   auto reached = [](double value) {
     limits::accelerator::Figure figure;
     figure.best = value;
     return figure;
   };
-  card.measured->peaks = {{Precision::kFp32, "multiply-adds", reached(19e12)},
-                          {Precision::kTf32, "cuBLASLt", reached(140e12)}};
-  card.measured->bandwidths = {{"DRAM", "read", 0, reached(1.8e12)}};
-  return card;
+  gpu.measured->peaks = {{Precision::kFp32, "multiply-adds", reached(19e12)},
+                         {Precision::kTf32, "cuBLASLt", reached(140e12)}};
+  gpu.measured->bandwidths = {{"DRAM", "read", 0, reached(1.8e12)}};
+  return gpu;
 }
 
 TEST(DeviceLimits, OfFp32HaveTheBasisOfTf32ThatTheyTake) {
@@ -58,7 +58,7 @@ TEST(DeviceLimits, OfFp32HaveTheBasisOfTf32ThatTheyTake) {
 }
 
 TEST(DeviceLimits, OfFp32AreNotKnownWhereTf32sAreNot) {
-  limits::NvidiaCard slice = measured_a100();
+  limits::NvidiaGpu slice = measured_a100();
   slice.datasheet.reset();
   slice.measured->peaks.pop_back();
   const auto limits = limits_of(slice, {});

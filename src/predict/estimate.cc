@@ -103,9 +103,9 @@ struct Timed {
   bool known = true;
 };
 
-class Stopwatch {
+class KernelTimeSum {
  public:
-  Stopwatch(const std::vector<Source>& sources, double footprint) : sources_(sources), footprint_(footprint) {}
+  KernelTimeSum(const std::vector<Source>& sources, double footprint) : sources_(sources), footprint_(footprint) {}
 
   Timed time_of(const ExecutedKernel& executed, Sum& sum) const {
     if (executed.inside.empty()) return leaf(executed, sum);
@@ -161,7 +161,7 @@ class Stopwatch {
 
 Sum add_layers(const std::vector<ExecutedKernel>& kernels, const std::vector<Source>& sources,
                const EstimateOptions& options, double turns, Estimate& estimate) {
-  const Stopwatch stopwatch(sources, footprint_of(flattened(kernels)));
+  const KernelTimeSum stopwatch(sources, footprint_of(flattened(kernels)));
   Sum sum;
   for (const ExecutedKernel& executed : kernels) {
     Timed timed = stopwatch.time_of(executed, sum);

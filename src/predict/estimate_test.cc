@@ -16,7 +16,7 @@ using cost::testing::GraphBuilder;
 machine::Machine two_threads() {
   machine::Machine m;
   m.id = "m";
-  m.cpu.allowed_processors = m.cpu.allowed_cores = m.cpu.physical_cores = 4;
+  m.cpu.allowed_cpus = m.cpu.allowed_cores = m.cpu.physical_cores = 4;
   m.cpu.caches = {{1, 32 << 10, 4}, {2, 1 << 20, 4}, {3, 32 << 20, 1}};
   auto add = [&](const char* level, int threads, double rate) {
     machine::Bandwidth& bandwidth = m.bandwidths.emplace_back();

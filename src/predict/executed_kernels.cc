@@ -35,7 +35,7 @@ void note_sizes(const Kernel& kernel, Gaps& gaps) {
 std::vector<ExecutedKernel> kernels_in(const model::Graph& graph, double integer_share, Gaps& gaps);
 
 void open_bodies(const model::Node& node, double integer_share, ExecutedKernel& executed, Gaps& gaps) {
-  const cost::Trips trips = cost::trips_of(node, executed.kernel.inputs);
+  const cost::LoopTripCount trips = cost::trips_of(node, executed.kernel.inputs);
   if (!trips.known) gaps.loops.push_back(node.op + " " + node.name);
   for (const auto& body : cost::bodies_of(node, executed.kernel.inputs)) {
     std::vector<ExecutedKernel> inner = kernels_in(*body, integer_share, gaps);

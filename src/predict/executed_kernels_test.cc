@@ -36,8 +36,8 @@ TEST(ExecutedKernels, ABodyRunsAsOftenAsItsLoopTurns) {
 }
 
 TEST(ExecutedKernels, AnUnknownNumberOfTurnsIsOneAndIsSaid) {
-  using Trips = std::optional<std::vector<int64_t>>;
-  for (const Trips& trips : {Trips(), Trips(std::vector<int64_t>{int64_t{1} << 62})}) {
+  using LoopTripCount = std::optional<std::vector<int64_t>>;
+  for (const LoopTripCount& trips : {LoopTripCount(), LoopTripCount(std::vector<int64_t>{int64_t{1} << 62})}) {
     const ExecutedModel unknown = executed_model(loop(trips));
     EXPECT_DOUBLE_EQ(unknown.kernels[0].inside[0].at(0).times, 1);
     ASSERT_EQ(unknown.notes.size(), 1U);

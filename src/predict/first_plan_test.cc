@@ -13,7 +13,7 @@ namespace {
 machine::Machine machine() {
   machine::Machine m;
   m.cpu.model = "test cpu";
-  m.cpu.physical_cores = m.cpu.allowed_cores = m.cpu.allowed_processors = m.cpu.logical_processors = 4;
+  m.cpu.physical_cores = m.cpu.allowed_cores = m.cpu.allowed_cpus = m.cpu.logical_cpus = 4;
   for (int threads : {1, 4}) {
     machine::Peak peak;
     peak.threads = threads;
@@ -40,8 +40,8 @@ cost::Costs costs_of(double flops) {
   return costs;
 }
 
-plan::Wishes wishes(int64_t batch = 1, std::optional<int> threads = {}) {
-  plan::Wishes result;
+plan::PlanRequest wishes(int64_t batch = 1, std::optional<int> threads = {}) {
+  plan::PlanRequest result;
   result.model = "m.onnx";
   result.batch = batch;
   result.threads = threads;
@@ -104,15 +104,15 @@ TEST(Forecast, HasTheContractsFieldsAndOnlyThoseThatAreKnown) {
     EXPECT_TRUE(json["layers"][0].contains(field)) << field;
 }
 
-TEST(FirstPlan, OnACardOneThreadHandsOverTheWorkAndTheProcessorIsNoLimit) {
-  plan::Wishes on_card = wishes(2);
-  on_card.device = {plan::DeviceKind::kCuda, 1};
-  const plan::Plan plan = plan::first_plan(machine(), costs_of(8e9), on_card);
+TEST(FirstPlan, OnAGpuOneThreadHandsOverTheWorkAndTheCpuIsNoLimit) {
+  plan::PlanRequest on_gpu = wishes(2);
+  on_gpu.device = {plan::DeviceKind::kCuda, 1};
+  const plan::Plan plan = plan::first_plan(machine(), costs_of(8e9), on_gpu);
   EXPECT_EQ(plan.device, "cuda:1");
   EXPECT_EQ(plan.threads, 1);
   EXPECT_EQ(plan.bound_ms, 0);
-  on_card.threads = 3;
-  EXPECT_EQ(plan::first_plan(machine(), costs_of(8e9), on_card).threads, 3);
+  on_gpu.threads = 3;
+  EXPECT_EQ(plan::first_plan(machine(), costs_of(8e9), on_gpu).threads, 3);
 }
 
 }  // namespace

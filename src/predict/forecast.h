@@ -28,7 +28,7 @@ struct Forecast {
   std::string model;
   std::string device, device_kind = "cpu";
   Origin origin = Origin::kMeasured;              // of the limits that bound this: measured here, or from a datasheet
-  std::vector<cost::DeviceLimits::Basis> limits;  // of a card in this machine: where each comes from
+  std::vector<cost::DeviceLimits::Basis> limits;  // of a GPU in this machine: where each comes from
   double device_memory_bytes = 0;                 // what a model may take there; 0: not known
   Precision precision = Precision::kFp32;
   int64_t batch = 1;

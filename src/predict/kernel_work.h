@@ -3,7 +3,7 @@
 // at best, so that a coefficient of 1 means "as fast as the hardware allows", and coefficients measured on one machine say
 // something about another.
 //
-// The inner loops are those of MLAS, ONNX Runtime's library of kernels for processors: convolutions in blocked channels walk
+// The inner loops are those of MLAS, ONNX Runtime's library of kernels for CPUs: convolutions in blocked channels walk
 // rows of the output in tiles of outputs × filter blocks (mlas/lib/snchwc.cpp and the assembly beside it), products walk
 // tiles of rows × two vectors (sgemm.cpp). Why this form: docs/decisions/0004-calibrated-estimate.md. Pure.
 #pragma once

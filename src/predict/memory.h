@@ -14,7 +14,7 @@
 
 namespace ridge::predict {
 
-// What a driver context and libraries take on a card: assumed, 0.5 GiB, as in training_plan.h.
+// What a driver context and libraries take on a GPU: assumed, 0.5 GiB, as in training_plan.h.
 inline constexpr double kAssumedContextBytes = 512.0 * 1024 * 1024;
 
 // Within which 31 of 35 recorded points lie (benchmarks/results/memory_prediction-*.txt).

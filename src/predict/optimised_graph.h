@@ -1,4 +1,4 @@
-// The graph that ONNX Runtime runs in place of a model's own: what it folds, fuses and lays out anew. Asked of ONNX Runtime, which writes it
+// The graph that ONNX Runtime runs in place of a model's own: what it folds, fuses and lays out again. Asked of ONNX Runtime, which writes it
 // in a process of its own (engine_process.h); kept for later by the content of the model, the engine's version and the machine.
 //
 // Two questions: the first has the model as its file has it, sizes open that the file leaves open, because fusions depend on it; the

@@ -20,7 +20,7 @@ bool usable_in_place(const RequestInput& input) {
   return reinterpret_cast<uintptr_t>(input.data.data()) % element == 0;
 }
 
-void copy_from_region(Job& job, const RegionPart& part, std::span<std::byte> into) {
+void copy_from_region(Job& job, const SharedMemoryView& part, std::span<std::byte> into) {
   Status read = part.memory->read(part.offset, into);
   if (read) return;
   std::memset(into.data(), 0, into.size());

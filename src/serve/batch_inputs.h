@@ -1,7 +1,7 @@
 // BatchInputs makes the engine's input tensors out of the inputs of a batch's requests.
 //
 // An input of a request that runs alone is read in place, unless its memory is not aligned for the element type, or is shared with
-// a client whose changes could lead the engine astray (region.h), or is a card's. All others are laid behind one another in one
+// a client whose changes could lead the engine astray (region.h), or is a GPU's. All others are laid behind one another in one
 // buffer, which is kept for the next batch. One thread.
 #pragma once
 

@@ -152,7 +152,7 @@ ResponseOutput BatchOutputs::part(int index, int64_t classification, int64_t fir
 
 namespace {
 
-Status write_to_region(ResponseOutput& output, const RegionPart& part) {
+Status write_to_region(ResponseOutput& output, const SharedMemoryView& part) {
   if (output.data.size() > part.byte_size) return too_little_room(output.name, output.data.size(), part);
   Status written = part.memory->write(part.offset, output.data);
   if (!written) return wrap(written.error(), fmt::format("output '{}'", output.name));

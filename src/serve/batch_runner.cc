@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "serve/parted_run.h"
+#include "serve/chunked_run.h"
 
 namespace ridge::serve {
 

@@ -68,7 +68,7 @@ Status check_features(const ModelConfig& config) {
 }
 
 // KIND_GPU is NVIDIA's GPUs; Intel's are a parameter, as in Triton's backend.
-Status check_cards(const ModelConfig& config) {
+Status check_gpus(const ModelConfig& config) {
   const engine::Engine& engine = engine_of(config);
   for (const auto& group : config.instance_group())
     if (!engine::runs_on(engine, plan::DeviceKind::kCuda) && group.kind() == inference::ModelInstanceGroup::KIND_GPU)
@@ -103,7 +103,7 @@ Status check_config(const ModelConfig& config, const std::string& directory_name
   RIDGE_TRY(check_identity(config, directory_name));
   RIDGE_TRY(check_features(config));
   RIDGE_TRY(check_instance_groups(config));
-  RIDGE_TRY(check_cards(config));
+  RIDGE_TRY(check_gpus(config));
   return check_batching(config);
 }
 

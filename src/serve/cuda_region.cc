@@ -25,7 +25,7 @@ class CudaRegion final : public Region {
   gpu::cuda::CudaMemory memory_;
 };
 
-Result<gpu::cuda::CudaContext> card(uint64_t device) {
+Result<gpu::cuda::CudaContext> gpu(uint64_t device) {
   RIDGE_ASSIGN(gpu::cuda::Cuda driver, gpu::cuda::Cuda::open());
   return driver.context(device);
 }
@@ -35,7 +35,7 @@ Result<gpu::cuda::CudaContext> card(uint64_t device) {
 Result<std::shared_ptr<Region>> open_cuda_region(const RegionRequest& request) {
   const std::string doing = fmt::format("failed to register CUDA shared memory region: '{}'", request.name);
   if (request.byte_size == 0) return invalid(doing + ": byte_size must be above 0");
-  Result<gpu::cuda::CudaContext> context = card(request.device);
+  Result<gpu::cuda::CudaContext> context = gpu(request.device);
   if (!context) return wrap({Code::kUnsupported, context.error().message}, doing);
   gpu::cuda::CudaShareHandle handle{};
   assert(request.handle.size() == handle.size());

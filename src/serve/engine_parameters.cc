@@ -137,7 +137,7 @@ Status read_graph_optimisation(const inference::ModelConfig& config, Plan& plan)
   }
 }
 
-int instances_on_processors(const inference::ModelConfig& config) {
+int instances_on_cpus(const inference::ModelConfig& config) {
   const std::vector<plan::Device> devices = devices_of(config);
   return static_cast<int>(std::count(devices.begin(), devices.end(), plan::Device{}));
 }
@@ -156,7 +156,7 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
   if (const engine::Engine& engine = engine_of(config); !engine.name.empty()) plan.engine = engine.name;
   plan.batch = std::max(1, config.max_batch_size());
   plan.instances = instances_of(config);
-  if (cores > 0) plan.threads = std::max(1, cores / std::max(1, instances_on_processors(config)));
+  if (cores > 0) plan.threads = std::max(1, cores / std::max(1, instances_on_cpus(config)));
   plan.device = plan::device_name(device);
   if (plan::is_nvidia(device)) {
     plan.threads = 1;

@@ -16,7 +16,7 @@ const engine::Engine& engine_of(const inference::ModelConfig& config);
 
 // kInvalid: a known key with a wrong value, which the error names. An unknown key that starts with "ridge_" is warned
 // of; any other unknown key belongs to someone else and is passed over. Without a thread count, `cores` (0 = not known)
-// are divided among the instances on processors; one that runs on a card gets one thread, which hands over the work.
+// are divided among the instances on CPUs; one that runs on a GPU gets one thread, which hands over the work.
 Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
                            const std::string& engine_library, const plan::Device& device = {});
 

@@ -13,26 +13,26 @@ using Group = inference::ModelInstanceGroup;
 
 // More than any machine can use; a typing error rather than a wish.
 constexpr int kMaxInstances = 1024;
-constexpr int kMaxCard = 255;
+constexpr int kMaxGpu = 255;
 
-bool has_all(const Group& group, std::span<const int> cards) {
+bool has_all(const Group& group, std::span<const int> gpus) {
   return std::all_of(group.gpus().begin(), group.gpus().end(),
-                     [&](int card) { return std::find(cards.begin(), cards.end(), card) != cards.end(); });
+                     [&](int gpu) { return std::find(gpus.begin(), gpus.end(), gpu) != gpus.end(); });
 }
 
-void put_on_all(Group& group, std::span<const int> cards) {
-  for (int card : cards) group.add_gpus(card);
-  if (cards.empty()) group.add_gpus(0);
+void put_on_all(Group& group, std::span<const int> gpus) {
+  for (int gpu : gpus) group.add_gpus(gpu);
+  if (gpus.empty()) group.add_gpus(0);
 }
 
-void place(Group& group, std::span<const int> cards) {
+void place(Group& group, std::span<const int> gpus) {
   if (group.count() == 0) group.set_count(1);
   if (group.kind() == Group::KIND_AUTO) {
-    const bool fits = !cards.empty() && has_all(group, cards);
+    const bool fits = !gpus.empty() && has_all(group, gpus);
     group.set_kind(fits ? Group::KIND_GPU : Group::KIND_CPU);
     if (!fits) group.clear_gpus();
   }
-  if (group.kind() == Group::KIND_GPU && group.gpus().empty()) put_on_all(group, cards);
+  if (group.kind() == Group::KIND_GPU && group.gpus().empty()) put_on_all(group, gpus);
 }
 
 Status check_group(const Group& group) {
@@ -40,9 +40,9 @@ Status check_group(const Group& group) {
   if ((group.kind() == Group::KIND_CPU || group.kind() == Group::KIND_MODEL) && group.gpus_size() > 0)
     return invalid(fmt::format("instance group '{}' is of {} and lists gpus; one of both is meant", group.name(),
                                Group::Kind_Name(group.kind())));
-  for (int card : group.gpus())
-    if (card < 0 || card > kMaxCard)
-      return invalid(fmt::format("instance group '{}' lists gpu {}, which is no card's number", group.name(), card));
+  for (int gpu : group.gpus())
+    if (gpu < 0 || gpu > kMaxGpu)
+      return invalid(fmt::format("instance group '{}' lists gpu {}, which is no GPU's number", group.name(), gpu));
   return {};
 }
 
@@ -59,10 +59,10 @@ Status check_instance_groups(const inference::ModelConfig& config) {
   return {};
 }
 
-ConfigPtr place_instances(const inference::ModelConfig& config, std::span<const int> cards) {
+ConfigPtr place_instances(const inference::ModelConfig& config, std::span<const int> gpus) {
   auto placed = std::make_shared<inference::ModelConfig>(config);
   if (placed->instance_group_size() == 0) placed->add_instance_group();
-  for (Group& group : *placed->mutable_instance_group()) place(group, cards);
+  for (Group& group : *placed->mutable_instance_group()) place(group, gpus);
   return placed;
 }
 
@@ -73,7 +73,7 @@ std::vector<plan::Device> devices_of(const inference::ModelConfig& placed) {
   };
   for (const Group& group : placed.instance_group()) {
     if (group.kind() != Group::KIND_GPU) add(group, {});
-    for (int card : group.gpus()) add(group, {plan::DeviceKind::kCuda, card});
+    for (int gpu : group.gpus()) add(group, {plan::DeviceKind::kCuda, gpu});
   }
   return devices;
 }

@@ -9,17 +9,17 @@
 
 namespace ridge::serve {
 
-// ok if the groups say something that can be meant. kInvalid: a negative count, cards of a group for the processor, …
+// ok if the groups say something that can be meant. kInvalid: a negative count, GPUs of a group for the CPU, …
 Status check_instance_groups(const inference::ModelConfig& config);
 
-// The configuration with every group decided: KIND_CPU, or KIND_GPU with the cards that it is on; `cards` are those that the
+// The configuration with every group decided: KIND_CPU, or KIND_GPU with the GPUs that it is on; `GPUs` are those that the
 // model's engine can use.
-//   KIND_GPU without `gpus`: on each of them; if there is none, on card 0, which then fails with the engine's reason
-//   KIND_AUTO: on its `gpus` if all are among them, without `gpus` on each of them if there is any, else on the processor
+//   KIND_GPU without `gpus`: on each of them; if there is none, on GPU 0, which then fails with the engine's reason
+//   KIND_AUTO: on its `gpus` if all are among them, without `gpus` on each of them if there is any, else on the CPU
 //   no group at all: one of KIND_AUTO
-ConfigPtr place_instances(const inference::ModelConfig& config, std::span<const int> cards);
+ConfigPtr place_instances(const inference::ModelConfig& config, std::span<const int> gpus);
 
-// The device of each instance, of a configuration with decided groups: `count` of them per card, group after group.
+// The device of each instance, of a configuration with decided groups: `count` of them per GPU, group after group.
 std::vector<plan::Device> devices_of(const inference::ModelConfig& placed);
 
 }  // namespace ridge::serve

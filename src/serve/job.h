@@ -12,9 +12,9 @@
 namespace ridge::serve {
 
 struct WantedOutput {
-  int index = 0;                        // into ModelSettings::outputs
-  int64_t classification = 0;           // k > 0: the top k classes instead of the tensor
-  std::optional<RegionPart> part = {};  // where to write it
+  int index = 0;                              // into ModelSettings::outputs
+  int64_t classification = 0;                 // k > 0: the top k classes instead of the tensor
+  std::optional<SharedMemoryView> part = {};  // where to write it
 };
 
 struct Job {

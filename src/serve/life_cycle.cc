@@ -68,7 +68,7 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
   }
   Result<Versions> retired = table_.publish(model, *versions);
   if (!retired) return std::move(retired).error();
-  versions->clear();  // the reaper waits until nobody holds what it ends
+  versions->clear();  // the reaper waits until nothing holds what it ends
   reaper_.take(std::move(*retired));
   return {};
 }

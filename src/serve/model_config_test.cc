@@ -268,16 +268,16 @@ TEST(Settings, LabelAndWarmupFilesStayInsideTheModelsFolder) {
   EXPECT_FALSE(settings_of(**config, kImage, 1, "/nowhere", 100));
 }
 
-// "cuda:0 cuda:1": where the instances are on a machine with these cards.
-std::string places(const std::string& groups, const std::vector<int>& cards) {
+// "cuda:0 cuda:1": where the instances are on a machine with these GPUs.
+std::string places(const std::string& groups, const std::vector<int>& gpus) {
   auto config = parse_config_text(groups, "f");
   std::string text;
-  for (const plan::Device& device : devices_of(*place_instances(**config, cards)))
+  for (const plan::Device& device : devices_of(*place_instances(**config, gpus)))
     text += (text.empty() ? "" : " ") + plan::device_name(device);
   return text;
 }
 
-TEST(InstanceGroups, OfKindGpuAreOnTheCardsThatTheyListOrOnAll) {
+TEST(InstanceGroups, OfKindGpuAreOnTheGpusThatTheyListOrOnAll) {
   EXPECT_EQ(places("instance_group { kind: KIND_GPU count: 2 gpus: [ 1, 0 ] }", {0, 1, 2}),
             "cuda:1 cuda:1 cuda:0 cuda:0");
   EXPECT_EQ(places("instance_group { kind: KIND_GPU }", {0, 2}), "cuda:0 cuda:2");
@@ -287,7 +287,7 @@ TEST(InstanceGroups, OfKindGpuAreOnTheCardsThatTheyListOrOnAll) {
             "cpu cpu cuda:0");
 }
 
-TEST(InstanceGroups, OfKindAutoAreOnCardsOnlyIfTheirCardsAreThere) {
+TEST(InstanceGroups, OfKindAutoAreOnGpusOnlyIfTheirGpusAreThere) {
   EXPECT_EQ(places("", {0, 1}), "cuda:0 cuda:1");
   EXPECT_EQ(places("", {}), "cpu");
   EXPECT_EQ(places("instance_group { count: 2 }", {}), "cpu cpu");
@@ -360,7 +360,7 @@ TEST(EngineParameters, CoresAreDividedAmongTheInstances) {
   EXPECT_EQ(plan_from("instance_group { count: 9 }", 4)->threads, 1);
   EXPECT_EQ(
       plan_from("instance_group { kind: KIND_CPU } instance_group { kind: KIND_GPU count: 3 gpus: 0 }", 4)->threads, 4)
-      << "those on cards need none";
+      << "those on GPUs need none";
   EXPECT_EQ(plan_from("instance_group { count: 2 }", {})->threads, 0);
   EXPECT_EQ(plan_from("instance_group { count: 2 } " + parameter("ridge_threads", "4"), 4)->threads, 4);
 }
@@ -373,7 +373,7 @@ std::string named(const std::string& key, const std::string& value) {
   return "parameters { key: \"" + key + "\" value: \"" + value + "\" } ";
 }
 
-TEST(GpuAccelerators, OfACardBecomeOptionsOfItsProvider) {
+TEST(GpuAccelerators, OfAGpuBecomeOptionsOfItsProvider) {
   const std::string text = accelerator("cuda", named("use_tf32", "0")) + parameter("cudnn_conv_algo_search", "1") +
                            parameter("arena_extend_strategy", "1") + parameter("gpu_mem_limit", "4294967296");
   auto plan = plan_from(text, 8, "cuda:1");
@@ -384,7 +384,7 @@ TEST(GpuAccelerators, OfACardBecomeOptionsOfItsProvider) {
                                                                {"cuda.cudnn_conv_algo_search", "HEURISTIC"},
                                                                {"cuda.arena_extend_strategy", "kSameAsRequested"},
                                                                {"cuda.gpu_mem_limit", "4294967296"}}));
-  EXPECT_TRUE(plan_from(text, 8)->options.empty()) << "on the processor they mean nothing";
+  EXPECT_TRUE(plan_from(text, 8)->options.empty()) << "on the CPU they mean nothing";
 }
 
 TEST(GpuAccelerators, TensorRtIsADeviceWithItsOwnOptionsAndTheRangeOfBatches) {

@@ -100,16 +100,16 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
   return warm_in_all(results);
 }
 
-// The configuration with the place of every instance decided. Engines without providers are given cards by name only.
+// The configuration with the place of every instance decided. Engines without providers are given GPUs by name only.
 ConfigPtr placed_config(const ServerOptions& options, const inference::ModelConfig& config) {
-  std::vector<int> cards;
+  std::vector<int> gpus;
   if (const engine::Engine& engine = engine_of(config); engine.has_providers) {
     plan::Plan plan;
     plan.engine = engine.name;
     plan.engine_library = options.engine_library;
-    cards = options.find_cards ? options.find_cards(plan) : engine::usable_cards(plan);
+    gpus = options.find_gpus ? options.find_gpus(plan) : engine::usable_gpus(plan);
   }
-  return place_instances(config, cards);
+  return place_instances(config, gpus);
 }
 
 // One per instance.

@@ -1,7 +1,7 @@
 // Reaper: one thread that lets versions which no longer serve finish their requests, then ends and frees them:
 // off the request path.
 //
-// Thread-safe. A version is closed only when nobody else holds it any more, so that a request which found it just
+// Thread-safe. A version is closed only when nothing else holds it any more, so that a request which found it just
 // before it was replaced is still answered.
 #pragma once
 

@@ -14,7 +14,7 @@ size_t size_of(const RequestInput& input) {
   return input.part ? static_cast<size_t>(input.part->byte_size) : input.data.size();
 }
 
-Error too_little_room(const std::string& output, size_t bytes, const RegionPart& part) {
+Error too_little_room(const std::string& output, size_t bytes, const SharedMemoryView& part) {
   return invalid(
       fmt::format("shared memory size specified with the request for output '{}' ({} bytes of region '{}') "
                   "should be at least {} bytes to hold the results",

@@ -1,5 +1,5 @@
 // Region: memory that a client has registered and that requests name instead of carrying tensors. Two kinds: of the system
-// (system_region.h) and of a card (cuda_region.h).
+// (system_region.h) and of a GPU (cuda_region.h).
 //
 // The client may change it at any time, also while a request uses it. So only what cannot lead the engine astray is used where it
 // lies: floating point (is_steady). Indices, lengths and switches are copied before they are checked
@@ -18,7 +18,7 @@ class Region {
  public:
   virtual ~Region() = default;
   virtual size_t size() const = 0;  // [bytes]
-  // Where the processor sees it; empty: it does not, and only read() and write() reach it.
+  // Where the CPU sees it; empty: it does not, and only read() and write() reach it.
   virtual std::span<std::byte> bytes() const = 0;
   // Whether this part, which lies within the size, is really there now.
   virtual Status check(size_t offset, size_t size) const = 0;
@@ -28,7 +28,7 @@ class Region {
   virtual Status intact() const = 0;
 };
 
-// Whether an engine may read tensors of this type where somebody else can change them: their values lead to no address, length
+// Whether an engine may read tensors of this type where another process can change them: their values lead to no address, length
 // or branch.
 bool is_steady(DataType type);
 
@@ -36,7 +36,7 @@ bool is_steady(DataType type);
 size_t size_of(const RequestInput& input);
 
 // Of an output that does not fit where it is wanted.
-Error too_little_room(const std::string& output, size_t bytes, const RegionPart& part);
+Error too_little_room(const std::string& output, size_t bytes, const SharedMemoryView& part);
 
 // Fails if a region that the request's inputs lie in went away.
 Status inputs_intact(const InferRequest& request);

@@ -88,8 +88,8 @@ TEST_F(RegionRequestTest, RequestsThatAreMergedGetTheirOwnRowsInTheirOwnRegions)
   auto first = infer(*server, pair_request("m", {0, 0}));
   gate.await(1);
   InferRequest two = region_pair_request("a", 2), one = region_pair_request("b", 1, 8);
-  two.outputs = {{"y", 0, RegionPart{"a", 100, 16}}};
-  one.outputs = {{"y", 0, RegionPart{"b", 104, 200}}};
+  two.outputs = {{"y", 0, SharedMemoryView{"a", 100, 16}}};
+  one.outputs = {{"y", 0, SharedMemoryView{"b", 104, 200}}};
   auto second = infer(*server, std::move(two)), third = infer(*server, std::move(one));
   gate.open();
   ASSERT_TRUE(first.get());
@@ -113,13 +113,13 @@ TEST_F(RegionRequestTest, SizesThatDoNotFitAreRefused) {
   EXPECT_EQ(refused.code, Code::kInvalid);
   EXPECT_NE(refused.message.find("needs 8 bytes, got 12"), std::string::npos) << refused.message;
   InferRequest small = region_pair_request("r", 2);
-  small.outputs = {{"y", 0, RegionPart{"r", 32, 15}}};
+  small.outputs = {{"y", 0, SharedMemoryView{"r", 32, 15}}};
   refused = error_of(infer(*server, std::move(small)).get());
   EXPECT_EQ(refused.code, Code::kInvalid);
   EXPECT_NE(refused.message.find("should be at least 16 bytes"), std::string::npos) << refused.message;
   EXPECT_EQ((*server->statistics("m", 0))[0].execution_count, 0u) << "known before the engine runs";
   InferRequest classes = region_pair_request("r", 1);
-  classes.outputs = {{"y", 1, RegionPart{"r", 32, 15}}};
+  classes.outputs = {{"y", 1, SharedMemoryView{"r", 32, 15}}};
   EXPECT_NE(error_of(infer(*server, std::move(classes)).get()).message.find("classification"), std::string::npos);
 }
 
@@ -140,7 +140,7 @@ TEST_F(RegionRequestTest, AnOutputThatTurnsOutTooLargeFailsItsOwnRequestOnly) {
   auto first = infer(*server, pair_request("m", {0, 0}));
   gate.await(1);
   InferRequest small = region_pair_request("r", 1);
-  small.outputs = {{"y", 0, RegionPart{"r", 32, 7}}};
+  small.outputs = {{"y", 0, SharedMemoryView{"r", 32, 7}}};
   auto second = infer(*server, std::move(small)), third = infer(*server, pair_request("m", {3, 4}));
   gate.open();
   ASSERT_TRUE(first.get());
@@ -191,7 +191,7 @@ TEST_F(RegionRequestTest, ARegionMayBeUnregisteredWhileItIsInUse) {
   ASSERT_TRUE(server->register_region(object.as("r")));
   armed = true;
   InferRequest request = region_pair_request("r", 1);
-  request.outputs = {{"y", 0, RegionPart{"r", 64, 8}}};
+  request.outputs = {{"y", 0, SharedMemoryView{"r", 64, 8}}};
   auto running = infer(*server, std::move(request));
   gate.await(1);
   server->unregister_regions(RegionKind::kSystem, "");

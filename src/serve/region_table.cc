@@ -71,7 +71,7 @@ Result<std::vector<RegionRequest>> RegionTable::list(RegionKind kind, const std:
   return found;
 }
 
-Status RegionTable::find(RegionPart& part) const {
+Status RegionTable::find(SharedMemoryView& part) const {
   {
     MutexLock lock(mutex_);
     auto found = entries_.find(part.region);

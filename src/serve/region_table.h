@@ -19,7 +19,7 @@ namespace ridge::serve {
 class RegionTable {
  public:
   using Open = std::function<Result<std::shared_ptr<Region>>(const RegionRequest&)>;
-  // `open_cuda` makes regions of cards.
+  // `open_cuda` makes regions of GPUs.
   explicit RegionTable(Open open_cuda) : open_cuda_(std::move(open_cuda)) {}
 
   // As Service has them.
@@ -27,7 +27,7 @@ class RegionTable {
   void remove(RegionKind kind, const std::string& name);
   Result<std::vector<RegionRequest>> list(RegionKind kind, const std::string& name) const;
 
-  // Finds the regions that the request names and checks that its parts lie in them: the inputs' data point there (those of cards
+  // Finds the regions that the request names and checks that its parts lie in them: the inputs' data point there (those of GPUs
   // stay empty), and everything is held. BYTES, whose lengths must not change once they are checked, are copied. May throw
   // std::bad_alloc.
   Status bind(InferRequest& request) const;
@@ -37,7 +37,7 @@ class RegionTable {
     RegionRequest request;
     std::shared_ptr<Region> region;
   };
-  Status find(RegionPart& part) const;
+  Status find(SharedMemoryView& part) const;
 
   const Open open_cuda_;
   mutable Mutex mutex_;

@@ -10,20 +10,20 @@ namespace {
 
 class RegionTableTest : public testing::Test {
  protected:
-  static Result<std::shared_ptr<Region>> no_card(const RegionRequest&) { return Error{Code::kUnsupported, "no card"}; }
+  static Result<std::shared_ptr<Region>> no_gpu(const RegionRequest&) { return Error{Code::kUnsupported, "no GPU"}; }
   std::string refusal(RegionRequest request) {
     Status added = table_.add(std::move(request));
     return added ? "" : added.error().message;
   }
   // The message of bind(), empty = found.
-  std::string bind(const RegionPart& part, DataType type = DataType::kFp32) {
+  std::string bind(const SharedMemoryView& part, DataType type = DataType::kFp32) {
     request_ = {};
     request_.inputs.push_back({.name = "x", .type = type, .shape = {2}, .data = {}, .part = part});
     Status bound = table_.bind(request_);
     return bound ? "" : bound.error().message;
   }
 
-  RegionTable table_{no_card};
+  RegionTable table_{no_gpu};
   InferRequest request_;
 };
 
@@ -57,8 +57,8 @@ TEST_F(RegionTableTest, ANameIsTakenUntilItIsUnregistered) {
   TestObject object(64);
   EXPECT_EQ(refusal(object.as("a")), "");
   EXPECT_TRUE(says(refusal(object.as("a")), "already in manager"));
-  RegionRequest card{.kind = RegionKind::kCuda, .name = "a", .byte_size = 8};
-  EXPECT_TRUE(says(refusal(card), "already in manager")) << "both kinds share one set of names";
+  RegionRequest gpu{.kind = RegionKind::kCuda, .name = "a", .byte_size = 8};
+  EXPECT_TRUE(says(refusal(gpu), "already in manager")) << "both kinds share one set of names";
   EXPECT_EQ(bind({"a", 0, 8}), "");
   table_.remove(RegionKind::kSystem, "a");
   EXPECT_EQ(refusal(object.as("a")), "") << "though a request still uses the old one";

@@ -5,7 +5,7 @@
 // worker that will see the job is already on its way; a worker that leaves jobs behind wakes the next one itself.
 //
 // When a batch is due while other workers sleep, it is spread evenly over all of them: half a batch on each of two instances is
-// done sooner than a whole one on the first while the second sleeps. Under load nobody sleeps, and batches are whole.
+// done sooner than a whole one on the first while the second sleeps. Under load no worker sleeps, and batches are whole.
 #pragma once
 
 #include <cstdint>

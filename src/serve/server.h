@@ -39,8 +39,8 @@ struct ServerOptions {
   std::string engine_library;    // path of the engine's library; empty = search order of engine/
   std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
   OpenFunction open;                   // empty = engine::open; tests inject sessions
-  // Cards that a plan's engine can use; empty = engine::usable_cards.
-  std::function<std::vector<int>(const plan::Plan&)> find_cards;
+  // GPUs that a plan's engine can use; empty = engine::usable_gpus.
+  std::function<std::vector<int>(const plan::Plan&)> find_gpus;
 };
 
 class Server : public Service {

@@ -110,20 +110,20 @@ TEST_F(ServerTest, AModelThatFailsStandsBesideOneThatServes) {
   EXPECT_TRUE(server->ready()) << "a model whose folder is gone need not be served";
 }
 
-TEST_F(ServerTest, InstancesAreOpenedOnTheirCards) {
+TEST_F(ServerTest, InstancesAreOpenedOnTheirGpus) {
   add_model("m");
   folder_.write("m/config.pbtxt",
                 "instance_group { kind: KIND_GPU count: 2 gpus: [ 0, 1 ] } instance_group { kind: KIND_CPU }");
-  ServerOptions on_cards = options();
+  ServerOptions on_gpus = options();
   Mutex mutex;
   std::multiset<std::string> devices;
-  on_cards.find_cards = [](const plan::Plan&) { return std::vector<int>{0, 1}; };
-  on_cards.open = [&](const plan::Plan& plan) {
+  on_gpus.find_gpus = [](const plan::Plan&) { return std::vector<int>{0, 1}; };
+  on_gpus.open = [&](const plan::Plan& plan) {
     MutexLock lock(mutex);
     devices.insert(plan.device);
     return open(plan);
   };
-  auto server = *start(on_cards);
+  auto server = *start(on_gpus);
   EXPECT_TRUE(server->ready()) << state_of(*server, "m", 1);
   EXPECT_EQ(devices, (std::multiset<std::string>{"cpu", "cuda:0", "cuda:0", "cuda:1", "cuda:1"}));
   const Json groups = (*server->config("m", 1))["instance_group"];
@@ -131,12 +131,12 @@ TEST_F(ServerTest, InstancesAreOpenedOnTheirCards) {
   EXPECT_EQ(groups[0]["gpus"], Json::parse("[0,1]"));
 }
 
-TEST_F(ServerTest, AModelForACardThatIsNotThereDoesNotLoadAndSaysWhyWhileOthersServe) {
+TEST_F(ServerTest, AModelForAGpuThatIsNotThereDoesNotLoadAndSaysWhyWhileOthersServe) {
   add_model("here");
   add_model("there");
   folder_.write("there/config.pbtxt", "instance_group { kind: KIND_GPU }");
   ServerOptions without = options();
-  without.find_cards = [](const plan::Plan&) { return std::vector<int>(); };
+  without.find_gpus = [](const plan::Plan&) { return std::vector<int>(); };
   without.open = [](const plan::Plan& plan) -> Result<std::unique_ptr<engine::Session>> {
     if (plan.device != "cpu") return Error{Code::kUnavailable, "device " + plan.device + " cannot be used: no driver"};
     return open(plan);

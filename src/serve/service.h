@@ -22,7 +22,7 @@ namespace ridge::serve {
 class Region;
 
 // A part of a registered region of shared memory, as a request names it.
-struct RegionPart {
+struct SharedMemoryView {
   std::string region;
   uint64_t offset = 0;                  // [bytes] from the region's begin
   uint64_t byte_size = 0;               // of the input, or the room for the output
@@ -32,15 +32,15 @@ struct RegionPart {
 struct RequestInput {
   std::string name;
   DataType type = DataType::kInvalid;
-  Shape shape;                          // as the client gave it, unchecked
-  std::span<const std::byte> data;      // packed (base/tensor.h), unchecked; valid while InferRequest::body lives
-  std::optional<RegionPart> part = {};  // given: the tensor lies there, and `data` is the service's to set
+  Shape shape;                                // as the client gave it, unchecked
+  std::span<const std::byte> data;            // packed (base/tensor.h), unchecked; valid while InferRequest::body lives
+  std::optional<SharedMemoryView> part = {};  // given: the tensor lies there, and `data` is the service's to set
 };
 
 struct RequestedOutput {
   std::string name;
-  int64_t classification = 0;           // k > 0: answer the top k classes as BYTES instead of the tensor
-  std::optional<RegionPart> part = {};  // given: the tensor is written there
+  int64_t classification = 0;                 // k > 0: answer the top k classes as BYTES instead of the tensor
+  std::optional<SharedMemoryView> part = {};  // given: the tensor is written there
 };
 
 struct InferRequest {
@@ -129,7 +129,7 @@ struct LoadRequest {
 
 enum class RegionKind {
   kSystem,  // POSIX shared memory
-  kCuda,    // of a card, by a handle of the driver for other processes
+  kCuda,    // of a GPU, by a handle of the driver for other processes
 };
 
 // Memory that a client shares with the server under a name; the names of both kinds are one set.
@@ -140,7 +140,7 @@ struct RegionRequest {
   // kSystem: the object's name as shm_open has it, and where the region begins in it [bytes].
   std::string key = {};
   uint64_t offset = 0;
-  // kCuda: the driver's handle, 64 bytes, and the card, as the driver counts.
+  // kCuda: the driver's handle, 64 bytes, and the GPU, as the driver counts.
   std::string handle = {};
   uint64_t device = 0;
 };

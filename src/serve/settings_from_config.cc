@@ -15,7 +15,7 @@ namespace {
 using inference::ModelConfig;
 using inference::ModelDynamicBatching;
 
-// Microseconds as the schema has them, cut to a year: nobody waits longer, and sums with the time stay in range.
+// Microseconds as the schema has them, cut to a year: no request waits longer, and sums with the time stay in range.
 Nanoseconds from_microseconds(uint64_t us) {
   constexpr uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
   return std::chrono::microseconds(static_cast<int64_t>(std::min(us, kYear)));
@@ -138,8 +138,8 @@ bool is_on(const ModelConfig& config, const char* parameter) {
   return found == config.parameters().end() || found->second.string_value() != "off";
 }
 
-// Instances on one card share it: halves of a batch at the same time are no sooner done than the whole.
-bool all_on_processors(const ModelConfig& completed) {
+// Instances on one GPU share it: halves of a batch at the same time are no sooner done than the whole.
+bool all_on_cpus(const ModelConfig& completed) {
   const auto& groups = completed.instance_group();
   return std::none_of(groups.begin(), groups.end(),
                       [](const auto& group) { return group.kind() == inference::ModelInstanceGroup::KIND_GPU; });
@@ -175,7 +175,7 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   add_inputs(completed, signature, settings);
   RIDGE_TRY(add_outputs(completed, signature, directory, settings));
   settings.queue = queue_settings_of(completed, queue_limit);
-  settings.queue.spread = is_on(completed, "ridge_spread") && all_on_processors(completed);
+  settings.queue.spread = is_on(completed, "ridge_spread") && all_on_cpus(completed);
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
   settings.warmup_batches = is_on(completed, "ridge_warmup");

@@ -18,7 +18,7 @@
 namespace ridge::serve {
 namespace {
 
-// A mapping as the handler sees it. Written before its memory can be touched and cleared when nobody can touch it any more, so
+// A mapping as the handler sees it. Written before its memory can be touched and cleared when nothing can touch it any more, so
 // that a thread which faults in it finds it.
 struct GuardedRange {
   std::atomic<uintptr_t> begin{0};  // 0: the slot is free

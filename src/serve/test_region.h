@@ -69,7 +69,7 @@ inline InferRequest region_pair_request(const std::string& region, int64_t rows,
                             .type = DataType::kFp32,
                             .shape = {rows, 2},
                             .data = {},
-                            .part = RegionPart{region, offset, static_cast<uint64_t>(rows) * 8}});
+                            .part = SharedMemoryView{region, offset, static_cast<uint64_t>(rows) * 8}});
   return request;
 }
 

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 Assumption input(const char* name, double value) { return {name, value, "", Origin::kAssumed, ""}; }
 
-// A T4 (70 W) rented at 0.5 $/h, the handbook's example of the cloud by the hour, against a card of 2000 $.
+// A T4 (70 W) rented at 0.5 $/h, the handbook's example of the cloud by the hour, against a GPU of 2000 $.
 EconomicInputs t4() {
   EconomicInputs in;
   in.power_w = input("power", 70);

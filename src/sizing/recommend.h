@@ -68,7 +68,7 @@ struct Workload {
   double training_bytes = 0;            // with Adam: training_memory() of training.h; 0 for inference
   std::vector<std::string> notes = {};  // what was left out of the count
 };
-// Errors: training at a precision in which nobody trains (int8, fp8, fp64).
+// Errors: training at a precision that is not trained in (int8, fp8, fp64).
 Result<Workload> workload_of(const model::Graph& graph, const Goal& goal);
 
 Recommendation recommend(std::span<const catalogue::CatalogueDevice> devices,

@@ -23,7 +23,7 @@ struct TrainingDevice {
   double flops_per_s = 0;     // peak at the setup's precision; 0: not known, then no speed is predicted
   Origin origin = Origin::kMeasured;
 };
-// What CUDA's context, cuDNN's and cuBLAS's handles and their workspaces take on a card: assumed, 0.5 GiB (300 to 600 MiB
+// What CUDA's context, cuDNN's and cuBLAS's handles and their workspaces take on a GPU: assumed, 0.5 GiB (300 to 600 MiB
 // are seen in practice, more with more loaded kernels).
 inline constexpr double kAssumedReservedBytes = 512.0 * 1024 * 1024;
 

@@ -55,7 +55,7 @@ double all_reduce_seconds(double bytes, int64_t devices, const Link& link) {
 }
 
 // Handbook L24: 1850, 2140, 2320, 2410 images/s at batch 64 to 512 are within 2 % of batch / (9.2 ms + batch / 2510):
-// 2510 images/s of 24.6 GFLOP are 37 % of the card's 165 TFLOP/s (FP16, FP32 accumulation), and 9.2 ms over ResNet-50's
+// 2510 images/s of 24.6 GFLOP are 37 % of the GPU's 165 TFLOP/s (FP16, FP32 accumulation), and 9.2 ms over ResNet-50's
 // 176 nodes in three passes are 17 µs each. L25: mixed precision takes 38 % off the time, so FP32 reaches 46 % of 82.6.
 TrainingAssumptions assumed_for(TrainingPrecision precision) {
   TrainingAssumptions assumptions;

@@ -63,9 +63,9 @@ TEST(TrainingSpeed, MixedPrecisionTakesThirtyEightPercentLessTime) {
   EXPECT_NEAR(1 - fast / slow, 0.38, 0.03);
 }
 
-// Handbook L27: two cards over PCIe 4 without NVLink are 1.80 to 1.85 times as fast. What the link reaches and how much is
+// Handbook L27: two GPUs over PCIe 4 without NVLink are 1.80 to 1.85 times as fast. What the link reaches and how much is
 // hidden were fitted to it, at batch 96 to 128; the test keeps them so.
-TEST(TrainingSpeed, TwoCardsOverPcie4) {
+TEST(TrainingSpeed, TwoGpusOverPcie4) {
   for (double batch : {96.0, 128.0}) {
     TrainingSpeed speed = training_speed(resnet50_training(batch), mixed(2), kRtx4090Fp16, link("pcie4"),
                                          assumed_for(TrainingPrecision::kMixed));

@@ -1,5 +1,5 @@
-// How NVIDIA's cards fare, looked at again and again while a server runs, as the metrics that Triton made customary and a few
-// of ridge's own. A slow or hanging driver delays nobody: a thread of the sampler opens and asks it, who wants to know gets the
+// How NVIDIA's GPUs fare, looked at again and again while a server runs, as the metrics that Triton made customary and a few
+// of ridge's own. A slow or hanging driver delays no caller: a thread of the sampler opens and asks it, who wants to know gets the
 // last answer, and the thread is left behind where it does not come back.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace ridge::telemetry {
 
-// Absent = the card does not tell.
-struct CardSample {
+// Absent = the GPU does not tell.
+struct GpuSample {
   std::string uuid;
   bool answers = true;                // false: lost, or needs a reset
   std::optional<double> utilization;  // 0…1
@@ -28,23 +28,23 @@ struct CardSample {
 };
 
 // `first_energy_mj`: of the counter at the first look, absent then.
-CardSample sample_of(const gpu::Card& card, std::optional<int64_t> first_energy_mj);
+GpuSample sample_of(const gpu::Gpu& gpu, std::optional<int64_t> first_energy_mj);
 
-// Families without a series where there is no card.
-std::vector<MetricFamily> card_families(const std::vector<CardSample>& cards);
+// Families without a series where there is no GPU.
+std::vector<MetricFamily> gpu_families(const std::vector<GpuSample>& gpus);
 
-// What is left of a sample when nobody answers any more: whose it was.
-CardSample unanswered(const CardSample& sample);
+// What is left of a sample when the library no longer answers: whose it was.
+GpuSample unanswered(const GpuSample& sample);
 
 // Thread-safe. Without NVIDIA's library its thread ends at once.
-class CardSampler {
+class GpuSampler {
  public:
-  explicit CardSampler(std::chrono::milliseconds period = std::chrono::seconds(2));
-  CardSampler(const CardSampler&) = delete;
-  CardSampler& operator=(const CardSampler&) = delete;
-  ~CardSampler();  // waits for the driver's answer, but not for long
-  // Empty until the first look is done, and without cards. What has not been heard of for three periods is unanswered.
-  std::vector<CardSample> last() const;
+  explicit GpuSampler(std::chrono::milliseconds period = std::chrono::seconds(2));
+  GpuSampler(const GpuSampler&) = delete;
+  GpuSampler& operator=(const GpuSampler&) = delete;
+  ~GpuSampler();  // waits for the driver's answer, but not for long
+  // Empty until the first look is done, and without GPUs. What has not been heard of for three periods is unanswered.
+  std::vector<GpuSample> last() const;
 
  private:
   struct Shared;  // with the thread, which may outlive this

@@ -15,21 +15,21 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-gpu::Card measured_card() {
-  gpu::Card card;
-  card.uuid = std::string("GPU-1");
-  card.utilization_percent = int64_t{87};
-  card.memory_total_bytes = int64_t{85520809984};
-  card.power_mw = int64_t{412500};
-  card.power_limit_mw = int64_t{700000};
-  card.energy_mj = int64_t{5000};
-  card.sm_clock_mhz = int64_t{1980};
-  card.slowdown_bits = int64_t{0x24};
-  return card;
+gpu::Gpu measured_gpu() {
+  gpu::Gpu gpu;
+  gpu.uuid = std::string("GPU-1");
+  gpu.utilization_percent = int64_t{87};
+  gpu.memory_total_bytes = int64_t{85520809984};
+  gpu.power_mw = int64_t{412500};
+  gpu.power_limit_mw = int64_t{700000};
+  gpu.energy_mj = int64_t{5000};
+  gpu.sm_clock_mhz = int64_t{1980};
+  gpu.slowdown_bits = int64_t{0x24};
+  return gpu;
 }
 
-TEST(CardMetrics, HaveTritonsNamesAndUnits) {
-  const std::string text = exposition_text(card_families({sample_of(measured_card(), 2000)}));
+TEST(GpuMetrics, HaveTritonsNamesAndUnits) {
+  const std::string text = exposition_text(gpu_families({sample_of(measured_gpu(), 2000)}));
   for (const char* line :
        {"nv_gpu_utilization{gpu_uuid=\"GPU-1\"} 0.87\n", "nv_gpu_memory_total_bytes{gpu_uuid=\"GPU-1\"} 85520809984\n",
         "nv_gpu_power_usage{gpu_uuid=\"GPU-1\"} 412.5\n", "nv_gpu_power_limit{gpu_uuid=\"GPU-1\"} 700\n",
@@ -40,11 +40,11 @@ TEST(CardMetrics, HaveTritonsNamesAndUnits) {
   EXPECT_THAT(text, Not(HasSubstr("ridge_gpu_temperature_celsius{"))) << "what is not told has no series";
 }
 
-TEST(CardMetrics, ALostCardIsDown) {
-  gpu::Card lost;
+TEST(GpuMetrics, ALostGpuIsDown) {
+  gpu::Gpu lost;
   lost.index = 1;
   lost.failure = "GPU is lost";
-  const std::string text = exposition_text(card_families({sample_of(lost, std::nullopt)}));
+  const std::string text = exposition_text(gpu_families({sample_of(lost, std::nullopt)}));
   EXPECT_THAT(text, HasSubstr("ridge_gpu_up{gpu_uuid=\"1\"} 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("nv_gpu_power_usage{")));
 }
@@ -56,34 +56,34 @@ void play(const std::string& script) {
 
 void sleep_a_moment() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
-TEST(CardSampler, SeesTheCardsOfTheLibrary) {
-  gpu::in_child("four cards", [] {
+TEST(GpuSampler, SeesTheGpusOfTheLibrary) {
+  gpu::in_child("four GPUs", [] {
     play(RIDGE_SOURCE_DIR "/tests/support/nvml/four.txt");
-    CardSampler sampler(std::chrono::milliseconds(5));
+    GpuSampler sampler(std::chrono::milliseconds(5));
     while (sampler.last().empty()) sleep_a_moment();
     ASSERT_EQ(sampler.last().size(), 4u);
     EXPECT_EQ(sampler.last()[3].uuid, "GPU-77aa0000-0000-0000-0000-000000000004");
   });
 }
 
-TEST(CardSampler, SeesNothingWithoutALibrary) {
+TEST(GpuSampler, SeesNothingWithoutALibrary) {
   gpu::in_child("no library", [] {
     setenv("RIDGE_NVML", "/nowhere.so", 1);
-    { CardSampler sampler(std::chrono::milliseconds(1)); }  // waits for its thread
-    CardSampler sampler(std::chrono::milliseconds(1));
+    { GpuSampler sampler(std::chrono::milliseconds(1)); }  // waits for its thread
+    GpuSampler sampler(std::chrono::milliseconds(1));
     EXPECT_TRUE(sampler.last().empty());
   });
 }
 
 // The second look never ends.
-TEST(CardSampler, SaysThatACardNoLongerAnswersAndWaitsForNobody) {
+TEST(GpuSampler, SaysThatAGpuNoLongerAnswersAndWaitsForNobody) {
   const std::filesystem::path script =
       std::filesystem::path(testing::TempDir()) / ("hangs_later" + std::to_string(getpid()) + ".txt");
   std::ofstream(script) << "driver_version 580.95.05\ncard\nuuid GPU-1\npower_mw 69800\n"
                            "hang nvmlDeviceGetPowerUsage 3600 1\n";
   gpu::in_child("a driver that hangs", [&] {
     play(script.string());
-    CardSampler sampler(std::chrono::milliseconds(20));
+    GpuSampler sampler(std::chrono::milliseconds(20));
     while (sampler.last().empty() || sampler.last()[0].answers) sleep_a_moment();
     EXPECT_EQ(sampler.last()[0].uuid, "GPU-1");
     EXPECT_FALSE(sampler.last()[0].power_w) << "an old value is none";

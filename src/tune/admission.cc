@@ -15,7 +15,7 @@
 namespace ridge::tune {
 namespace {
 
-// Passes over matrix products pay where these are most of the work.
+// Passes over matrix multiplications pay where these are most of the work.
 constexpr double kMostlyProducts = 0.5;
 // Of the time for accuracy, at most: for the FP32 model's answers. Each implementation is judged on as many samples.
 constexpr double kReferenceShare = 0.2;
@@ -27,7 +27,7 @@ bool contains(const std::optional<std::vector<std::string>>& wanted, std::string
   return wanted && std::find(wanted->begin(), wanted->end(), name) != wanted->end();
 }
 
-// The share of multiply-adds in matrix products.
+// The share of multiply-adds in matrix multiplications.
 double product_share(const cost::Costs& costs) {
   double products = 0;
   for (const cost::NodeCost& node : costs.nodes)
@@ -41,14 +41,14 @@ std::optional<Rejection> slower(const machine::Machine& machine, Precision preci
   const std::optional<machine::Peak> own = machine::peak(machine, precision, threads);
   const std::optional<machine::Peak> fp32 = machine::peak(machine, Precision::kFp32, threads);
   if (!own && precision != Precision::kInt8)
-    return Rejection{"no-units", fmt::format("this processor has no units for {}", precision_name(precision))};
+    return Rejection{"no-units", fmt::format("this CPU has no units for {}", precision_name(precision))};
   if (own && fp32 && own->flops_per_s <= fp32->flops_per_s)
     return Rejection{"peak-not-higher", fmt::format("its measured peak here, {}, is not above FP32's, {}",
                                                     format_flops(own->flops_per_s), format_flops(fp32->flops_per_s))};
   return std::nullopt;
 }
 
-// The same on a card: what its datasheet does not say is tried.
+// The same on a GPU: what its datasheet does not say is tried.
 std::optional<Rejection> slower_on(const cost::DeviceLimits& limits, Precision precision) {
   const double own = cost::rate_of(limits, precision).flops_per_s;
   const double fp32 = cost::rate_of(limits, Precision::kFp32).flops_per_s;
@@ -61,7 +61,7 @@ std::optional<Rejection> slower_on(const cost::DeviceLimits& limits, Precision p
 std::optional<Rejection> cannot_pay(const machine::Machine& machine, const cost::Costs& costs,
                                     const precision::VariantKind& variant, const Target& target) {
   const Precision precision = variant.precision;
-  if (!target.on_processor())
+  if (!target.on_cpu())
     return target.limits && precision != Precision::kFp32 ? slower_on(*target.limits, precision) : std::nullopt;
   if (precision::weight_scale(variant) < 1) {
     Result<cost::DeviceLimits> limits = cost::limits_of(machine, machine::usable_threads(machine));
@@ -71,12 +71,13 @@ std::optional<Rejection> cannot_pay(const machine::Machine& machine, const cost:
     if (std::optional<Rejection> rejection = slower(machine, precision)) return rejection;
   }
   if (variant.matrices_only && product_share(costs) < kMostlyProducts)
-    return Rejection{"few-matrices", fmt::format("it changes matrix products, which are {:.0f} % of this model's work",
-                                                 100 * product_share(costs))};
+    return Rejection{"few-matrices",
+                     fmt::format("it changes matrix multiplications, which are {:.0f} % of this model's work",
+                                 100 * product_share(costs))};
   return std::nullopt;
 }
 
-Status check_names(const Wishes& wishes) {
+Status check_names(const VariantRequests& wishes) {
   if (!wishes.variants) return {};
   for (const std::string& name : *wishes.variants) RIDGE_TRY(precision::variant_kind(name));
   return {};
@@ -91,18 +92,18 @@ plan::Plan plan_for(const plan::Plan& base, const Implementation& implementation
 }
 
 // One admission while it goes on.
-struct Admitting {
+struct VariantSelector {
   const AdmissionBasis& basis;
   const precision::VariantOptions& options;
   precision::Answers reference;
-  Admission admission;
+  VariantSelection admission;
   std::map<std::string, std::string> not_made = {};  // variant → why; not tried again for another engine
 
-  void reject(const Wish& wish, std::string id, std::string reason) {
+  void reject(const VariantRequest& wish, std::string id, std::string reason) {
     admission.rejections.push_back({std::move(id), std::move(reason), wish});
   }
 
-  Status judge_and_admit(const Wish& wish, Implementation implementation) {
+  Status judge_and_admit(const VariantRequest& wish, Implementation implementation) {
     const plan::Plan plan = plan_for(basis.plan, implementation);
     Result<std::unique_ptr<engine::Session>> session = engine::open(plan);
     if (!session) return rejected(wish, "not-opened", session.error());
@@ -134,14 +135,14 @@ struct Admitting {
   }
 
   // An interruption ends everything, another failure ends this wish.
-  Status rejected(const Wish& wish, const char* id, const Error& error) {
+  Status rejected(const VariantRequest& wish, const char* id, const Error& error) {
     if (error.code == Code::kCancelled) return error;
     reject(wish, id, error.message);
     return {};
   }
 
   // The variant's file, judged as `implementation` will run it; null if it was not made, or lost too much.
-  Result<const precision::Variant*> made(const Wish& wish, const Implementation& implementation) {
+  Result<const precision::Variant*> made(const VariantRequest& wish, const Implementation& implementation) {
     for (const precision::Variant& variant : admission.variants)
       if (variant.name == wish.variant) return &variant;
     if (auto failed = not_made.find(wish.variant); failed != not_made.end()) {
@@ -161,7 +162,7 @@ struct Admitting {
     return &admission.variants.back();
   }
 
-  Status consider(const Wish& wish) {
+  Status consider(const VariantRequest& wish) {
     RIDGE_ASSIGN(const precision::VariantKind* kind, precision::variant_kind(wish.variant));
     Implementation implementation{.engine = wish.engine, .variant = wish.variant, .precision = kind->precision};
     RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(basis.plan.device));
@@ -181,7 +182,7 @@ struct Admitting {
   }
 };
 
-Json to_json(const Admitted& admitted) {
+Json to_json(const SelectedVariant& admitted) {
   Json json = to_json(admitted.implementation);
   json["accuracy"] = to_json(admitted.verdict);
   return json;
@@ -195,7 +196,8 @@ Json list_json(const Values& values) {
 }
 
 // A wish by name that no engine here can fulfil on that device is no secret.
-void add_impossible(const Wishes& wishes, std::span<const std::string> engines, const Target& target, Choices& result) {
+void add_impossible(const VariantRequests& wishes, std::span<const std::string> engines, const Target& target,
+                    Choices& result) {
   for (const std::string& variant : wishes.variants.value_or(std::vector<std::string>()))
     if (variant != result.wishes.front().variant &&
         std::none_of(engines.begin(), engines.end(), [&](const std::string& engine) {
@@ -209,13 +211,13 @@ void add_impossible(const Wishes& wishes, std::span<const std::string> engines, 
 }  // namespace
 
 Result<Choices> choices(const machine::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
-                        const Wishes& wishes, const Target& target) {
+                        const VariantRequests& wishes, const Target& target) {
   RIDGE_TRY(check_names(wishes));
   Choices result;
   result.wishes.push_back({engines.front(), std::string(precision::variant_kinds().front().name)});
   for (const std::string& engine : engines)
     for (const auto& [variant, source, device, option] : engine::named(engine).abilities) {
-      const Wish wish{engine, std::string(variant)};
+      const VariantRequest wish{engine, std::string(variant)};
       if (device != target.device.kind || wish == result.wishes.front()) continue;
       RIDGE_ASSIGN(const precision::VariantKind* kind, precision::variant_kind(variant));
       const bool named = contains(wishes.variants, variant);
@@ -232,9 +234,9 @@ Result<Choices> choices(const machine::Machine& machine, const cost::Costs& cost
   return result;
 }
 
-Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes,
-                        const precision::VariantOptions& options) {
-  Admission only_baseline;
+Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> wishes,
+                               const precision::VariantOptions& options) {
+  VariantSelection only_baseline;
   only_baseline.samples = precision::provenance(basis.samples);
   only_baseline.synthetic = basis.samples.synthetic;
   only_baseline.admitted.emplace_back();
@@ -245,21 +247,21 @@ Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishe
   RIDGE_ASSIGN(precision::Answers reference, precision::answers_of(*session, basis.samples.held_out,
                                                                    {.seconds = kReferenceShare * options.seconds,
                                                                     .interrupted = options.interrupted}));
-  Admitting admitting{basis, options, std::move(reference), std::move(only_baseline)};
-  for (const Wish& wish : wishes.subspan(1)) {
+  VariantSelector admitting{basis, options, std::move(reference), std::move(only_baseline)};
+  for (const VariantRequest& wish : wishes.subspan(1)) {
     if (options.progress) options.progress(wish.engine + " " + wish.variant, 0);
     RIDGE_TRY(admitting.consider(wish));
   }
   return std::move(admitting.admission);
 }
 
-const Admitted* admitted_as(const Candidate& candidate, const Admission& admission) {
-  for (const Admitted& admitted : admission.admitted)
+const SelectedVariant* admitted_as(const Candidate& candidate, const VariantSelection& admission) {
+  for (const SelectedVariant& admitted : admission.admitted)
     if (runs(candidate, admitted.implementation, admission.admitted.front().implementation.engine)) return &admitted;
   return nullptr;
 }
 
-Json to_json(const Admission& admission) {
+Json to_json(const VariantSelection& admission) {
   Json refused = Json::array();
   for (const auto& [id, reason, wish] : admission.rejections)
     refused.push_back({{"id", id}, {"engine", wish.engine}, {"variant", wish.variant}, {"reason", reason}});

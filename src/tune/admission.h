@@ -1,4 +1,4 @@
-// Admission: which implementations of a model may enter the search: each engine that loads here with each variant that can pay
+// VariantSelection: which implementations of a model may enter the search: each engine that loads here with each variant that can pay
 // on this machine, if the accuracy guard holds for it. What is left out keeps its reason.
 //
 // A variant pays if the machine has a higher measured peak for its arithmetic than for FP32, or, where only the weights are
@@ -25,13 +25,13 @@
 namespace ridge::tune {
 
 // What the user asked for; absent: all that can pay.
-struct Wishes {
+struct VariantRequests {
   std::optional<std::vector<std::string>> variants;  // "fp32", "int8", …; "fp32" is always among them
 };
 
-struct Wish {
+struct VariantRequest {
   std::string engine, variant;
-  bool operator==(const Wish&) const = default;
+  bool operator==(const VariantRequest&) const = default;
 };
 
 struct Rejection {
@@ -39,27 +39,27 @@ struct Rejection {
   // evaluation-failed, accuracy-lost. Stable: docs/contracts.md.
   std::string id;
   std::string reason;
-  Wish wish = {};
+  VariantRequest wish = {};
 };
 
 // What may be tried, and what not; pure. `engines`: those that load, the base plan's first. An unknown variant is an error with
 // the names; one that was asked for by name is tried whatever the peaks say, as far as an engine can compute it.
 struct Choices {
-  std::vector<Wish> wishes;
+  std::vector<VariantRequest> wishes;
   std::vector<Rejection> rejections;
 };
 Result<Choices> choices(const machine::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
-                        const Wishes& wishes, const Target& target = {});
+                        const VariantRequests& wishes, const Target& target = {});
 
-struct Admitted {
+struct SelectedVariant {
   Implementation implementation;
   precision::Verdict verdict;  // on the held-out samples; of the baseline: holds, no outputs
 };
 
-struct Admission {
+struct VariantSelection {
   std::string samples;                       // "drift was measured on …"
   bool synthetic = false;                    // those samples were made up
-  std::vector<Admitted> admitted;            // the first is the baseline
+  std::vector<SelectedVariant> admitted;     // the first is the baseline
   std::vector<precision::Variant> variants;  // whose files were made, also those that lost too much
   std::vector<Rejection> rejections;
 };
@@ -72,12 +72,13 @@ struct AdmissionBasis {
 
 // Makes, opens and judges; the first wish is the baseline. Errors: the FP32 model itself fails on a sample; kCancelled. An
 // implementation that cannot be made, opened or run is a rejection.
-Result<Admission> admit(const AdmissionBasis& basis, std::span<const Wish> wishes,
-                        const precision::VariantOptions& options);
+Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> wishes,
+                               const precision::VariantOptions& options);
 
 // Of the candidate's implementation; null if it was not admitted.
-const Admitted* admitted_as(const Candidate& candidate, const Admission& admission);
+const SelectedVariant* admitted_as(const Candidate& candidate, const VariantSelection& admission);
 
-Json to_json(const Admission& admission);  // {"samples": …, "implementations": […], "variants": […], "refused": […]}
+Json to_json(
+    const VariantSelection& admission);  // {"samples": …, "implementations": […], "variants": […], "refused": […]}
 
 }  // namespace ridge::tune

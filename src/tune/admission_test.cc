@@ -11,7 +11,7 @@ using testing::HasSubstr;
 // FP32 at 100 GFLOP/s, INT8 and BF16 at the given multiples; 0 = no such units.
 machine::Machine machine_with(double int8, double bf16) {
   machine::Machine machine_with;
-  machine_with.cpu.allowed_processors = machine_with.cpu.allowed_cores = 1;
+  machine_with.cpu.allowed_cpus = machine_with.cpu.allowed_cores = 1;
   for (auto [precision, times] :
        {std::pair(Precision::kFp32, 1.0), {Precision::kInt8, int8}, {Precision::kBf16, bf16}}) {
     if (times == 0) continue;
@@ -42,12 +42,13 @@ cost::Costs costs_of_op(const std::string& op, double bytes) {
 }
 
 bool wanted(const Choices& choices, const std::string& engine, const std::string& variant) {
-  return std::find(choices.wishes.begin(), choices.wishes.end(), Wish{engine, variant}) != choices.wishes.end();
+  return std::find(choices.wishes.begin(), choices.wishes.end(), VariantRequest{engine, variant}) !=
+         choices.wishes.end();
 }
 
 std::string rejection(const Choices& choices, const std::string& engine, const std::string& variant) {
   for (const Rejection& rejection : choices.rejections)
-    if (rejection.wish == Wish{engine, variant}) return rejection.id;
+    if (rejection.wish == VariantRequest{engine, variant}) return rejection.id;
   return "none";
 }
 
@@ -55,7 +56,7 @@ const std::vector<std::string> kBoth = {"onnxruntime", "openvino"};
 
 TEST(Choices, AreWhatThePeaksOfTheMachineCanSpeedUp) {
   const Choices found = *choices(machine_with(4, 2), costs_of_op("Conv", 1e6), kBoth, {});
-  EXPECT_EQ(found.wishes.front(), (Wish{"onnxruntime", "fp32"}));
+  EXPECT_EQ(found.wishes.front(), (VariantRequest{"onnxruntime", "fp32"}));
   EXPECT_TRUE(wanted(found, "onnxruntime", "int8"));
   EXPECT_TRUE(wanted(found, "openvino", "fp32"));
   EXPECT_TRUE(wanted(found, "openvino", "bf16"));
@@ -107,23 +108,23 @@ TEST(Choices, SayWhatWasAskedForByNameAndNoEngineCanDo) {
       choices(machine_with(4, 2), costs_of_op("Conv", 1e6), kBoth, {.variants = {{"fp16"}}})->rejections.empty());
 }
 
-Target card_with(double fp16, plan::DeviceKind kind = plan::DeviceKind::kCuda) {
+Target gpu_with(double fp16, plan::DeviceKind kind = plan::DeviceKind::kCuda) {
   cost::DeviceLimits limits;
-  limits.device = "a card";
+  limits.device = "a GPU";
   limits.origin = Origin::kDatasheet;
   limits.flops_per_s = {{Precision::kFp32, 100e9}, {Precision::kFp16, 100e9 * fp16}};
   return {{kind, 0}, limits};
 }
 
-TEST(Choices, OnACardAreWhatItsOwnPeaksCanSpeedUp) {
+TEST(Choices, OnAGpuAreWhatItsOwnPeaksCanSpeedUp) {
   const std::vector<std::string> one = {"onnxruntime"};
   const cost::Costs costs = costs_of_op("Conv", 1e6);
-  const Choices faster = *choices(machine_with(4, 2), costs, one, {}, card_with(8));
+  const Choices faster = *choices(machine_with(4, 2), costs, one, {}, gpu_with(8));
   EXPECT_TRUE(wanted(faster, "onnxruntime", "fp16"));
   EXPECT_FALSE(wanted(faster, "onnxruntime", "int8")) << "its kernels there are few";
-  EXPECT_EQ(rejection(*choices(machine_with(4, 2), costs, one, {}, card_with(1)), "onnxruntime", "fp16"),
+  EXPECT_EQ(rejection(*choices(machine_with(4, 2), costs, one, {}, gpu_with(1)), "onnxruntime", "fp16"),
             "peak-not-higher");
-  const Choices tensorrt = *choices(machine_with(4, 2), costs, one, {}, card_with(8, plan::DeviceKind::kTensorRt));
+  const Choices tensorrt = *choices(machine_with(4, 2), costs, one, {}, gpu_with(8, plan::DeviceKind::kTensorRt));
   EXPECT_TRUE(wanted(tensorrt, "onnxruntime", "fp16"));
   EXPECT_TRUE(wanted(tensorrt, "onnxruntime", "int8"));
 }

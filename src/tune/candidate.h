@@ -25,7 +25,7 @@ struct Candidate {
   int inter_op_threads = 1;  // > 1: independent operators may run at the same time
   int block_base = 0;        // > 0: an operator's work is cut into shrinking blocks, this many per thread first
                              // (ONNX Runtime's session.dynamic_block_base); 0 = equal blocks
-  std::map<std::string, std::string> options = {};  // of the engine, on a card: "cuda.enable_cuda_graph" = "1"
+  std::map<std::string, std::string> options = {};  // of the engine, on a GPU: "cuda.enable_cuda_graph" = "1"
 
   bool operator==(const Candidate&) const = default;
 };

@@ -65,7 +65,7 @@ TEST(Candidate, IsReadBackFromItsJson) {
   EXPECT_FALSE(candidate_from_json(Json{{"spin", "fast"}}));
 }
 
-TEST(Candidate, OnACardHandsItsOptionsToTheEngineAndIsReadBackWithThem) {
+TEST(Candidate, OnAGpuHandsItsOptionsToTheEngineAndIsReadBackWithThem) {
   Candidate candidate{.threads = 1};
   candidate.options = {{"cuda.enable_cuda_graph", "1"}};
   EXPECT_NE(text(candidate), text(Candidate{.threads = 1}));

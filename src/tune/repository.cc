@@ -68,7 +68,7 @@ int64_t highest_version(const fs::path& entry) {
   return highest;
 }
 
-// Everything of the old entry, as hard links where possible; config.pbtxt, tuning.json and ovms.json are written anew afterwards.
+// Everything of the old entry, as hard links where possible; config.pbtxt, tuning.json and ovms.json are written again afterwards.
 Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
   std::error_code failure;
   for (fs::recursive_directory_iterator at(old_entry, failure), end; !failure && at != end; at.increment(failure)) {
@@ -83,7 +83,7 @@ Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
 
 Status write_version(const RepositoryEntry& entry, const fs::path& folder) {
   fs::path model_folder = fs::path(entry.model_file).parent_path();
-  // Copies, not links: an exporter that writes the file anew in place would change what was tuned and is served.
+  // Copies, not links: an exporter that writes the file again in place would change what was tuned and is served.
   RIDGE_TRY(copy_whole(entry.model_file, folder / "model.onnx"));
   for (const std::string& file : entry.external_files) RIDGE_TRY(copy_whole(model_folder / file, folder / file));
   return {};

@@ -59,7 +59,7 @@ TEST(ServingConfig, HoldsTheDecisionUnderTritonsNames) {
   EXPECT_EQ(config.parameters().at("intra_op_thread_count").string_value(), "1");
 }
 
-TEST(ServingConfig, OfACardNamesItAndGivesItsProvidersTheirOptions) {
+TEST(ServingConfig, OfAGpuNamesItAndGivesItsProvidersTheirOptions) {
   ServingFacts facts = resnet();
   facts.device = {plan::DeviceKind::kTensorRt, 1};
   facts.engine_options = {{"tensorrt.trt_fp16_enable", "1"}, {"session.disable_prepacking", "1"}};
@@ -167,7 +167,7 @@ TEST(ServingConfig, OfAnIntelGpuNamesItForBothServers) {
   facts.device = {plan::DeviceKind::kGpu, 1};
   const inference::ModelConfig config = parsed(facts);
   EXPECT_EQ(config.parameters().at("TARGET_DEVICE").string_value(), "GPU.1");
-  EXPECT_EQ(config.parameters().count("INFERENCE_NUM_THREADS"), 0u) << "a property of the processor";
+  EXPECT_EQ(config.parameters().count("INFERENCE_NUM_THREADS"), 0u) << "a property of the CPU";
   EXPECT_EQ(config.instance_group(0).kind(), inference::ModelInstanceGroup::KIND_CPU) << "as its backend wants it";
   const Json server = parse_json(ovms_text(facts), "ovms.json").value()["model_config_list"][0]["config"];
   EXPECT_EQ(server["target_device"], "GPU.1");

@@ -71,7 +71,7 @@ Batching check_batching(InterleavedBenchmark& benchmark) {
   if (!fixed.empty()) return {false, fixed};
   Candidate pair = baseline_candidate();
   pair.batch = 2;
-  Result<precision::Drift> apart = drift(benchmark, pair);
+  Result<precision::Deviation> apart = drift(benchmark, pair);
   if (!apart) return {false, "the model fails at batch 2 (" + apart.error().message + ")"};
   if (!(apart->relative_l2 <= kSameRows))  // also not a number
     return {false,
@@ -79,7 +79,7 @@ Batching check_batching(InterleavedBenchmark& benchmark) {
   return {true, ""};
 }
 
-Result<precision::Drift> drift(InterleavedBenchmark& benchmark, const Candidate& candidate) {
+Result<precision::Deviation> drift(InterleavedBenchmark& benchmark, const Candidate& candidate) {
   const BenchmarkedModel& model = benchmark.model();
   const uint64_t seed = benchmark.options().seed;
   plan::Plan plan = to_plan(candidate, model.base, model.implementations);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "precision/drift.h"
+#include "precision/deviation.h"
 #include "tune/candidate.h"
 #include "tune/interleaved_benchmark.h"
 
@@ -19,6 +19,6 @@ struct Batching {
 Batching check_batching(InterleavedBenchmark& benchmark);
 
 // Outputs of the candidate's one run against the untuned model's row by row, on the same inputs.
-Result<precision::Drift> drift(InterleavedBenchmark& benchmark, const Candidate& candidate);
+Result<precision::Deviation> drift(InterleavedBenchmark& benchmark, const Candidate& candidate);
 
 }  // namespace ridge::tune

@@ -235,8 +235,8 @@ std::optional<double> Search::closest_believed() const {
 }
 
 // −ln(99th percentile [s] · the baseline's rows/s).
-Belief Search::closeness(size_t index) const {
-  Belief belief = tails_.belief(index);
+Posterior Search::closeness(size_t index) const {
+  Posterior belief = tails_.belief(index);
   belief.mean -= std::log(rows_in_flight(space_.entries[index].candidate));
   return belief;
 }

@@ -98,7 +98,7 @@ class Search {
   std::optional<double> best_believed() const;
   std::optional<double> closest_believed() const;
   double promise(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const;
-  Belief closeness(size_t index) const;
+  Posterior closeness(size_t index) const;
   std::string cannot_win(const Entry& entry) const;
   std::string misses_goal(const Entry& entry) const;
   std::string bound_to_fail(const Entry& entry) const;

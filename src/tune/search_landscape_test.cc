@@ -38,7 +38,7 @@ struct Landscape {
 };
 
 struct Kind {
-  int processors = 2;
+  int cpus = 2;
   int64_t most_batch = 32;
   std::vector<std::string> engines, variants;
   bool limits = false;  // whether limits are known
@@ -74,8 +74,8 @@ Law random_law(const std::string& variant, std::mt19937& random) {
 
 std::vector<Candidate> layouts(const Kind& kind) {
   std::vector<Candidate> result;
-  for (int threads = 1; threads <= kind.processors; threads *= 2)
-    for (int instances = 1; threads * instances <= kind.processors; instances *= 2)
+  for (int threads = 1; threads <= kind.cpus; threads *= 2)
+    for (int instances = 1; threads * instances <= kind.cpus; instances *= 2)
       for (int64_t batch = 1; batch <= kind.most_batch; batch *= 2)
         result.push_back(laid_out(threads, instances, batch));
   return result;
@@ -173,16 +173,14 @@ TEST_P(SearchOn, ReachesNinetySevenPercentOfTheOptimumWithATenthOfThePoints) {
 }
 
 const std::vector<std::string> kAll = {"fp32", "bf16", "int8", "int8-dynamic", "int4-weights"};
-INSTANTIATE_TEST_SUITE_P(Machines, SearchOn,
-                         ::testing::Values(std::pair{"two processors, two engines, three variants",
-                                                     Kind{2, 32, {"", "openvino"}, {"fp32", "bf16", "int8"}, true}},
-                                           std::pair{"four processors, one variant",
-                                                     Kind{4, 64, {""}, {"fp32"}, false}},
-                                           std::pair{"eight processors, two engines, five variants",
-                                                     Kind{8, 32, {"", "openvino"}, kAll, true}},
-                                           std::pair{"64 processors, two engines, five variants",
-                                                     Kind{64, 32, {"", "openvino"}, kAll, false}}),
-                         [](const auto& parameter) { return "Number" + std::to_string(parameter.index); });
+INSTANTIATE_TEST_SUITE_P(
+    Machines, SearchOn,
+    ::testing::Values(std::pair{"two CPUs, two engines, three variants",
+                                Kind{2, 32, {"", "openvino"}, {"fp32", "bf16", "int8"}, true}},
+                      std::pair{"four CPUs, one variant", Kind{4, 64, {""}, {"fp32"}, false}},
+                      std::pair{"eight CPUs, two engines, five variants", Kind{8, 32, {"", "openvino"}, kAll, true}},
+                      std::pair{"64 CPUs, two engines, five variants", Kind{64, 32, {"", "openvino"}, kAll, false}}),
+    [](const auto& parameter) { return "Number" + std::to_string(parameter.index); });
 
 }  // namespace
 }  // namespace ridge::tune

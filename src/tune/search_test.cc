@@ -17,7 +17,7 @@ using Surface = std::function<double(const Candidate&)>;
 constexpr double kBaseline = 100;
 constexpr double kBaselineMs = 10;
 
-// Threads × instances within 16 processors, batches to 32, spinning on and off; limits unknown.
+// Threads × instances within 16 CPUs, batches to 32, spinning on and off; limits unknown.
 Space grid() {
   Space space;
   for (int threads : {1, 2, 4, 8, 16})

@@ -40,16 +40,16 @@ void describe_tensor(Message& message, const TensorSpec& spec) {
   message.mutable_reshape();
 }
 
-bool is_card_option(const std::string& key) { return key.starts_with("cuda.") || key.starts_with("tensorrt."); }
+bool is_gpu_option(const std::string& key) { return key.starts_with("cuda.") || key.starts_with("tensorrt."); }
 
-// As Triton's backend takes them: accelerators of the instances on cards. TensorRT is one also without parameters.
+// As Triton's backend takes them: accelerators of the instances on GPUs. TensorRT is one also without parameters.
 void add_accelerators(const ServingConfig& config, inference::ModelConfig& message) {
   if (!plan::is_nvidia(config.device)) return;
   const bool tensorrt = config.device.kind == plan::DeviceKind::kTensorRt;
   for (const std::string name : {"tensorrt", "cuda"}) {
     inference::ModelOptimizationPolicy::ExecutionAccelerators::Accelerator accelerator;
     accelerator.set_name(name);
-    for (const auto& [key, value] : config.card_options)
+    for (const auto& [key, value] : config.gpu_options)
       if (key.starts_with(name + ".")) (*accelerator.mutable_parameters())[key.substr(name.size() + 1)] = value;
     if (accelerator.parameters().empty() && !(tensorrt && name == "tensorrt")) continue;
     *message.mutable_optimization()->mutable_execution_accelerators()->add_gpu_execution_accelerator() = accelerator;
@@ -64,7 +64,7 @@ plan::Plan plan_of(const ServingFacts& facts) {
   base.device = plan::device_name(facts.device);
   base.precision = facts.precision;
   plan::Plan plan = to_plan(facts.best, base);
-  std::erase_if(plan.options, [](const auto& option) { return is_card_option(option.first); });
+  std::erase_if(plan.options, [](const auto& option) { return is_gpu_option(option.first); });
   return plan;
 }
 
@@ -89,7 +89,7 @@ void fill(inference::ModelWarmup& message, int64_t batch, const std::vector<Warm
 }
 
 // Where merging is not worth a wait, but more rows than one were tuned, what waits anyway is still merged up to that batch: it
-// costs nobody time, and the tuned throughput is that batch's.
+// costs no time, and the tuned throughput is that batch's.
 std::optional<DynamicBatching> batching_of(const Candidate& best, const BatchingAdvice& advice) {
   if (advice.helps) return DynamicBatching{advice.preferred, std::llround(1e3 * advice.queue_delay_ms)};
   if (best.batch > 1) return DynamicBatching{{best.batch}, 0};
@@ -106,7 +106,7 @@ ServingConfig serving_config(const ServingFacts& facts) {
   config.device = facts.device;
   for (const auto* options : {&facts.engine_options, &best.options})
     for (const auto& [key, value] : *options)
-      if (is_card_option(key)) config.card_options[key] = value;
+      if (is_gpu_option(key)) config.gpu_options[key] = value;
   config.inputs = facts.batches ? without_batch(facts.signature.inputs) : facts.signature.inputs;
   config.outputs = facts.batches ? without_batch(facts.signature.outputs) : facts.signature.outputs;
   const BatchingAdvice& advice = facts.batching;

@@ -39,7 +39,7 @@ struct ServingConfig {
   std::optional<DynamicBatching> batching;
   std::vector<std::pair<std::string, std::string>> parameters;
   std::map<std::string, std::string>
-      card_options;                     // of ONNX Runtime's providers: "cuda.use_tf32", "tensorrt.trt_fp16_enable"
+      gpu_options;                      // of ONNX Runtime's providers: "cuda.use_tf32", "tensorrt.trt_fp16_enable"
   std::vector<WarmupInput> warmup;      // of one row; empty: nothing but the batch is open
   std::vector<int64_t> warmup_batches;  // rows of each warm-up run
 };

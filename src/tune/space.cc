@@ -12,8 +12,8 @@ namespace {
 // Operators side by side are tried when at least this much of the work lies off the longest path. Below it the gain is
 // smaller than what a measurement on a shared machine resolves (2 %…5 %) even if the overlap is perfect.
 constexpr double kWorthOverlapping = 1.1;
-// Sessions on one card, at most: kernels of several streams fill it where those of one do not, and each has its own weights.
-constexpr int kMostOnCard = 4;
+// Sessions on one GPU, at most: kernels of several streams fill it where those of one do not, and each has its own weights.
+constexpr int kMostOnGpu = 4;
 constexpr int kBlockBase = 4;  // the value ONNX Runtime's documentation suggests for session.dynamic_block_base
 // An engine keeps the weights twice while it repacks them, and a little beside; assumed, to refuse only what cannot
 // fit.
@@ -29,8 +29,7 @@ std::vector<T> doublings(T most) {
 }
 
 // The engine options worth trying for a layout; the first is none.
-std::vector<Candidate> with_options(const Candidate& layout, const engine::Engine& engine, int processors,
-                                    bool overlap) {
+std::vector<Candidate> with_options(const Candidate& layout, const engine::Engine& engine, int cpus, bool overlap) {
   std::vector<Candidate> result{layout};
   if (!engine.pools_threads) return result;
   if (layout.threads > 1) {  // one thread has no pool that could spin or share blocks
@@ -41,7 +40,7 @@ std::vector<Candidate> with_options(const Candidate& layout, const engine::Engin
     blocks.block_base = kBlockBase;
     if (!engine.block_base_option.empty()) result.push_back(blocks);
   }
-  if (overlap && layout.threads * layout.instances * 2 <= processors) {
+  if (overlap && layout.threads * layout.instances * 2 <= cpus) {
     Candidate side_by_side = layout;
     side_by_side.inter_op_threads = 2;
     result.push_back(side_by_side);
@@ -52,7 +51,7 @@ std::vector<Candidate> with_options(const Candidate& layout, const engine::Engin
 // The options of ONNX Runtime's CUDA provider worth trying; the first is none. A graph replays a whole run, which shortens
 // runs of many small kernels; NHWC spares convolutions on tensor cores their transposes. The exhaustive search for algorithms of
 // convolutions is the provider's default.
-std::vector<Candidate> with_card_options(const Candidate& layout, plan::DeviceKind kind) {
+std::vector<Candidate> with_gpu_options(const Candidate& layout, plan::DeviceKind kind) {
   std::vector<Candidate> result{layout};
   std::vector<std::string> flags;  // of OpenVINO's GPUs: none
   if (kind == plan::DeviceKind::kCuda) flags = {"cuda.enable_cuda_graph", "cuda.prefer_nhwc"};
@@ -64,29 +63,29 @@ std::vector<Candidate> with_card_options(const Candidate& layout, plan::DeviceKi
   return result;
 }
 
-// On a card one thread hands over the work.
-std::vector<Candidate> candidates_on_card(const Implementation& implementation, const SpaceOptions& options) {
+// On a GPU one thread hands over the work.
+std::vector<Candidate> candidates_on_gpu(const Implementation& implementation, const SpaceOptions& options) {
   std::vector<Candidate> result;
-  for (int instances : doublings(kMostOnCard))
+  for (int instances : doublings(kMostOnGpu))
     for (int64_t batch : doublings(options.max_batch)) {
       Candidate layout;
       layout.variant = implementation.variant;
       layout.threads = 1;
       layout.instances = instances;
       layout.batch = batch;
-      for (const Candidate& candidate : with_card_options(layout, options.target.device.kind))
+      for (const Candidate& candidate : with_gpu_options(layout, options.target.device.kind))
         result.push_back(candidate);
     }
   return result;
 }
 
-std::vector<Candidate> candidates(const Implementation& implementation, const std::string& base_engine, int processors,
+std::vector<Candidate> candidates(const Implementation& implementation, const std::string& base_engine, int cpus,
                                   const SpaceOptions& options, bool overlap) {
-  if (!options.target.on_processor()) return candidates_on_card(implementation, options);
+  if (!options.target.on_cpu()) return candidates_on_gpu(implementation, options);
   std::vector<Candidate> result;
   const engine::Engine& engine = engine::named(implementation.engine);
-  for (int threads : doublings(processors))
-    for (int instances : doublings(processors / threads))
+  for (int threads : doublings(cpus))
+    for (int instances : doublings(cpus / threads))
       for (int64_t batch : doublings(options.max_batch)) {
         Candidate layout;
         if (implementation.engine != base_engine) layout.engine = implementation.engine;
@@ -94,8 +93,7 @@ std::vector<Candidate> candidates(const Implementation& implementation, const st
         layout.threads = threads;
         layout.instances = instances;
         layout.batch = batch;
-        for (const Candidate& candidate : with_options(layout, engine, processors, overlap))
-          result.push_back(candidate);
+        for (const Candidate& candidate : with_options(layout, engine, cpus, overlap)) result.push_back(candidate);
       }
   return result;
 }
@@ -133,8 +131,8 @@ Entry bounded(const Candidate& candidate, int64_t rows, const machine::Machine& 
   return entry;
 }
 
-// The same on a card, which all instances share.
-Entry bounded_on_card(const Candidate& candidate, int64_t rows, const Target& target, const cost::Costs& costs) {
+// The same on a GPU, which all instances share.
+Entry bounded_on_gpu(const Candidate& candidate, int64_t rows, const Target& target, const cost::Costs& costs) {
   Entry entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
   if (!target.limits) return entry;
   entry.bound_ms = cost::bound(scaled(costs, candidate.instances), *target.limits).ms;
@@ -230,16 +228,16 @@ double parallelism(const model::Graph& graph, const cost::Costs& costs) {
 
 Space make_space(const machine::Machine& machine, const model::Graph& graph,
                  std::span<const PricedImplementation> implementations, const SpaceOptions& options) {
-  int processors = options.threads.value_or(machine::usable_threads(machine));
+  int cpus = options.threads.value_or(machine::usable_threads(machine));
   Space space;
   for (const auto& [implementation, costs] : implementations) {
     bool overlap = parallelism(graph, costs.one) >= kWorthOverlapping;
     for (const Candidate& candidate :
-         candidates(implementation, implementations.front().implementation.engine, processors, options, overlap)) {
+         candidates(implementation, implementations.front().implementation.engine, cpus, options, overlap)) {
       cost::Costs run = at_batch(costs, candidate.batch);
-      const bool here = options.target.on_processor();
+      const bool here = options.target.on_cpu();
       Entry entry = here ? bounded(candidate, options.rows, machine, run)
-                         : bounded_on_card(candidate, options.rows, options.target, run);
+                         : bounded_on_gpu(candidate, options.rows, options.target, run);
       std::string reason = hopeless(entry, here ? available_bytes(machine) : 0, options);
       if (reason.empty())
         space.entries.push_back(entry);

@@ -23,7 +23,7 @@ enum class Objective {
   kThroughput,  // rows per second
   kLatency,     // p50 of one request alone
   kEnergy,      // rows per joule, by the machine's counters
-  kCost,        // rows per processor and second: what is paid where processors are paid for
+  kCost,        // rows per CPU and second: what is paid where CPUs are paid for
 };
 const char* objective_name(Objective objective);  // "throughput", …
 Result<Objective> objective_from_name(std::string_view name);

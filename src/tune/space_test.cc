@@ -13,7 +13,7 @@ namespace {
 // 8 cores: 10 GFLOP/s each, 20 GB/s of memory for all, 10 for one, no caches.
 machine::Machine machine() {
   machine::Machine machine;
-  machine.cpu.allowed_processors = 8;
+  machine.cpu.allowed_cpus = 8;
   machine.cpu.allowed_cores = 8;
   machine.memory.available_bytes = 16'000'000'000;
   for (int threads : {1, 8}) {
@@ -84,7 +84,7 @@ TEST(Space, KeepsThreadsTimesInstancesWithinTheUsableThreads) {
 
 TEST(Space, HoldsOddSizesOfMachineAndBatch) {
   machine::Machine six = machine();
-  six.cpu.allowed_cores = six.cpu.allowed_processors = 6;
+  six.cpu.allowed_cores = six.cpu.allowed_cpus = 6;
   std::set<std::string> unique;
   for (const Entry& entry : make_space(six, {}, only(batch_costs()), upto(12)).entries)
     unique.insert(text(entry.candidate));
@@ -241,17 +241,17 @@ TEST(Space, SmallerWeightsAreReadFasterAndComputedAtTheSameRate) {
 }
 
 // 100 GFLOP/s, 100 GB/s.
-Target card(plan::DeviceKind kind = plan::DeviceKind::kCuda) {
+Target gpu(plan::DeviceKind kind = plan::DeviceKind::kCuda) {
   cost::DeviceLimits limits;
-  limits.device = "a card";
+  limits.device = "a GPU";
   limits.flops_per_s = {{Precision::kFp32, 100e9}};
   limits.levels = {{"DRAM", 100e9, std::numeric_limits<double>::infinity()}};
   return {{kind, 0}, limits};
 }
 
-TEST(Space, OnACardHasOneThreadPerInstanceAndTheProvidersOptions) {
+TEST(Space, OnAGpuHasOneThreadPerInstanceAndTheProvidersOptions) {
   SpaceOptions options = upto(4);
-  options.target = card();
+  options.target = gpu();
   const Space space = make_space(machine(), {}, only(batch_costs()), options);
   std::set<std::string> with_options;
   for (const Entry& entry : space.entries) {
@@ -261,22 +261,21 @@ TEST(Space, OnACardHasOneThreadPerInstanceAndTheProvidersOptions) {
   }
   EXPECT_EQ(space.entries.size(), 3u * 3 * 3) << "instances, batches, options";
   EXPECT_EQ(with_options, (std::set<std::string>{"cuda.enable_cuda_graph", "cuda.prefer_nhwc"}));
-  options.target = card(plan::DeviceKind::kTensorRt);
+  options.target = gpu(plan::DeviceKind::kTensorRt);
   EXPECT_EQ(make_space(machine(), {}, only(batch_costs()), options).entries.size(), 3u * 3 * 2);
   options.target = {{plan::DeviceKind::kGpu, 0}};
   EXPECT_EQ(make_space(machine(), {}, only(batch_costs()), options).entries.size(), 3u * 3) << "of Intel's GPUs none";
 }
 
-TEST(Space, OnACardAllInstancesShareItsLimits) {
+TEST(Space, OnAGpuAllInstancesShareItsLimits) {
   SpaceOptions options = upto(1);
-  options.target = card();
+  options.target = gpu();
   for (const Entry& entry : make_space(machine(), {}, only(batch_costs()), options).entries) {
     EXPECT_DOUBLE_EQ(entry.bound_ms, 10.0 * entry.candidate.instances) << "1 GFLOP at 100 GFLOP/s each";
     EXPECT_DOUBLE_EQ(entry.max_rows_per_s, 100);
   }
   options.target.limits.reset();
-  EXPECT_EQ(make_space(machine(), {}, only(batch_costs()), options).entries.front().bound_ms, 0)
-      << "not the processor's";
+  EXPECT_EQ(make_space(machine(), {}, only(batch_costs()), options).entries.front().bound_ms, 0) << "not the CPU's";
 }
 
 }  // namespace

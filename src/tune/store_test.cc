@@ -71,7 +71,7 @@ TEST_F(StoreTest, KeepsTheTrialsOfAVariantForItsFileOnly) {
   Store(file_, key).keep(int8, 0, trial(1));
   Store(file_, key).keep(candidate_, 0, trial(2));
   EXPECT_TRUE(Store(file_, key).find(int8, 0));
-  key.implementations[1].identity = "cdef";  // calibrated anew
+  key.implementations[1].identity = "cdef";  // calibrated again
   EXPECT_FALSE(Store(file_, key).find(int8, 0));
   EXPECT_TRUE(Store(file_, key).find(candidate_, 0)) << "the model as given is the same";
 }

@@ -11,7 +11,7 @@ namespace ridge::tune {
 namespace {
 
 // Standard deviations of the effects, in ln units: how far each is expected to move a figure before anything is known.
-// Chosen on made-up machines (search_landscape_test, with other seeds than its own), from 2 processors and one variant to 64
+// Chosen on made-up machines (search_landscape_test, with other seeds than its own), from 2 CPUs and one variant to 64
 // and ten: halving or doubling any of them changes what is found by a per cent or two.
 constexpr double kLevel = 0.7;            // of the whole landscape: how far engines stay below limits
 constexpr double kEngine = 0.2;           // one engine beside another
@@ -134,9 +134,9 @@ void Surrogate::learn(std::span<const Observation> observations) {
   }
 }
 
-Belief Surrogate::belief(size_t point) const {
+Posterior Surrogate::belief(size_t point) const {
   const Point& p = points_[point];
-  Belief belief{kExpectedSlope * p.expected, covariance(p, p, true)};
+  Posterior belief{kExpectedSlope * p.expected, covariance(p, p, true)};
   std::vector<double> solved(learned_.size());  // L⁻¹ of the covariances with what was observed
   for (size_t j = 0; j < learned_.size(); ++j) {
     double element = (*learned_[j])[point];
@@ -150,14 +150,14 @@ Belief Surrogate::belief(size_t point) const {
   return belief;
 }
 
-double expected_improvement(const Belief& belief, double best) {
+double expected_improvement(const Posterior& belief, double best) {
   const double ahead = belief.mean - best;
   if (belief.deviation <= 0) return std::max(0.0, ahead);
   const double z = ahead / belief.deviation;
   return ahead * normal_below(z) + belief.deviation * normal_density(z);
 }
 
-double probability_above(const Belief& belief, double threshold) {
+double probability_above(const Posterior& belief, double threshold) {
   if (belief.deviation <= 0) return belief.mean >= threshold ? 1 : 0;
   return normal_below((belief.mean - threshold) / belief.deviation);
 }

@@ -26,7 +26,7 @@ struct Point {
 };
 
 // What is believed of ln(figure): normally distributed.
-struct Belief {
+struct Posterior {
   double mean = 0;
   double deviation = 0;
 };
@@ -47,7 +47,7 @@ class Surrogate {
   // Replaces all that was learnt. At most one observation per point.
   void learn(std::span<const Observation> observations);
   // Of the figure itself, without the noise of a measurement.
-  Belief belief(size_t point) const;
+  Posterior belief(size_t point) const;
   size_t size() const { return points_.size(); }
 
  private:
@@ -61,8 +61,8 @@ class Surrogate {
 };
 
 // E[max(0, value − best)] of what is believed.
-double expected_improvement(const Belief& belief, double best);
+double expected_improvement(const Posterior& belief, double best);
 // P(value ≥ threshold).
-double probability_above(const Belief& belief, double threshold);
+double probability_above(const Posterior& belief, double threshold);
 
 }  // namespace ridge::tune

@@ -44,7 +44,7 @@ TEST(Surrogate, WhatWasMeasuredIsBelieved) {
 TEST(Surrogate, WorkedExampleOfOneObservation) {
   const std::vector<Entry> alone{priced_entry("fp32", 1, 1)};
   const double k = std::pow(Surrogate(points_of(alone, Objective::kThroughput)).belief(0).deviation, 2);
-  const Belief belief = taught(alone, {{0, 0.5, k}}).belief(0);
+  const Posterior belief = taught(alone, {{0, 0.5, k}}).belief(0);
   EXPECT_NEAR(belief.mean, 0.25, 1e-9);
   EXPECT_NEAR(belief.deviation, std::sqrt(k / 2), 1e-9);
 }

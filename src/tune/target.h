@@ -1,4 +1,4 @@
-// Target: the device that a model is tuned for. A plain value; the processor unless something else is said.
+// Target: the device that a model is tuned for. A plain value; the CPU unless something else is said.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@ namespace ridge::tune {
 struct Target {
   plan::Device device;
   std::optional<cost::DeviceLimits> limits =
-      {};                          // of a card; absent: not known, or the processor, whose are machine::Machine's
-  std::string limits_reason = {};  // why a card's are not known
-  bool on_processor() const { return device.kind == plan::DeviceKind::kCpu; }
+      {};                          // of a GPU; absent: not known, or the CPU, whose are machine::Machine's
+  std::string limits_reason = {};  // why a GPU's are not known
+  bool on_cpu() const { return device.kind == plan::DeviceKind::kCpu; }
 };
 
 }  // namespace ridge::tune

@@ -75,8 +75,8 @@ Result<std::vector<double>> read_numbers(const Json& json, const char* key) {
   return numbers;
 }
 
-// Processors that a candidate keeps busy.
-double processors(const Side& side, const Candidate& candidate) {
+// CPUs that a candidate keeps busy.
+double cpus(const Side& side, const Candidate& candidate) {
   return std::max(1, side.threads) * std::max(1, candidate.inter_op_threads) * candidate.instances;
 }
 
@@ -88,7 +88,7 @@ std::vector<double> gains_of(const Trial& trial, const Candidate& candidate, Obj
     case Objective::kEnergy: return trial.energy_log_ratios;
     case Objective::kCost:
       for (double& gain : gains)
-        gain += std::log(processors(trial.baseline, baseline_candidate()) / processors(trial.candidate, candidate));
+        gain += std::log(cpus(trial.baseline, baseline_candidate()) / cpus(trial.candidate, candidate));
   }
   return gains;
 }

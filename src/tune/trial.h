@@ -53,7 +53,7 @@ struct CoLocatedTrial {
   std::string failure;  // not empty: they cannot run
 };
 
-// Costs are those of a machine that is paid by the processor: rows per processor and second.
+// Costs are those of a machine that is paid by the CPU: rows per CPU and second.
 Outcome outcome_of(const Trial& trial, const Candidate& candidate, Objective objective);
 
 Json to_json(const Trial& trial);

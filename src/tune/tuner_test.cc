@@ -250,7 +250,7 @@ TEST_F(TunerTest, FixedFirstDimensionRulesBatchingOutAndSaysSo) {
 }
 
 TEST_F(TunerTest, TunedOutputsEqualTheUntunedOnes) {
-  Result<precision::Drift> drift = tune::drift(*benchmark(scripted()), laid_out(1, 2, 4));
+  Result<precision::Deviation> drift = tune::drift(*benchmark(scripted()), laid_out(1, 2, 4));
   ASSERT_TRUE(drift) << drift.error().message;
   EXPECT_EQ(drift->max_abs, 0);
   EXPECT_EQ(drift->top1_agreement, 1);

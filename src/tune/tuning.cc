@@ -70,7 +70,7 @@ std::string gain_sentence(const Tuning& tuning) {
                          tuning.best_joules_per_row, tuning.baseline_joules_per_row);
     case Objective::kCost:
       return fmt::format(
-          "do {} the rows per processor and second of the engine's defaults: {:.4g} rows/s on {} processors "
+          "do {} the rows per CPU and second of the engine's defaults: {:.4g} rows/s on {} CPUs "
           "against {:.4g} on {}",
           spread, best.throughput_per_s, best.instances * best.threads, untuned.throughput_per_s,
           untuned.instances * untuned.threads);
@@ -85,7 +85,7 @@ std::string gain_sentence(const Tuning& tuning) {
 // Where the guard judged the winner's outputs, and only on made-up samples.
 std::string synthetic_sentence(const Tuning& tuning) {
   if (!tuning.admission.synthetic) return "";
-  const Admitted* admitted = admitted_as(tuning.candidate, tuning.admission);
+  const SelectedVariant* admitted = admitted_as(tuning.candidate, tuning.admission);
   const bool judged = admitted != nullptr && !admitted->verdict.outputs.empty();
   return judged ? "; drift was measured on synthetic samples only" : "";
 }
@@ -97,9 +97,9 @@ const PricedImplementation& priced_of(const Candidate& candidate, const Subject&
   return subject.implementations.front();
 }
 
-// Of so many threads of the machine, or of the card that is tuned for.
+// Of so many threads of the machine, or of the GPU that is tuned for.
 Result<cost::DeviceLimits> limits_for(const Subject& subject, int threads) {
-  if (subject.target.on_processor()) return cost::limits_of(subject.machine, threads);
+  if (subject.target.on_cpu()) return cost::limits_of(subject.machine, threads);
   if (subject.target.limits) return *subject.target.limits;
   return Error{Code::kUnavailable, subject.target.limits_reason};
 }
@@ -132,7 +132,7 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   const int busy = side.threads * plan.instances;
   Result<cost::DeviceLimits> own = limits_for(subject, std::min(side.threads, usable));
   Result<cost::DeviceLimits> all = limits_for(subject, std::min(busy, usable));
-  const double duty = subject.target.on_processor() ? machine::duty(machine, busy) : 1;
+  const double duty = subject.target.on_cpu() ? machine::duty(machine, busy) : 1;
   if (own && all) {
     cost::Bound bound = cost::bound(costs, *own);
     m.bound_ms = bound.ms;

@@ -9,7 +9,7 @@
 #include "cost/costs.h"
 #include "machine/machine.h"
 #include "measure/measurement.h"
-#include "precision/drift.h"
+#include "precision/deviation.h"
 #include "tune/admission.h"
 #include "tune/batching.h"
 #include "tune/replay.h"
@@ -26,9 +26,9 @@ struct Tuning {
   Choice choice = Choice::kBaseline;
   Gain gain;                 // of the objective, best over baseline
   double noise_percent = 0;  // half-width of the interval of the baseline against itself, same number of slices
-  precision::Drift
+  precision::Deviation
       drift;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
-  Admission admission;  // what was searched, with the verdicts on its accuracy, and what was not, with reasons
+  VariantSelection admission;  // what was searched, with the verdicts on its accuracy, and what was not, with reasons
   double baseline_joules_per_row = 0, best_joules_per_row = 0;  // 0 = not measured
   std::string energy;                                           // the counters, or why nothing was measured
   std::vector<Standing> pareto;

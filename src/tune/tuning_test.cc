@@ -16,7 +16,7 @@ Tuning judged_winner() {
   tuning.candidate.engine = "openvino";
   tuning.candidate.variant = "int8";
   tuning.admission.admitted.resize(2);
-  Admitted& admitted = tuning.admission.admitted.back();
+  SelectedVariant& admitted = tuning.admission.admitted.back();
   admitted.implementation.engine = "openvino";
   admitted.implementation.variant = "int8";
   admitted.verdict.outputs.resize(1);

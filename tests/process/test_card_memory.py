@@ -1,5 +1,5 @@
-"""CUDA shared memory between two processes: this one is the client and exports memory of a card, the server opens it. The card is of the
-stand-in for NVIDIA's driver; the requests are the stock client's."""
+"""CUDA shared memory between two processes: this one is the client and exports memory of a GPU, the server opens it. The GPU is of the
+fake for NVIDIA's driver; the requests are the stock client's."""
 
 import base64
 import ctypes
@@ -20,7 +20,7 @@ DRIVER = SUPPORT / "libcuda.so.1"
 SCRIPT = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests" / "support" / "cuda" / "shares.txt"
 
 
-class Card:
+class Gpu:
     """What a client does with CUDA: allocates, copies, exports."""
 
     def __init__(self):
@@ -58,67 +58,67 @@ class Card:
 
 
 @pytest.fixture
-def card(monkeypatch):
+def gpu(monkeypatch):
     monkeypatch.setenv("RIDGE_CUDA", str(DRIVER))
     monkeypatch.setenv("RIDGE_FAKE_CUDA", str(SCRIPT))
     # A library with a sanitizer in it ends a python that has none.
     if subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(DRIVER)!r})"], capture_output=True).returncode != 0:
-        pytest.skip("this python cannot load the stand-in for the driver")
-    return Card()
+        pytest.skip("this python cannot load the fake for the driver")
+    return Gpu()
 
 
-def test_a_client_s_tensors_stay_on_its_card(card, tmp_path):
+def test_a_client_s_tensors_stay_on_its_gpu(gpu, tmp_path):
     models.add_sub(tmp_path / "simple" / "1" / "model.onnx", "FP32")
     (tmp_path / "simple" / "config.pbtxt").write_text("max_batch_size: 8\n")
     first, second = np.arange(32, dtype=np.float32).reshape(2, 16), np.full((2, 16), 0.5, np.float32)
     size = first.nbytes
-    inputs, outputs = card.allocate(2 * size), card.allocate(2 * size)
-    card.write(inputs, first)
-    card.write(inputs + size, second)
+    inputs, outputs = gpu.allocate(2 * size), gpu.allocate(2 * size)
+    gpu.write(inputs, first)
+    gpu.write(inputs + size, second)
     with Server(tmp_path) as server, http.InferenceServerClient(f"127.0.0.1:{server.port}") as client:
-        client.register_cuda_shared_memory("in", card.handle(inputs), 0, 2 * size)
-        client.register_cuda_shared_memory("out", card.handle(outputs), 0, 2 * size)
+        client.register_cuda_shared_memory("in", gpu.handle(inputs), 0, 2 * size)
+        client.register_cuda_shared_memory("out", gpu.handle(outputs), 0, 2 * size)
         assert client.get_cuda_shared_memory_status() == [{"name": name, "device_id": 0, "byte_size": 2 * size} for name in ("in", "out")]
         tensors = [http.InferInput(f"INPUT{i}", [2, 16], "FP32").set_shared_memory("in", size, i * size) for i in (0, 1)]
         wanted = [http.InferRequestedOutput(f"OUTPUT{i}") for i in (0, 1)]
         for i, output in enumerate(wanted):
             output.set_shared_memory("out", size, i * size)
         client.infer("simple", tensors, outputs=wanted)
-        assert (card.read(outputs, (2, 16), np.float32) == first + second).all()
-        assert (card.read(outputs + size, (2, 16), np.float32) == first - second).all()
+        assert (gpu.read(outputs, (2, 16), np.float32) == first + second).all()
+        assert (gpu.read(outputs + size, (2, 16), np.float32) == first - second).all()
 
         with pytest.raises(InferenceServerException, match="already in manager"):
-            client.register_cuda_shared_memory("in", card.handle(inputs), 0, size)
+            client.register_cuda_shared_memory("in", gpu.handle(inputs), 0, size)
         with pytest.raises(InferenceServerException, match="has 256 bytes, 257 were asked for"):
-            client.register_cuda_shared_memory("more", card.handle(inputs), 0, 2 * size + 1)
+            client.register_cuda_shared_memory("more", gpu.handle(inputs), 0, 2 * size + 1)
         with pytest.raises(InferenceServerException, match="no CUDA device 1"):
-            client.register_cuda_shared_memory("more", card.handle(inputs), 1, size)
+            client.register_cuda_shared_memory("more", gpu.handle(inputs), 1, size)
         client.unregister_cuda_shared_memory("in")
         with pytest.raises(InferenceServerException, match="Unable to find shared memory region: 'in'"):
             client.infer("simple", tensors)
         client.unregister_cuda_shared_memory()
         assert client.get_cuda_shared_memory_status() == []
-    card.free(inputs)
-    card.free(outputs)
+    gpu.free(inputs)
+    gpu.free(outputs)
 
 
-def test_strings_and_requests_that_meet_in_a_batch(card, tmp_path):
+def test_strings_and_requests_that_meet_in_a_batch(gpu, tmp_path):
     models.identity(tmp_path / "text" / "1" / "model.onnx", "BYTES", ("batch", "n"))
     (tmp_path / "text" / "config.pbtxt").write_text("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 20000 }\n")
     texts = [np.array([[f"text {i}", "ü" * i]], np.object_) for i in range(4)]
-    memory = card.allocate(1024)
+    memory = gpu.allocate(1024)
     with Server(tmp_path) as server, http.InferenceServerClient(f"127.0.0.1:{server.port}", concurrency=4) as client:
-        client.register_cuda_shared_memory("r", card.handle(memory), 0, 1024)
+        client.register_cuda_shared_memory("r", gpu.handle(memory), 0, 1024)
         waiting, sizes = [], []
         for i, values in enumerate(texts):
             block = np.frombuffer(serialize_byte_tensor(values).item(), np.uint8)
             sizes.append(len(block))
-            card.write(memory + 128 * i, block)
+            gpu.write(memory + 128 * i, block)
             output = http.InferRequestedOutput("y")
             output.set_shared_memory("r", 128, 512 + 128 * i)
             waiting.append(client.async_infer("text", [http.InferInput("x", [1, 2], "BYTES").set_shared_memory("r", len(block), 128 * i)],
                                               outputs=[output]))
         for i, request in enumerate(waiting):
             assert request.get_result().get_output("y")["shape"] == [1, 2]
-            assert card.read(memory + 512 + 128 * i, sizes[i], np.uint8).tobytes() == serialize_byte_tensor(texts[i]).item()
-    card.free(memory)
+            assert gpu.read(memory + 512 + 128 * i, sizes[i], np.uint8).tobytes() == serialize_byte_tensor(texts[i]).item()
+    gpu.free(memory)

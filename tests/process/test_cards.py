@@ -1,5 +1,5 @@
-"""A model on a card, from the command line to the engine and back, on stand-ins: NVIDIA's driver and management library play the
-cards, ONNX Runtime's providers compute on the processor. ctest: timeout 300"""
+"""A model on a GPU, from the command line to the engine and back, on fakes: NVIDIA's driver and management library play the
+GPUs, ONNX Runtime's providers compute on the CPU. ctest: timeout 300"""
 
 import json
 import os
@@ -15,12 +15,12 @@ RIDGE = os.environ["RIDGE"]
 SUPPORT = pathlib.Path(os.environ["RIDGE_TEST_SUPPORT"])
 SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests" / "support"
 LIBRARY = str(SUPPORT / "libonnxruntime-gpu.so.1")
-CARD = "cuda:1"  # of this script the second card is the one that works
+CARD = "cuda:1"  # of this script the second GPU is the one that works
 
 
 @pytest.fixture
-def cards(tmp_path, monkeypatch, real_onnxruntime):
-    """The environment of a machine with two cards, and the file that tells what was asked of the engine."""
+def gpus(tmp_path, monkeypatch, real_onnxruntime):
+    """The environment of a machine with two GPUs, and the file that tells what was asked of the engine."""
     log = tmp_path / "asked"
     for name, value in {
         "RIDGE_CUDA": SUPPORT / "libcuda.so.1", "RIDGE_FAKE_CUDA": SCRIPTS / "cuda" / "two.txt",
@@ -50,7 +50,7 @@ def ridge(verb, *arguments, status=0):
     return done
 
 
-def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards, product):
+def test_bench_measures_on_the_gpu_in_three_stages_beside_the_gpus_limit(gpus, product):
     done = ridge("bench", product, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1", "--batch", "8", "--concurrency",
                  "2", "--engine-option", "cuda.use_tf32=0", "--json")
     measured = json.loads(done.stdout)
@@ -58,17 +58,17 @@ def test_bench_measures_on_the_card_in_three_stages_beside_the_cards_limit(cards
     assert measured["executed"] == "1 node on CUDAExecutionProvider"
     assert all(measured["stages_ms"][stage] > 0 for stage in ("input", "compute", "output")), measured["stages_ms"]
     assert measured["bound_ms"] > 0, done.stderr
-    asked = cards.read_text().splitlines()
+    asked = gpus.read_text().splitlines()
     assert asked[0] == "append CUDA device_id=1 use_tf32=0 on a given stream"
-    assert asked[-1] == "run in: card out: card"
+    assert asked[-1] == "run in: GPU out: GPU"
 
 
-def test_plan_says_why_a_card_of_this_machine_is_of_no_use(cards, model):
+def test_plan_says_why_a_gpu_of_this_machine_is_of_no_use(gpus, model):
     done = ridge("plan", model, "--device", "cuda:0", status=3)
-    assert "device cuda:0: cuDeviceGet: " in done.stderr and "another process holds the card" in done.stderr
+    assert "device cuda:0: cuDeviceGet: " in done.stderr and "another process holds the GPU" in done.stderr
 
 
-def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
+def test_what_tune_finds_on_a_gpu_is_served_on_it(gpus, model, tmp_path):
     done = ridge("tune", model, "--device", CARD, "--engine-library", LIBRARY, "--precision", "fp32", "--max-batch", "2",
                  "--seconds", "6", "--trials", "6", "-o", tmp_path / "repo", "--json")
     tuning = json.loads(done.stdout)
@@ -76,22 +76,22 @@ def test_what_tune_finds_on_a_card_is_served_on_it(cards, model, tmp_path):
     assert any(point.get("options") for point in tuning["points"]), "the providers' options are among what is measured"
     config = (tmp_path / "repo" / "scaled" / "config.pbtxt").read_text()
     assert "kind: KIND_GPU" in config and "gpus: 1" in config
-    cards.write_text("")
+    gpus.write_text("")
     with Server(tmp_path / "repo", "--engine-library", LIBRARY) as server:
         answer = server.infer("scaled", {"inputs": [fp32("x", [1, 4], [1.0, 2.0, -1.0, 0.5])]})
         assert answer.json()["outputs"][0]["data"] == [3.0, 6.0, -3.0, 1.5]
         assert server.get("/v2/models/scaled/config").json()["instance_group"][0]["gpus"] == [1]
-    assert "run in: card out: card" in cards.read_text()
+    assert "run in: GPU out: GPU" in gpus.read_text()
 
 
-def test_int8_on_tensorrt_is_judged_with_the_option_that_it_runs_with(cards, product, tmp_path):
+def test_int8_on_tensorrt_is_judged_with_the_option_that_it_runs_with(gpus, product, tmp_path):
     done = ridge("tune", product, "--device", "tensorrt:1", "--engine-library", LIBRARY, "--precision", "int8", "--max-batch", "1",
                  "--seconds", "2", "--trials", "2", "--calibration-samples", "4", "--held-out", "4", "--store", tmp_path / "store", "--json")
     accuracy = json.loads(done.stdout)["accuracy"]
     assert [one["variant"] for one in accuracy["implementations"]] == ["fp32", "int8"], accuracy["refused"]
 
 
-def test_serve_puts_a_model_without_a_configuration_on_the_cards_that_are_in_order(cards, tmp_path):
+def test_serve_puts_a_model_without_a_configuration_on_the_gpus_that_are_in_order(gpus, tmp_path):
     models.scaled(tmp_path / "repo" / "plain" / "1" / "model.onnx", 2.0)
     with Server(tmp_path / "repo", "--engine-library", LIBRARY) as server:
         group = server.get("/v2/models/plain/config").json()["instance_group"][0]
@@ -99,7 +99,7 @@ def test_serve_puts_a_model_without_a_configuration_on_the_cards_that_are_in_ord
         assert "plain on cuda:1: 1 node on CUDAExecutionProvider" in server.read_log()
 
 
-def test_serve_loads_what_it_has_cards_for_and_says_why_not_the_rest(cards, tmp_path):
+def test_serve_loads_what_it_has_gpus_for_and_says_why_not_the_rest(gpus, tmp_path):
     repository = tmp_path / "repo"
     for name, group in {"second": "kind: KIND_GPU gpus: 1 count: 2", "seventh": "kind: KIND_GPU gpus: 7", "processor": "kind: KIND_CPU"}.items():
         models.scaled(repository / name / "1" / "model.onnx", 2.0)
@@ -109,37 +109,37 @@ def test_serve_loads_what_it_has_cards_for_and_says_why_not_the_rest(cards, tmp_
         for name in ("second", "processor"):
             answer = server.infer(name, {"inputs": [fp32("x", [1, 4], [1.0, 2.0, 3.0, 4.0])]})
             assert answer.json()["outputs"][0]["data"] == [2.0, 4.0, 6.0, 8.0]
-    assert "there is no card 7; the driver has 2" in index["seventh"]["reason"]
+    assert "there is no GPU 7; the driver has 2" in index["seventh"]["reason"]
 
 
-# This card always draws 97 % of its limit of 700 W.
+# This GPU always draws 97 % of its limit of 700 W.
 @pytest.fixture
-def counting_card(cards, monkeypatch):
+def counting_gpu(gpus, monkeypatch):
     monkeypatch.setenv("RIDGE_FAKE_CUDA", str(SCRIPTS / "cuda" / "bench.txt"))
     monkeypatch.setenv("RIDGE_FAKE_NVML", str(SCRIPTS / "nvml" / "at-limit.txt"))
 
 
-def test_bench_says_what_a_row_takes_by_the_cards_counter(counting_card, model):
+def test_bench_says_what_a_row_takes_by_the_gpus_counter(counting_gpu, model):
     done = ridge("bench", model, "--device", "cuda:0", "--engine-library", LIBRARY, "--seconds", "2", "--ci", "0.001", "--json")
     measured = json.loads(done.stdout)
     energy = measured["energy"]
-    assert (energy["counters"], energy["origin"]) == ("NVML card 0", "measured")
+    assert (energy["counters"], energy["origin"]) == ("NVML GPU 0", "measured")
     assert energy["power_w"] == pytest.approx(679, rel=0.2)  # a stall between counter and clock counts in the two seconds
     assert energy["joules_per_row"] == pytest.approx(energy["power_w"] / measured["throughput_per_s"], rel=1e-6)
 
 
-def test_bench_of_a_card_says_why_it_knows_no_energy(cards, model):
+def test_bench_of_a_gpu_says_why_it_knows_no_energy(gpus, model):
     done = ridge("bench", model, "--device", CARD, "--engine-library", LIBRARY, "--seconds", "1", "--json")
-    assert "none of the 1 card(s) that it knows is cuda:1" in json.loads(done.stdout)["energy"]["counters"]
+    assert "none of the 1 GPU(s) that it knows is cuda:1" in json.loads(done.stdout)["energy"]["counters"]
 
 
-def test_tune_by_energy_is_refused_where_the_card_counts_none(cards, model):
+def test_tune_by_energy_is_refused_where_the_gpu_counts_none(gpus, model):
     done = ridge("tune", model, "--device", CARD, "--engine-library", LIBRARY, "--objective", "energy", status=3)
-    assert "--objective energy: none of the 1 card(s)" in done.stderr
+    assert "--objective energy: none of the 1 GPU(s)" in done.stderr
 
 
-def test_what_was_measured_on_a_card_is_what_bench_and_plan_set_beside(cards, model, tmp_path):
-    """Figures that were made up, as this card would have them: no stand-in is as fast as an RTX 4090."""
+def test_what_was_measured_on_a_gpu_is_what_bench_and_plan_set_beside(gpus, model, tmp_path):
+    """Figures that were made up, as this GPU would have them: no fake is as fast as an RTX 4090."""
     def figure(unit, value):
         return {unit: value, "spread_percent": 0.5, "bursts": 40, "burst_seconds": 0.005, "kernel": "made up", "shares": []}
     name, uuid = "NVIDIA GeForce RTX 4090", "GPU-5c0d9f6e-1a2b-4c3d-8e4f-60718293a4b5"

@@ -1,4 +1,4 @@
-"""`ridge power set` as a process: whatever ends it, the card gets back the limit that it had."""
+"""`ridge power set` as a process: whatever ends it, the GPU gets back the limit that it had."""
 
 import fcntl
 import json
@@ -25,8 +25,8 @@ def wait_until(condition, seconds=60):
         time.sleep(0.02)
 
 
-class Card:
-    """A scripted card whose settings lie in a file, and a process that holds its limit at 400 W."""
+class Gpu:
+    """A scripted GPU whose settings lie in a file, and a process that holds its limit at 400 W."""
 
     def __init__(self, folder, *command, script="healthy", ignores=None):
         self.ignores = ignores
@@ -76,11 +76,11 @@ class Card:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_and_the_limit_is_restored(tmp_path, number):
-    card = Card(tmp_path)
-    card.process.send_signal(number)
-    _, errors = card.process.communicate(timeout=60)
-    assert card.process.returncode == 0 and "restored" in errors
-    assert card.limit_mw() == 700000
+    gpu = Gpu(tmp_path)
+    gpu.process.send_signal(number)
+    _, errors = gpu.process.communicate(timeout=60)
+    assert gpu.process.returncode == 0 and "restored" in errors
+    assert gpu.limit_mw() == 700000
 
 
 @pytest.mark.parametrize("abstract", [False, True])
@@ -90,83 +90,83 @@ def test_a_service_manager_hears_when_the_limit_is_set(tmp_path, monkeypatch, ab
         manager.bind(name)
         manager.settimeout(20)
         monkeypatch.setenv("NOTIFY_SOCKET", name.replace("\0", "@"))
-        card = Card(tmp_path)
+        gpu = Gpu(tmp_path)
         assert manager.recv(100) == b"READY=1"
-    card.process.terminate()
-    card.process.communicate(timeout=20)
+    gpu.process.terminate()
+    gpu.process.communicate(timeout=20)
 
 
 def test_what_it_was_started_to_ignore_does_not_end_it(tmp_path):
-    card = Card(tmp_path, ignores=signal.SIGHUP)  # as nohup does
-    card.process.send_signal(signal.SIGHUP)
+    gpu = Gpu(tmp_path, ignores=signal.SIGHUP)  # as nohup does
+    gpu.process.send_signal(signal.SIGHUP)
     time.sleep(0.5)
-    assert card.process.poll() is None and card.limit_mw() == 400000
-    card.process.terminate()
-    card.process.communicate(timeout=60)
-    assert card.limit_mw() == 700000
+    assert gpu.process.poll() is None and gpu.limit_mw() == 400000
+    gpu.process.terminate()
+    gpu.process.communicate(timeout=60)
+    assert gpu.limit_mw() == 700000
 
 
 def test_the_end_of_the_command_is_seen_where_the_parent_ignores_its_children(tmp_path):
-    card = Card(tmp_path, "sh", "-c", f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; exit 6", ignores=signal.SIGCHLD)
+    gpu = Gpu(tmp_path, "sh", "-c", f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; exit 6", ignores=signal.SIGCHLD)
     (tmp_path / "go").touch()
-    card.process.communicate(timeout=60)
-    assert card.process.returncode == 6 and card.limit_mw() == 700000
+    gpu.process.communicate(timeout=60)
+    assert gpu.process.returncode == 6 and gpu.limit_mw() == 700000
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_the_guard_restores_when_it_is_killed_or_crashes(tmp_path, number):
-    card = Card(tmp_path)
-    card.process.send_signal(number)
-    _, errors = card.process.communicate(timeout=60)  # the guard holds stderr until it is done
-    assert card.process.returncode != 0  # -number; the sanitizers make a status of their own of a crash
-    assert card.limit_mw() == 700000
+    gpu = Gpu(tmp_path)
+    gpu.process.send_signal(number)
+    _, errors = gpu.process.communicate(timeout=60)  # the guard holds stderr until it is done
+    assert gpu.process.returncode != 0  # -number; the sanitizers make a status of their own of a crash
+    assert gpu.limit_mw() == 700000
     assert f"process {card.process.pid} ended" in errors and "power limit 700 W" in errors
-    assert "held by" not in card.power() and "without restoring" not in card.power()
+    assert "held by" not in gpu.power() and "without restoring" not in gpu.power()
 
 
 def test_killing_the_whole_group_leaves_the_guard(tmp_path):
-    card = Card(tmp_path, "sleep", "300")
-    assert card.guard()
-    os.killpg(card.process.pid, signal.SIGKILL)
-    card.process.wait(timeout=60)
-    card.wait_for(700000)
+    gpu = Gpu(tmp_path, "sleep", "300")
+    assert gpu.guard()
+    os.killpg(gpu.process.pid, signal.SIGKILL)
+    gpu.process.wait(timeout=60)
+    gpu.wait_for(700000)
 
 
 def test_what_is_left_when_both_are_killed_is_told_and_put_right(tmp_path):
-    card = Card(tmp_path)
-    os.kill(card.guard(), signal.SIGKILL)
-    card.process.kill()
-    card.process.wait(timeout=60)
-    assert card.limit_mw() == 400000
-    assert f"process {card.process.pid} ended without restoring" in card.power()
-    assert "restored" in card.power("set", "--limit", "500", "--", "true")
-    assert card.limit_mw() == 700000  # of before the first one, not what that one left
-    assert "without restoring" not in card.power()
+    gpu = Gpu(tmp_path)
+    os.kill(gpu.guard(), signal.SIGKILL)
+    gpu.process.kill()
+    gpu.process.wait(timeout=60)
+    assert gpu.limit_mw() == 400000
+    assert f"process {card.process.pid} ended without restoring" in gpu.power()
+    assert "restored" in gpu.power("set", "--limit", "500", "--", "true")
+    assert gpu.limit_mw() == 700000  # of before the first one, not what that one left
+    assert "without restoring" not in gpu.power()
 
 
-def test_a_second_process_is_refused_while_the_first_holds_the_card(tmp_path):
-    card = Card(tmp_path)
-    assert f"process {card.process.pid} holds GPU 0" in card.power("set", "--limit", "300", "--", "true")
-    assert f"process {card.process.pid} holds GPU 0" in card.power("set", "--reset")
-    assert card.limit_mw() == 400000
-    card.process.terminate()
-    card.process.wait(timeout=60)
-    assert card.limit_mw() == 700000
+def test_a_second_process_is_refused_while_the_first_holds_the_gpu(tmp_path):
+    gpu = Gpu(tmp_path)
+    assert f"process {card.process.pid} holds GPU 0" in gpu.power("set", "--limit", "300", "--", "true")
+    assert f"process {card.process.pid} holds GPU 0" in gpu.power("set", "--reset")
+    assert gpu.limit_mw() == 400000
+    gpu.process.terminate()
+    gpu.process.wait(timeout=60)
+    assert gpu.limit_mw() == 700000
 
 
 def test_a_signal_is_passed_on_to_the_command(tmp_path):
-    card = Card(tmp_path, "sh", "-c", f"trap 'kill $!; exit 5' TERM; sleep 300 & touch {tmp_path}/ready; wait")
+    gpu = Gpu(tmp_path, "sh", "-c", f"trap 'kill $!; exit 5' TERM; sleep 300 & touch {tmp_path}/ready; wait")
     wait_until((tmp_path / "ready").exists)
-    card.process.terminate()
-    card.process.communicate(timeout=60)
-    assert card.process.returncode == 5
-    assert card.limit_mw() == 700000
+    gpu.process.terminate()
+    gpu.process.communicate(timeout=60)
+    assert gpu.process.returncode == 5
+    assert gpu.limit_mw() == 700000
 
 
-def test_a_sweep_runs_a_model_on_the_card_that_it_limits(tmp_path, real_onnxruntime):
+def test_a_sweep_runs_a_model_on_the_gpu_that_it_limits(tmp_path, real_onnxruntime):
     models.scaled(tmp_path / "scaled.onnx", 3.0)
-    card = (SCRIPTS.parent / "cuda/healthy.txt").read_text()  # the same one as NVML's
-    (tmp_path / "cuda.txt").write_text(re.sub(r"(?m)^uuid .*", "uuid 3f6c1d4e-0000-0000-0000-000000000001", card))
+    gpu = (SCRIPTS.parent / "cuda/healthy.txt").read_text()  # the same one as NVML's
+    (tmp_path / "cuda.txt").write_text(re.sub(r"(?m)^uuid .*", "uuid 3f6c1d4e-0000-0000-0000-000000000001", gpu))
     environment = os.environ | {
         "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
         "RIDGE_FAKE_NVML": str(SCRIPTS / "at-limit.txt"),

@@ -29,7 +29,7 @@ esac
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """(page, sweep): a page and the object that it was drawn from, of a card that always draws 97 % of its limit."""
+    """(page, sweep): a page and the object that it was drawn from, of a GPU that always draws 97 % of its limit."""
     folder = tmp_path_factory.mktemp("page")
     (folder / "work.sh").write_text(WORK)
     environment = os.environ | {

@@ -1,7 +1,7 @@
 """ctest: timeout 300
 
-Every card that the stand-in for NVIDIA's library plays, as a server's `/metrics`, doctor and power tell it: their figures are those of
-the script, and what a card does not tell is absent, not 0.
+Every GPU that the fake for NVIDIA's library plays, as a server's `/metrics`, doctor and power tell it: their figures are those of
+the script, and what a GPU does not tell is absent, not 0.
 """
 
 import json
@@ -31,8 +31,8 @@ REASONS = {0x2: "set clocks", 0x4: "power limit", 0x8: "hardware slowdown", 0x20
 SERIES = re.compile(r'(nv_(?:gpu_\w+|energy_consumption))\{gpu_uuid="([^"]+)"\} (\d+(?:\.\d+)?)')
 
 
-class Card(dict):
-    """What a script says of a card, or of a slice of it."""
+class Gpu(dict):
+    """What a script says of a GPU, or of a slice of it."""
 
     def __init__(self, index=0):
         super().__init__()
@@ -53,21 +53,21 @@ class Card(dict):
         return value == "true" if value in ("true", "false") else int(value, 0)
 
 
-def cards_of(script):
-    cards = []
+def gpus_of(script):
+    gpus = []
     for line in script.read_text().splitlines():
         key, _, rest = line.partition(" ")
         if key == "card":
-            cards.append(Card(len(cards)))
+            gpus.append(Gpu(len(gpus)))
         elif key == "slice":
-            cards[-1].slices.append(Card())
-        elif cards and key == "fail":
-            cards[-1].fails[rest.split()[0]] = int(rest.split()[1])
-        elif cards and key == "hang":
-            cards[-1].hangs = True
-        elif cards:
-            (cards[-1].slices or cards)[-1][key] = rest
-    return cards
+            gpus[-1].slices.append(Gpu())
+        elif gpus and key == "fail":
+            gpus[-1].fails[rest.split()[0]] = int(rest.split()[1])
+        elif gpus and key == "hang":
+            gpus[-1].hangs = True
+        elif gpus:
+            (gpus[-1].slices or gpus)[-1][key] = rest
+    return gpus
 
 
 def playing(script, **more):
@@ -88,20 +88,20 @@ def metrics_with(server, mark, seconds=60):
     return text
 
 
-def expected_series(card):
-    """{(family, reason): value} of a card, but for its energy."""
-    series = {("ridge_gpu_up", ""): 0 if card.lost else 1}
-    if card.lost:
+def expected_series(gpu):
+    """{(family, reason): value} of a GPU, but for its energy."""
+    series = {("ridge_gpu_up", ""): 0 if gpu.lost else 1}
+    if gpu.lost:
         return series
     for family, (key, unit) in FAMILIES.items():
-        if key in card:
-            series[family, ""] = card.number(key) * unit
-    bits = card.number("slowdown_bits")
+        if key in gpu:
+            series[family, ""] = gpu.number(key) * unit
+    bits = gpu.number("slowdown_bits")
     return series | {("ridge_gpu_slowdown", REASONS[bit]): 1 for bit in REASONS if bits & bit}
 
 
 def series_in(text):
-    """{label: {(family, reason): value}} of the cards."""
+    """{label: {(family, reason): value}} of the GPUs."""
     found = {}
     for family, label, reason, value in re.findall(r'^(nv_gpu_\w+|nv_energy_consumption|ridge_gpu_\w+)\{gpu_uuid="([^"]+)"(?:,reason="([^"]+)")?\} (\S+)$',
                                                    text, re.MULTILINE):
@@ -112,8 +112,8 @@ def series_in(text):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_metrics_are_the_scripts_figures(empty, name):
-    cards = cards_of(SCRIPTS / f"{name}.txt")
-    silent = not cards or any(card.hangs for card in cards)
+    gpus = gpus_of(SCRIPTS / f"{name}.txt")
+    silent = not gpus or any(gpu.hangs for gpu in gpus)
     with Server(empty, environment=playing(SCRIPTS / f"{name}.txt")) as server:
         text = server.metrics() if silent else metrics_with(server, "ridge_gpu_up{")
         begin = time.monotonic()
@@ -123,17 +123,17 @@ def test_metrics_are_the_scripts_figures(empty, name):
     if silent:
         assert found == {}, text
         return
-    assert found == {card.label: pytest.approx(expected_series(card)) for card in cards}
-    for card in cards:
-        assert (energy[card.label] is not None) == (not card.lost and "energy_mj" in card)
-        assert "draw_percent" in card or not energy[card.label], "counted from the server's start on"
+    assert found == {gpu.label: pytest.approx(expected_series(gpu)) for gpu in gpus}
+    for gpu in gpus:
+        assert (energy[gpu.label] is not None) == (not gpu.lost and "energy_mj" in gpu)
+        assert "draw_percent" in gpu or not energy[gpu.label], "counted from the server's start on"
     for line in text.splitlines():
         if line.startswith("nv_gpu_") or line.startswith("nv_energy"):
             assert SERIES.fullmatch(line), line
             assert f"# TYPE {line.partition('{')[0]} {'counter' if 'energy' in line else 'gauge'}\n" in text
 
 
-def test_a_card_that_is_lost_while_the_server_runs_keeps_its_name_and_no_reading(empty, tmp_path):
+def test_a_gpu_that_is_lost_while_the_server_runs_keeps_its_name_and_no_reading(empty, tmp_path):
     state = tmp_path / "state"
     with Server(empty, environment=playing(SCRIPTS / "lost-later.txt", RIDGE_FAKE_NVML_STATE=state)) as server:
         label = 'gpu_uuid="GPU-3f6c1d4e-0000-0000-0000-000000000001"'
@@ -156,36 +156,36 @@ def test_a_reading_that_is_refused_has_no_series(empty, tmp_path, code):
 
 
 def ridge(script, *arguments):
-    limit = "1" if any(card.hangs for card in cards_of(script)) else "20"
+    limit = "1" if any(gpu.hangs for gpu in gpus_of(script)) else "20"
     done = subprocess.run([RIDGE, *arguments, "--time-limit", limit, "--json"], env=os.environ | playing(script), capture_output=True,
                           text=True, timeout=60)
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)
 
 
-def check_readings(told, card):
-    """Every reading of a card is what the script says, or has a reason."""
+def check_readings(told, gpu):
+    """Every reading of a GPU is what the script says, or has a reason."""
     for key, value in told.items():
         if isinstance(value, dict) and "reason" in value:
-            assert value["reason"] and (card.lost or key not in card), key
-        elif key == "energy_mj" and "draw_percent" in card:
+            assert value["reason"] and (gpu.lost or key not in gpu), key
+        elif key == "energy_mj" and "draw_percent" in gpu:
             assert value > 0, "it grows with the draw"
-        elif key in card and key not in ("architecture", "compute_mode"):
-            assert value == (card[key] if isinstance(value, str) else card.number(key)), key
+        elif key in gpu and key not in ("architecture", "compute_mode"):
+            assert value == (gpu[key] if isinstance(value, str) else gpu.number(key)), key
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_doctor_and_power_tell_the_scripts_figures(name):
     script = SCRIPTS / f"{name}.txt"
-    cards = [card for card in cards_of(script) if not any(one.hangs for one in cards_of(script))]
+    gpus = [gpu for gpu in gpus_of(script) if not any(one.hangs for one in gpus_of(script))]
     seen = ridge(script, "doctor", "--area", "gpu")["cards"]
-    assert len(seen) == len(cards)
-    for told, card in zip(seen, cards, strict=True):
-        check_readings(told, card)
-        for slice_told, slice_card in zip(told.get("slices", []), card.slices, strict=True):
-            check_readings(slice_told, slice_card)
-    drawn = [card for card in ridge(script, "power")["cards"] if card["maker"] == "NVIDIA"]
-    assert len(drawn) == len(cards)
-    for told, card in zip(drawn, cards, strict=True):
-        check_readings(told, card)
-        assert ("failure" in told) == card.lost
+    assert len(seen) == len(gpus)
+    for told, gpu in zip(seen, gpus, strict=True):
+        check_readings(told, gpu)
+        for slice_told, slice_gpu in zip(told.get("slices", []), gpu.slices, strict=True):
+            check_readings(slice_told, slice_gpu)
+    drawn = [gpu for gpu in ridge(script, "power")["cards"] if gpu["maker"] == "NVIDIA"]
+    assert len(drawn) == len(gpus)
+    for told, gpu in zip(drawn, gpus, strict=True):
+        check_readings(told, gpu)
+        assert ("failure" in told) == gpu.lost

@@ -304,7 +304,7 @@ def test_an_empty_repository_is_ready_and_serves_nothing(tmp_path):
         assert server.post(INFER, ONE).status == 404
 
 
-def test_a_thousand_idle_connections_disturb_nobody(repository):
+def test_a_thousand_idle_connections_disturb_no_other_client(repository):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     with Server(repository) as server:
@@ -343,7 +343,7 @@ def test_running_out_of_descriptors_is_survived(repository):
         assert server.post(INFER, ONE).status == 200
 
 
-def test_a_client_that_sends_a_byte_at_a_time_is_served_or_dropped_and_delays_nobody(repository):
+def test_a_client_that_sends_a_byte_at_a_time_is_served_or_dropped_and_delays_no_other_client(repository):
     with Server(repository) as server:
         data = message("GET", "/v2/health/live")
         outcome = []

@@ -1,6 +1,6 @@
 """ridge tune as a process: search, store, repository, kill and resume. ctest: timeout 600
 
-Runs on the scripted engine (known answer, little processor time) and once on the real one.
+Runs on the scripted engine (known answer, little CPU time) and once on the real one.
 """
 
 import json

@@ -1,7 +1,7 @@
 """ridge tune --share as a process: what it writes is served, goals decide the exit status, an interrupted or killed run keeps
 what it had. ctest: timeout 400
 
-On the scripted engine (known answer, little processor time) and once on the real one.
+On the scripted engine (known answer, little CPU time) and once on the real one.
 """
 
 import json
@@ -16,7 +16,7 @@ import pytest
 from server import Server, fp32
 
 RIDGE = os.environ["RIDGE"]
-# A run sleeps 6 ms, and 0.2 ms more per row; all models share two processors.
+# A run sleeps 6 ms, and 0.2 ms more per row; all models share two CPUs.
 FAKE = ["--engine", "fake", "--engine-option", "latency_ms=6", "--engine-option", "latency_ms_per_row=0.2", "--engine-option", "processors=2", "--engine-option", "interference=0.3",
         "--threads", "2", "--max-batch", "2"]
 

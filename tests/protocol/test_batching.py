@@ -102,7 +102,7 @@ def test_requests_of_different_shapes_are_not_merged(serve):
     assert max(batch_sizes(server)) <= 2
 
 
-def test_an_invalid_request_affects_nobody(serve):
+def test_an_invalid_request_affects_no_other_request(serve):
     server = serve("max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 100000 }\n")
     bad = {"inputs": [fp32("x", [1, 15], [0.0] * 15)]}
     answers = together(server, [rows(1, 1.0), bad, rows(1, 2.0)])

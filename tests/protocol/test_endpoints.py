@@ -109,7 +109,7 @@ def test_deep_nesting_is_400(server, depth):
     is_error(server.infer("identity", '{"inputs":[{"name":"x","shape":[1,16],"datatype":"FP32","data":' + "[" * depth + "]" * depth + "}]}"), 400)
 
 
-def test_engine_failure_while_running_is_500_and_harms_nobody(server):
+def test_engine_failure_while_running_is_500_and_harms_no_other_client(server):
     bad = {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "INT64", "data": [99]}]}
     good = {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "INT64", "data": [2]}]}
     is_error(server.infer("table", bad), 500)

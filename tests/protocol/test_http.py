@@ -148,7 +148,7 @@ def test_head_never_has_a_body_and_the_connection_stays_usable(server):
 
 @pytest.mark.parametrize("garbage", [b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n\r\n\r\n" * 10, b"A" * 100000,
                                      b"GET / HTTP/1.1\r\nBad Header\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20000 + b"\r\n"])
-def test_garbage_harms_nobody(server, garbage):
+def test_garbage_harms_no_other_client(server, garbage):
     with server.connect() as connection:
         try:
             connection.send(garbage)
@@ -161,7 +161,7 @@ def test_garbage_harms_nobody(server, garbage):
     assert server.get("/v2/health/live").status == 200
 
 
-def test_a_vanishing_client_harms_nobody(server):
+def test_a_vanishing_client_harms_no_other_client(server):
     for reset in (False, True):
         for cut in (10, 60, len(message("POST", PATH, body())) - 1, None):
             connection = server.connect()
@@ -172,7 +172,7 @@ def test_a_vanishing_client_harms_nobody(server):
     assert data(server.post(PATH, body(2)))[0] == 2.0
 
 
-def test_a_client_that_never_reads_harms_nobody(server):
+def test_a_client_that_never_reads_harms_no_other_client(server):
     big = json.dumps({"inputs": [fp32("x", [1, 200000], [1.0] * 200000)]})
     lazy = server.connect()
     lazy.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -328,7 +328,7 @@ def test_it_can_be_opened_to_all(repository, area):
             assert (distant.infer("identity", [place("x", np.zeros((1, 16), np.float32), "r")]).as_numpy("y") == 0).all()
 
 
-def test_memory_of_cards_without_a_card(server, client):
+def test_memory_of_gpus_without_a_gpu(server, client):
     assert client.get_cuda_shared_memory_status() == []
     client.unregister_cuda_shared_memory()
     client.unregister_cuda_shared_memory("r")

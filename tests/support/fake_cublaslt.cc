@@ -1,8 +1,8 @@
-// A stand-in for cuBLASLt that computes products of small matrices slowly on the processor, from the memory of the stand-in for
+// A fake for cuBLASLt that computes products of small matrices slowly on the CPU, from the memory of the fake for
 // NVIDIA's driver (fake_cuda.cc), when the stream's turn comes. Loaded by RIDGE_CUBLASLT=<this file>.
 // It refuses what the real one refuses (cuBLAS documentation, cublasLtMatmul()): FP8 before capability 8.9, BF16 and TF32 before
 // 8.0, FP8 and INT8 that are not "TN" or whose sizes are no multiples of 16 and 4. RIDGE_FAKE_CUBLASLT names a script of `fail`
-// lines (scripted_cards.h).
+// lines (scripted_gpus.h).
 #include <dlfcn.h>
 
 #include <algorithm>

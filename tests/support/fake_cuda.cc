@@ -1,10 +1,10 @@
-// A stand-in for NVIDIA's driver (libcuda.so.1) that plays the cards of a script and does their work on the processor: memory is
-// the processor's, kernels are compiled and run by OpenCL (fake_cuda_processor.h), and queued work is put off until somebody
-// waits for it (fake_cuda_card.h). So that everything that ridge does with a card runs on machines without one, with checked
-// numbers. Loaded by RIDGE_CUDA=<this file>, together with the stand-in for NVRTC, which hands the source on as "machine
+// A fake for NVIDIA's driver (libcuda.so.1) that plays the GPUs of a script and does their work on the CPU: memory is
+// the CPU's, kernels are compiled and run by OpenCL (fake_cuda_cpu.h), and queued work is put off until it is
+// waited for it (fake_cuda_gpu.h). So that everything that ridge does with a GPU runs on machines without one, with checked
+// numbers. Loaded by RIDGE_CUDA=<this file>, together with the fake for NVRTC, which hands the source on as "machine
 // code"; the script is the text file that RIDGE_FAKE_CUDA names.
-// How a script is written: scripted_cards.h; its `fail` lines give CUDA codes, the system tells cuda_version ("13.0"), a
-// card what kAttributes names. "lost_after 3 719": the fourth kernel that runs answers 719, and everything after it. What
+// How a script is written: scripted_gpus.h; its `fail` lines give CUDA codes, the system tells cuda_version ("13.0"), a
+// GPU what kAttributes names. "lost_after 3 719": the fourth kernel that runs answers 719, and everything after it. What
 // older drivers lack is hidden by the maps in tests/support/cuda.
 #include <algorithm>
 
@@ -42,10 +42,10 @@ const std::map<int, const char*> kAttributes = {
 };
 
 int device_outcome(const char* function, Device device) {
-  if (device < 0 || static_cast<size_t>(device) >= cards().size()) return kInvalidDevice;
-  return outcome(*cards()[static_cast<size_t>(device)].part, function, int{kSuccess});
+  if (device < 0 || static_cast<size_t>(device) >= gpus().size()) return kInvalidDevice;
+  return outcome(*gpus()[static_cast<size_t>(device)].part, function, int{kSuccess});
 }
-const Part& part_of(Device device) { return *cards()[static_cast<size_t>(device)].part; }
+const Part& part_of(Device device) { return *gpus()[static_cast<size_t>(device)].part; }
 
 int read_uuid(Device device, const char* key, Uuid* uuid) {
   std::string digits = text_of(part_of(device), key);
@@ -83,7 +83,7 @@ extern "C" {
 EXPORT size_t fakeCudaObjects() {
   LOCK;
   size_t count = 0;
-  for (const Card& card : cards()) count += card.objects() + static_cast<size_t>(card.users);
+  for (const Gpu& this_gpu : gpus()) count += this_gpu.objects() + static_cast<size_t>(this_gpu.users);
   return count;
 }
 
@@ -109,7 +109,7 @@ EXPORT int cuGetErrorString(int code, const char** words) {
 EXPORT int cuInit(unsigned) {
   LOCK;
   if (int code = system_outcome("cuInit"); code != kSuccess) return code;
-  return cards().empty() ? kNoDevice : kSuccess;
+  return gpus().empty() ? kNoDevice : kSuccess;
 }
 EXPORT int cuDriverGetVersion(int* version) {
   int major = 0, minor = 0;
@@ -118,7 +118,7 @@ EXPORT int cuDriverGetVersion(int* version) {
   return system_outcome("cuDriverGetVersion");
 }
 EXPORT int cuDeviceGetCount(int* count) {
-  *count = static_cast<int>(cards().size());
+  *count = static_cast<int>(gpus().size());
   return system_outcome("cuDeviceGetCount");
 }
 EXPORT int cuDeviceGet(Device* device, int index) {
@@ -157,20 +157,20 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, Device device) {
 
 EXPORT int cuDevicePrimaryCtxRetain(Handle* context, Device device) {
   ENTER_DEVICE(cuDevicePrimaryCtxRetain);
-  Card& card = cards()[static_cast<size_t>(device)];
-  ++card.users;
-  *context = &card;
+  Gpu& this_gpu = gpus()[static_cast<size_t>(device)];
+  ++this_gpu.users;
+  *context = &this_gpu;
   return kSuccess;
 }
 EXPORT int cuDevicePrimaryCtxRelease(Device device) {
   LOCK;
-  Card& card = cards()[static_cast<size_t>(device)];
-  card.drain_all();
-  --card.users;
+  Gpu& this_gpu = gpus()[static_cast<size_t>(device)];
+  this_gpu.drain_all();
+  --this_gpu.users;
   return kSuccess;
 }
 EXPORT int cuCtxSetCurrent(Handle context) {
-  current = static_cast<Card*>(context);
+  current = static_cast<Gpu*>(context);
   return kSuccess;
 }
 
@@ -178,10 +178,10 @@ EXPORT int cuModuleLoadDataEx(Handle* module, const void* image, unsigned count,
   ENTER(cuModuleLoadDataEx);
   const std::string text = static_cast<const char*>(image);
   if (int code = check_image(text, *current->part); code != kSuccess) return code;
-  if (!processor().ready()) return kNoPtxCompiler;
+  if (!cpu().ready()) return kNoPtxCompiler;
   Module made{current, {}};
   std::string log;
-  if (processor().build(text.substr(text.find('\n') + 1), made.program, log)) {
+  if (cpu().build(text.substr(text.find('\n') + 1), made.program, log)) {
     *module = keep(current->modules, std::move(made));
     return kSuccess;
   }
@@ -207,7 +207,7 @@ EXPORT int cuModuleGetFunction(Handle* function, Handle handle, const char* name
   ENTER(cuModuleGetFunction);
   Module* module = known(current->modules, handle);
   if (module == nullptr) return kInvalidHandle;
-  Kernel* kernel = processor().kernel(module->program, name);
+  Kernel* kernel = cpu().kernel(module->program, name);
   if (kernel == nullptr) return kNotFound;
   std::unique_ptr<Function>& made = current->functions[kernel];
   if (!made) made = std::make_unique<Function>(Function{current, kernel});

@@ -1,5 +1,5 @@
-// The cards that fake_cuda.cc plays: their memory, which is the processor's, and their streams, whose work is put off as long
-// as CUDA allows: until somebody waits for it. What forgets to wait sees old values.
+// The GPUs that fake_cuda.cc plays: their memory, which is the CPU's, and their streams, whose work is put off as long
+// as CUDA allows: until it is waited for. What forgets to wait sees old values.
 //
 // One thread at a time.
 #pragma once
@@ -35,10 +35,10 @@ struct Mark {
   Time time;
 };
 
-struct Card;
+struct Gpu;
 
 struct Stream {
-  Card* card = nullptr;
+  Gpu* gpu = nullptr;
   std::deque<Operation> queue;
   Graph* captured_by = nullptr;
   bool capture_broken = false;
@@ -52,31 +52,31 @@ struct Stream {
 };
 
 struct Event {
-  Card* card = nullptr;
+  Gpu* gpu = nullptr;
   std::shared_ptr<Mark> mark;
   Stream* stream = nullptr;  // in which it was recorded last
   Graph* captured_by = nullptr;
 };
 
 struct Module {
-  Card* card = nullptr;
+  Gpu* gpu = nullptr;
   Program program;
 };
 
 // What cuModuleGetFunction gives: belongs to its module.
 struct Function {
-  Card* card = nullptr;
+  Gpu* gpu = nullptr;
   Kernel* kernel = nullptr;
 };
 
-enum class Place { kCard, kPinned, kManaged, kOtherProcess };
+enum class Place { kGpu, kPinned, kManaged, kOtherProcess };
 struct Allocation {
   size_t size = 0;
-  Place place = Place::kCard;
+  Place place = Place::kGpu;
   FakeMemory content;
 };
 
-struct Card {
+struct Gpu {
   const Part* part = nullptr;
   int users = 0;         // of its primary context
   int broken = 0;        // the code that everything answers since something went wrong; 0: nothing did
@@ -94,22 +94,22 @@ struct Card {
 
   int allocate(size_t bytes, Place place, Address* address) {
     if (bytes == 0) return gpu::cuda::kInvalidValue;
-    if (place == Place::kCard && used_bytes + bytes > number_of(*part, "memory_total_bytes"))
+    if (place == Place::kGpu && used_bytes + bytes > number_of(*part, "memory_total_bytes"))
       return gpu::cuda::kOutOfMemory;
     FakeMemory content =
-        place == Place::kCard && says(*part, "ipc") ? FakeMemory::shared(bytes) : FakeMemory::own(bytes);
+        place == Place::kGpu && says(*part, "ipc") ? FakeMemory::shared(bytes) : FakeMemory::own(bytes);
     if (content.get() == nullptr) return gpu::cuda::kOutOfMemory;
     std::memset(content.get(), 0xA5, bytes);  // nothing may count on zeros
     *address = reinterpret_cast<Address>(content.get());
     memory[*address] = {bytes, place, std::move(content)};
-    if (place == Place::kCard) used_bytes += bytes;
+    if (place == Place::kGpu) used_bytes += bytes;
     return gpu::cuda::kSuccess;
   }
   int release(Address address, bool pinned) {
     auto found = memory.find(address);
     if (found == memory.end() || (found->second.place == Place::kPinned) != pinned) return gpu::cuda::kInvalidValue;
     if (found->second.place == Place::kOtherProcess) return gpu::cuda::kInvalidValue;
-    if (found->second.place == Place::kCard) used_bytes -= found->second.size;
+    if (found->second.place == Place::kGpu) used_bytes -= found->second.size;
     memory.erase(found);
     return gpu::cuda::kSuccess;
   }
@@ -129,7 +129,7 @@ struct Card {
            reinterpret_cast<Address>(host) < found->first + found->second.size;
   }
 
-  // Does what is first in a stream; kNotReady: it waits for another card, and stays.
+  // Does what is first in a stream; kNotReady: it waits for another GPU, and stays.
   int step(Stream& stream) {
     Operation operation = std::move(stream.queue.front());
     stream.queue.pop_front();
@@ -140,7 +140,7 @@ struct Card {
       broken = code;
     return code;
   }
-  // Does the work that a stream has put off: all of it, until it has passed a mark, or until it waits for another card.
+  // Does the work that a stream has put off: all of it, until it has passed a mark, or until it waits for another GPU.
   int drain(Stream& stream, const Mark* until = nullptr) {
     while (!stream.queue.empty() && broken == 0 && !(until != nullptr && until->passed))
       if (step(stream) == gpu::cuda::kNotReady) return gpu::cuda::kNotReady;
@@ -152,7 +152,7 @@ struct Card {
     return broken;
   }
 
-  // How often a script lets kernels run before the card is lost: "lost_after 3 719".
+  // How often a script lets kernels run before the GPU is lost: "lost_after 3 719".
   int next_launch() {
     std::istringstream words(text_of(*part, "lost_after"));
     int64_t most = 0;

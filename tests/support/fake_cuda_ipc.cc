@@ -1,5 +1,5 @@
 // Of fake_cuda.cc: memory that processes share. A handle tells whose it is and where it is open there; it works between any two
-// processes of one user that play a card with `ipc 1`, as CUDA's do: not in the process that made it, and only for memory that is
+// processes of one user that play a GPU with `ipc 1`, as CUDA's do: not in the process that made it, and only for memory that is
 // still held.
 #include <unistd.h>
 

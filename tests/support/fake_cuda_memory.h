@@ -1,4 +1,4 @@
-// Memory of a card that fake_cuda.cc plays: the processor's, either of this process alone, or in a file without a name that another
+// Memory of a GPU that fake_cuda.cc plays: the CPU's, either of this process alone, or in a file without a name that another
 // process can open by this one's list of open files.
 #pragma once
 

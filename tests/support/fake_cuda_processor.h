@@ -1,4 +1,4 @@
-// The processor as the card of fake_cuda.cc: compiles kernels by OpenCL (pocl) and runs them on the processor's memory. Kernels
+// The CPU as the GPU of fake_cuda.cc: compiles kernels by OpenCL (pocl) and runs them on the CPU's memory. Kernels
 // are written in the words of src/gpu/dialect.cu, which mean the same in both languages.
 //
 // One thread at a time.
@@ -54,9 +54,9 @@ struct KernelQuestions {
   gpu::LibraryFunction<decltype(::clGetKernelWorkGroupInfo)> clGetKernelWorkGroupInfo;
 };
 
-class Processor {
+class Cpu {
  public:
-  Processor() {
+  Cpu() {
     auto table = gpu::open_table<gpu::opencl::Library>("", "RIDGE_OPENCL", {"libOpenCL.so.1"}, "the OpenCL loader");
     if (!table) return;
     library_ = std::move(*table);
@@ -108,7 +108,7 @@ class Processor {
     return &program.kernels.emplace(name, std::move(kernel)).first->second;
   }
 
-  // Runs a kernel to its end. `range_of`: the allocation behind an address. False: an address that nobody allocated.
+  // Runs a kernel to its end. `range_of`: the allocation behind an address. False: an address that was not allocated.
   template <typename RangeOf>
   bool run(const Kernel& kernel, std::array<size_t, 3> blocks, std::array<size_t, 3> threads,
            const std::vector<uint64_t>& values, const RangeOf& range_of) {

@@ -1,4 +1,4 @@
-// What the two halves of the stand-in for NVIDIA's driver share: cards, the thread's context, and how a function begins. All of it
+// What the two halves of the fake for NVIDIA's driver share: GPUs, the thread's context, and how a function begins. All of it
 // under one lock, which every exported function takes.
 #pragma once
 
@@ -13,19 +13,19 @@ inline std::recursive_mutex& mutex() {
   return one;
 }
 inline Script& cuda_script() { return script_of("RIDGE_FAKE_CUDA"); }
-inline Processor& processor() {
-  static Processor one;
+inline Cpu& cpu() {
+  static Cpu one;
   return one;
 }
-inline std::vector<Card>& cards() {
-  static std::vector<Card> made = [] {
-    std::vector<Card> all(cuda_script().cards.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i].part = &cuda_script().cards[i];
+inline std::vector<Gpu>& gpus() {
+  static std::vector<Gpu> made = [] {
+    std::vector<Gpu> all(cuda_script().gpus.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i].part = &cuda_script().gpus[i];
     return all;
   }();
   return made;
 }
-inline thread_local Card* current = nullptr;
+inline thread_local Gpu* current = nullptr;
 
 inline int system_outcome(const char* function) {
   return outcome(cuda_script().system, function, int{gpu::cuda::kSuccess});

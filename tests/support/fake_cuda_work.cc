@@ -26,10 +26,10 @@ int wait_for(Stream& stream, const Mark* until = nullptr) {
     return kCaptureUnsupported;
   }
   int code = current->drain(stream, until);
-  // It waits for other cards, as long as they come nearer.
+  // It waits for other GPUs, as long as they come nearer.
   for (size_t left = stream.queue.size() + 1; code == kNotReady && stream.queue.size() < left;) {
     left = stream.queue.size();
-    for (Card& card : cards()) card.drain_all();
+    for (Gpu& this_gpu : gpus()) this_gpu.drain_all();
     code = current->drain(stream, until);
   }
   return code == kNotReady ? int{kLaunchTimeout} : code;
@@ -64,7 +64,7 @@ EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 EXPORT int cuMemAlloc_v2(Address* address, size_t bytes) {
   ENTER(cuMemAlloc_v2);
-  return current->allocate(bytes, Place::kCard, address);
+  return current->allocate(bytes, Place::kGpu, address);
 }
 EXPORT int cuMemAllocManaged(Address* address, size_t bytes, unsigned) {
   ENTER(cuMemAllocManaged);
@@ -95,7 +95,7 @@ EXPORT int cuMemHostGetDevicePointer_v2(Address* address, void* host, unsigned) 
 }
 
 // These belong to the default stream, and other streams' work does not wait for it, nor it for theirs. From memory that is not
-// pinned the first may return before the card has the content.
+// pinned the first may return before the GPU has the content.
 EXPORT int cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
   ENTER(cuMemcpyHtoD_v2);
   if (any_captured()) return kCaptureImplicit;
@@ -173,8 +173,8 @@ EXPORT int cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned) {
   if (event->captured_by != nullptr)
     return stream->captured_by = event->captured_by, int{kSuccess};  // joins the capture
   if (event->mark == nullptr) return kSuccess;                       // never recorded: nothing to wait for
-  stream->add([card = current, from = event->stream, mark = event->mark] {
-    return from == nullptr || mark->passed ? int{kSuccess} : card->drain(*from, mark.get());
+  stream->add([this_gpu = current, from = event->stream, mark = event->mark] {
+    return from == nullptr || mark->passed ? int{kSuccess} : this_gpu->drain(*from, mark.get());
   });
   return kSuccess;
 }
@@ -182,7 +182,7 @@ EXPORT int cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned) {
 EXPORT int cuEventCreate(Handle* event, unsigned) {
   ENTER(cuEventCreate);
   Event made;
-  made.card = current;
+  made.gpu = current;
   *event = keep(current->events, std::move(made));
   return kSuccess;
 }
@@ -231,25 +231,25 @@ EXPORT int cuLaunchKernel(Handle function, unsigned blocks_x, unsigned blocks_y,
   if (threads == 0 || threads > number_of(*current->part, "threads_per_block")) return kInvalidValue;
   if (size_t{blocks_x} * blocks_y * blocks_z == 0 || blocks_y > 65535 || blocks_z > 65535) return kInvalidValue;
   if (static_cast<int>(shared) > kernel.dynamic_shared_allowed) return kInvalidValue;
-  return queue_on(stream, [=, card = current, &kernel, values = values_of(kernel, arguments)] {
-    if (int code = card->next_launch(); code != kSuccess) return code;
-    bool ran = processor().run(kernel, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, values,
-                               [card](Address address) { return card->range_of(address); });
+  return queue_on(stream, [=, this_gpu = current, &kernel, values = values_of(kernel, arguments)] {
+    if (int code = this_gpu->next_launch(); code != kSuccess) return code;
+    bool ran = cpu().run(kernel, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, values,
+                         [this_gpu](Address address) { return this_gpu->range_of(address); });
     return ran ? int{kSuccess} : int{kIllegalAddress};
   });
 }
-// For the stand-in for NCCL: a card's part of what several do together, which is kNotReady until they have come to it; and whether
-// memory lies on a card.
+// For the fake for NCCL: a GPU's part of what several do together, which is kNotReady until they have come to it; and whether
+// memory lies on a GPU.
 EXPORT int fakeCudaQueue(Device device, Handle handle, const Operation* operation) {
   LOCK;
-  Stream* stream = known(cards()[static_cast<size_t>(device)].streams, handle);
+  Stream* stream = known(gpus()[static_cast<size_t>(device)].streams, handle);
   if (stream == nullptr) return kInvalidHandle;
   stream->add(*operation);
   return kSuccess;
 }
 EXPORT bool fakeCudaHolds(Device device, const void* memory, size_t bytes) {
   LOCK;
-  return cards()[static_cast<size_t>(device)].holds(reinterpret_cast<Address>(memory), bytes);
+  return gpus()[static_cast<size_t>(device)].holds(reinterpret_cast<Address>(memory), bytes);
 }
 // What other libraries queue beside kernels.
 EXPORT int cuLaunchHostFunc(Handle stream, void (*function)(void*), void* argument) {
@@ -328,17 +328,17 @@ EXPORT int cuMemAllocAsync(Address* address, size_t bytes, Handle stream) {
   ENTER(cuMemAllocAsync);
   if (number_of(*current->part, "memory_pools") == 0) return kNotSupported;
   if (known(current->streams, stream) == nullptr) return kInvalidHandle;
-  return current->allocate(bytes, Place::kCard, address);
+  return current->allocate(bytes, Place::kGpu, address);
 }
 EXPORT int cuMemFreeAsync(Address address, Handle stream) {
   ENTER(cuMemFreeAsync);
   if (!current->holds(address, 1)) return kInvalidValue;
-  return queue_on(stream, [card = current, address] { return card->release(address, false); });
+  return queue_on(stream, [this_gpu = current, address] { return this_gpu->release(address, false); });
 }
 EXPORT int cuDeviceGetDefaultMemPool(Handle* pool, Device device) {
   LOCK;
-  if (device < 0 || static_cast<size_t>(device) >= cards().size()) return kInvalidDevice;
-  *pool = &cards()[static_cast<size_t>(device)];
+  if (device < 0 || static_cast<size_t>(device) >= gpus().size()) return kInvalidDevice;
+  *pool = &gpus()[static_cast<size_t>(device)];
   return kSuccess;
 }
 EXPORT int cuMemPoolSetAttribute(Handle, int attribute, void*) {

@@ -1,7 +1,7 @@
-// A stand-in for NCCL that reduces, gathers, scatters and broadcasts over the memory of the stand-in for NVIDIA's driver (fake_cuda.cc):
-// a card's part of an operation waits in its stream until every card has come to its own, and the last one to come does the work. What
+// A fake for NCCL that reduces, gathers, scatters and broadcasts over the memory of the fake for NVIDIA's driver (fake_cuda.cc):
+// a GPU's part of an operation waits in its stream until every GPU has come to its own, and the last one to come does the work. What
 // forgets to wait for one of them sees old values. Loaded by RIDGE_NCCL=<this file>.
-// RIDGE_FAKE_NCCL names a script (scripted_cards.h) of `fail` lines with NCCL codes, `hang` lines, and
+// RIDGE_FAKE_NCCL names a script (scripted_gpus.h) of `fail` lines with NCCL codes, `hang` lines, and
 //   version 22803
 //   stuck_after 3              the fourth operation never ends, until it is aborted
 //   async_error_after 3 6      nor does it here, and the communicator answers that code
@@ -70,7 +70,7 @@ struct Call {
   Stream stream;
 };
 
-// One operation of all cards.
+// One operation of all GPUs.
 struct Meeting {
   std::shared_ptr<Group> group;
   std::vector<Call> calls;  // by rank
@@ -103,7 +103,7 @@ struct Meeting {
     if (wrong) calls.back().to[count - 1] += 1;
     done = true;
   }
-  // A card comes to its part.
+  // A GPU comes to its part.
   int arrive(int rank) {
     if (group->aborted) return cuda::kSuccess;
     arrived.insert(rank);
@@ -115,7 +115,7 @@ struct Meeting {
 thread_local int depth = 0;
 thread_local std::vector<Call> calls_of_group;
 
-bool on_card(const Call& call) {
+bool on_gpu(const Call& call) {
   const auto ranks = static_cast<size_t>(call.member->group->size);
   const size_t sent = call.kind == Kind::kReduceScatter ? ranks * call.count : call.count;
   const size_t received = call.kind == Kind::kAllGather ? ranks * call.count : call.count;
@@ -124,7 +124,7 @@ bool on_card(const Call& call) {
          holds(call.member->device, call.to, received * sizeof(float));
 }
 
-// Queues one operation, of which every card has its call.
+// Queues one operation, of which every GPU has its call.
 int begin(std::vector<Call> calls) {
   auto meeting = std::make_shared<Meeting>();
   meeting->group = calls.front().member->group;
@@ -135,7 +135,7 @@ int begin(std::vector<Call> calls) {
     const Call& call = calls[i];
     if (call.member->rank != static_cast<int>(i) || call.kind != calls[0].kind || call.count != calls[0].count)
       return kInvalidUsage;
-    if (!on_card(call)) return kInvalidArgument;
+    if (!on_gpu(call)) return kInvalidArgument;
   }
   const int operation = group.operations++;
   int code = kSuccess;

@@ -1,11 +1,11 @@
-// A stand-in for NVIDIA's management library (libnvidia-ml.so.1) that plays the cards of a script, so that everything
-// that asks the library is tested on machines without a card. Loaded by RIDGE_NVML=<this file>; the script is the text
+// A fake for NVIDIA's management library (libnvidia-ml.so.1) that plays the GPUs of a script, so that everything
+// that asks the library is tested on machines without a GPU. Loaded by RIDGE_NVML=<this file>; the script is the text
 // file that RIDGE_FAKE_NVML names.
-// How a script is written: scripted_cards.h; its `fail` lines give NVML codes, the system tells driver_version and
+// How a script is written: scripted_gpus.h; its `fail` lines give NVML codes, the system tells driver_version and
 // cuda_version. Besides:
 //   architecture 9           nvmlDeviceArchitecture_t
-//   draw_percent 97          the card draws that part of the limit in force; its energy counter goes with it
-//   lost_after_changes 3     after so many settings were changed the card is lost
+//   draw_percent 97          the GPU draws that part of the limit in force; its energy counter goes with it
+//   lost_after_changes 3     after so many settings were changed the GPU is lost
 // Settings can be changed within power_limit_min_mw … power_limit_max_mw and up to the highest clocks (nvml_settings.h).
 // What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
 // 535 and 510 are missing, as in an older library.
@@ -28,19 +28,19 @@ constexpr fake::Codes<int> kCodes{kSuccess, kNotSupported, kInsufficientSize};
 
 Script& script() { return script_of("RIDGE_FAKE_NVML"); }
 
-Part& card(Device device) { return *reinterpret_cast<Part*>(device); }
+Part& this_gpu(Device device) { return *reinterpret_cast<Part*>(device); }
 
-// Position among the cards; past the end for the system and for slices.
+// Position among the GPUs; past the end for the system and for slices.
 size_t index_of(const Part& part) {
-  const std::vector<Part>& cards = script().cards;
-  for (size_t i = 0; i < cards.size(); ++i)
-    if (&cards[i] == &part) return i;
-  return cards.size();
+  const std::vector<Part>& gpus = script().gpus;
+  for (size_t i = 0; i < gpus.size(); ++i)
+    if (&gpus[i] == &part) return i;
+  return gpus.size();
 }
 
 int64_t setting(const Part& part, const char* key, int64_t otherwise) {
-  if (index_of(part) == script().cards.size()) return otherwise;
-  fake::CardSettings settings = fake::settings_of(index_of(part));
+  if (index_of(part) == script().gpus.size()) return otherwise;
+  fake::GpuSettings settings = fake::settings_of(index_of(part));
   auto found = settings.find(key);
   return found == settings.end() ? otherwise : found->second;
 }
@@ -92,7 +92,7 @@ int change_limit(Part& part, int64_t limit_mw) {
   if (limit_mw < scripted(part, "power_limit_min_mw") || limit_mw > scripted(part, "power_limit_max_mw"))
     return kInvalidArgument;
   const int64_t energy = energy_of(part);
-  fake::change_settings(index_of(part), [&](fake::CardSettings& settings) {
+  fake::change_settings(index_of(part), [&](fake::GpuSettings& settings) {
     ++settings["writes"];
     settings["energy_mj"] = energy;
     settings["since_ms"] = fake::monotonic_ms();
@@ -111,7 +111,7 @@ int lock_clocks(Part& part, const char* function, const ClockKeys& keys, unsigne
   if (int code = outcome(part, function); code != kSuccess) return code;
   if (!says(part, keys.highest)) return kNotSupported;
   if (least > most || most > number_of(part, keys.highest)) return kInvalidArgument;
-  fake::change_settings(index_of(part), [&](fake::CardSettings& settings) {
+  fake::change_settings(index_of(part), [&](fake::GpuSettings& settings) {
     ++settings["writes"];
     settings[keys.least] = least;
     settings[keys.most] = most;
@@ -122,7 +122,7 @@ int lock_clocks(Part& part, const char* function, const ClockKeys& keys, unsigne
 int unlock_clocks(Part& part, const char* function, const ClockKeys& keys) {
   if (int code = outcome(part, function); code != kSuccess) return code;
   if (!says(part, keys.highest)) return kNotSupported;
-  fake::change_settings(index_of(part), [&](fake::CardSettings& settings) {
+  fake::change_settings(index_of(part), [&](fake::GpuSettings& settings) {
     ++settings["writes"];
     settings.erase(keys.least);
     settings.erase(keys.most);
@@ -172,7 +172,7 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 #define NUMBER(function, type, key) \
-  EXPORT int function(Device device, type* value) { return number(card(device), #function, key, value); }
+  EXPORT int function(Device device, type* value) { return number(this_gpu(device), #function, key, value); }
 
 EXPORT int nvmlInit_v2() { return outcome(script().system, "nvmlInit_v2"); }
 EXPORT int nvmlShutdown() { return kSuccess; }
@@ -192,59 +192,59 @@ EXPORT int nvmlSystemGetCudaDriverVersion_v2(int* version) {
   return kSuccess;
 }
 EXPORT int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = static_cast<unsigned>(script().cards.size());
+  *count = static_cast<unsigned>(script().gpus.size());
   return outcome(script().system, "nvmlDeviceGetCount_v2");
 }
 EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
-  if (index >= script().cards.size()) return kInvalidArgument;
-  *device = reinterpret_cast<Device>(&script().cards[index]);
-  return outcome(script().cards[index], "nvmlDeviceGetHandleByIndex_v2");
+  if (index >= script().gpus.size()) return kInvalidArgument;
+  *device = reinterpret_cast<Device>(&script().gpus[index]);
+  return outcome(script().gpus[index], "nvmlDeviceGetHandleByIndex_v2");
 }
 EXPORT int nvmlDeviceGetName(Device device, char* buffer, unsigned size) {
-  return text(card(device), "nvmlDeviceGetName", "name", buffer, size);
+  return text(this_gpu(device), "nvmlDeviceGetName", "name", buffer, size);
 }
 EXPORT int nvmlDeviceGetUUID(Device device, char* buffer, unsigned size) {
-  return text(card(device), "nvmlDeviceGetUUID", "uuid", buffer, size);
+  return text(this_gpu(device), "nvmlDeviceGetUUID", "uuid", buffer, size);
 }
 EXPORT int nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
   std::memset(pci, 0, sizeof *pci);
   char address[32] = "";
-  int code = text(card(device), "nvmlDeviceGetPciInfo_v3", "pci_address", address, sizeof address);
+  int code = text(this_gpu(device), "nvmlDeviceGetPciInfo_v3", "pci_address", address, sizeof address);
   if (code != kSuccess) return code;
   write_bus_id(address, pci);
   return kSuccess;
 }
 EXPORT int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
   char words[16] = "";
-  int code = text(card(device), "nvmlDeviceGetCudaComputeCapability", "compute_capability", words, sizeof words);
+  int code = text(this_gpu(device), "nvmlDeviceGetCudaComputeCapability", "compute_capability", words, sizeof words);
   char point = 0;
   if (code == kSuccess) std::istringstream(words) >> *major >> point >> *minor;
   return code;
 }
 EXPORT int nvmlDeviceGetMemoryInfo(Device device, MemoryInfo* memory) {
-  int code = number(card(device), "nvmlDeviceGetMemoryInfo", "memory_total_bytes", &memory->total);
+  int code = number(this_gpu(device), "nvmlDeviceGetMemoryInfo", "memory_total_bytes", &memory->total);
   if (code != kSuccess) return code;
-  code = number(card(device), "nvmlDeviceGetMemoryInfo", "memory_used_bytes", &memory->used);
+  code = number(this_gpu(device), "nvmlDeviceGetMemoryInfo", "memory_used_bytes", &memory->used);
   memory->free = memory->total - memory->used;
   return code;
 }
 EXPORT int nvmlDeviceGetUtilizationRates(Device device, Utilization* busy) {
   busy->memory = 0;
-  return number(card(device), "nvmlDeviceGetUtilizationRates", "utilization_percent", &busy->gpu);
+  return number(this_gpu(device), "nvmlDeviceGetUtilizationRates", "utilization_percent", &busy->gpu);
 }
 EXPORT int nvmlDeviceGetEccMode(Device device, int* current, int* pending) {
-  int code = number(card(device), "nvmlDeviceGetEccMode", "ecc", current);
+  int code = number(this_gpu(device), "nvmlDeviceGetEccMode", "ecc", current);
   *pending = *current;
   return code;
 }
 EXPORT int nvmlDeviceGetTotalEccErrors(Device device, int type, int counter, unsigned long long* count) {
-  return number(card(device), "nvmlDeviceGetTotalEccErrors", ecc_key(type, counter), count);
+  return number(this_gpu(device), "nvmlDeviceGetTotalEccErrors", ecc_key(type, counter), count);
 }
 NUMBER(nvmlDeviceGetPersistenceMode, int, "persistence")
 NUMBER(nvmlDeviceGetComputeMode, int, "compute_mode")
 NUMBER(nvmlDeviceGetPerformanceState, int, "performance_state")
 EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned long long* bits) {
-  return slowdown_bits(card(device), "nvmlDeviceGetCurrentClocksThrottleReasons", bits);
+  return slowdown_bits(this_gpu(device), "nvmlDeviceGetCurrentClocksThrottleReasons", bits);
 }
 NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, "pcie_generation")
 NUMBER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, "pcie_generation_max")
@@ -256,72 +256,72 @@ NUMBER(nvmlDeviceGetNumGpuCores, unsigned, "cores")
 NUMBER(nvmlDeviceGetMemoryBusWidth, unsigned, "memory_bus_bits")
 NUMBER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, "power_limit_default_mw")
 EXPORT int nvmlDeviceGetPowerUsage(Device device, unsigned* value) {
-  int code = number(card(device), "nvmlDeviceGetPowerUsage", "power_mw", value);
-  if (code == kSuccess) *value = static_cast<unsigned>(draw_of(card(device)));
+  int code = number(this_gpu(device), "nvmlDeviceGetPowerUsage", "power_mw", value);
+  if (code == kSuccess) *value = static_cast<unsigned>(draw_of(this_gpu(device)));
   return code;
 }
 EXPORT int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* value) {
-  int code = number(card(device), "nvmlDeviceGetEnforcedPowerLimit", "power_limit_mw", value);
-  if (code == kSuccess) *value = static_cast<unsigned>(limit_of(card(device)));
+  int code = number(this_gpu(device), "nvmlDeviceGetEnforcedPowerLimit", "power_limit_mw", value);
+  if (code == kSuccess) *value = static_cast<unsigned>(limit_of(this_gpu(device)));
   return code;
 }
 EXPORT int nvmlDeviceGetPowerManagementLimit(Device device, unsigned* value) {
-  int code = number(card(device), "nvmlDeviceGetPowerManagementLimit", "power_limit_mw", value);
-  if (code == kSuccess) *value = static_cast<unsigned>(limit_of(card(device)));
+  int code = number(this_gpu(device), "nvmlDeviceGetPowerManagementLimit", "power_limit_mw", value);
+  if (code == kSuccess) *value = static_cast<unsigned>(limit_of(this_gpu(device)));
   return code;
 }
 EXPORT int nvmlDeviceGetTotalEnergyConsumption(Device device, unsigned long long* value) {
-  int code = number(card(device), "nvmlDeviceGetTotalEnergyConsumption", "energy_mj", value);
-  if (code == kSuccess) *value = static_cast<unsigned long long>(energy_of(card(device)));
+  int code = number(this_gpu(device), "nvmlDeviceGetTotalEnergyConsumption", "energy_mj", value);
+  if (code == kSuccess) *value = static_cast<unsigned long long>(energy_of(this_gpu(device)));
   return code;
 }
 EXPORT int nvmlDeviceSetPowerManagementLimit(Device device, unsigned limit_mw) {
-  return change_limit(card(device), limit_mw);
+  return change_limit(this_gpu(device), limit_mw);
 }
 EXPORT int nvmlDeviceSetGpuLockedClocks(Device device, unsigned least, unsigned most) {
-  return lock_clocks(card(device), "nvmlDeviceSetGpuLockedClocks", kChipClock, least, most);
+  return lock_clocks(this_gpu(device), "nvmlDeviceSetGpuLockedClocks", kChipClock, least, most);
 }
 EXPORT int nvmlDeviceResetGpuLockedClocks(Device device) {
-  return unlock_clocks(card(device), "nvmlDeviceResetGpuLockedClocks", kChipClock);
+  return unlock_clocks(this_gpu(device), "nvmlDeviceResetGpuLockedClocks", kChipClock);
 }
 EXPORT int nvmlDeviceSetMemoryLockedClocks(Device device, unsigned least, unsigned most) {
-  return lock_clocks(card(device), "nvmlDeviceSetMemoryLockedClocks", kMemoryClocks, least, most);
+  return lock_clocks(this_gpu(device), "nvmlDeviceSetMemoryLockedClocks", kMemoryClocks, least, most);
 }
 EXPORT int nvmlDeviceResetMemoryLockedClocks(Device device) {
-  return unlock_clocks(card(device), "nvmlDeviceResetMemoryLockedClocks", kMemoryClocks);
+  return unlock_clocks(this_gpu(device), "nvmlDeviceResetMemoryLockedClocks", kMemoryClocks);
 }
 EXPORT int nvmlDeviceGetTopologyCommonAncestor(Device first, Device second, int* level) {
-  size_t one = index_of(card(first)), other = index_of(card(second));
+  size_t one = index_of(this_gpu(first)), other = index_of(this_gpu(second));
   std::string key = "pair " + std::to_string(std::min(one, other)) + " " + std::to_string(std::max(one, other));
-  if (int code = outcome(card(first), "nvmlDeviceGetTopologyCommonAncestor"); code != kSuccess) return code;
+  if (int code = outcome(this_gpu(first), "nvmlDeviceGetTopologyCommonAncestor"); code != kSuccess) return code;
   return number(script().system, "nvmlDeviceGetTopologyCommonAncestor", key.c_str(), level);
 }
 EXPORT int nvmlDeviceGetTemperature(Device device, int, unsigned* value) {
-  return number(card(device), "nvmlDeviceGetTemperature", "temperature_c", value);
+  return number(this_gpu(device), "nvmlDeviceGetTemperature", "temperature_c", value);
 }
 EXPORT int nvmlDeviceGetTemperatureThreshold(Device device, int threshold, unsigned* value) {
   if (threshold != kSlowdown) return kNotSupported;
-  return number(card(device), "nvmlDeviceGetTemperatureThreshold", "slowdown_temperature_c", value);
+  return number(this_gpu(device), "nvmlDeviceGetTemperatureThreshold", "slowdown_temperature_c", value);
 }
 EXPORT int nvmlDeviceGetPowerManagementLimitConstraints(Device device, unsigned* least, unsigned* most) {
   const char* function = "nvmlDeviceGetPowerManagementLimitConstraints";
-  int code = number(card(device), function, "power_limit_min_mw", least);
-  return code != kSuccess ? code : number(card(device), function, "power_limit_max_mw", most);
+  int code = number(this_gpu(device), function, "power_limit_min_mw", least);
+  return code != kSuccess ? code : number(this_gpu(device), function, "power_limit_max_mw", most);
 }
 EXPORT int nvmlDeviceGetClockInfo(Device device, int type, unsigned* value) {
   const char* key = type == kMemoryClock ? "memory_clock_mhz" : "sm_clock_mhz";
   const ClockKeys& lock = type == kMemoryClock ? kMemoryClocks : kChipClock;
-  int code = number(card(device), "nvmlDeviceGetClockInfo", key, value);
-  if (code == kSuccess) *value = static_cast<unsigned>(clock_of(card(device), key, lock.least, lock.most));
+  int code = number(this_gpu(device), "nvmlDeviceGetClockInfo", key, value);
+  if (code == kSuccess) *value = static_cast<unsigned>(clock_of(this_gpu(device), key, lock.least, lock.most));
   return code;
 }
 EXPORT int nvmlDeviceGetMaxClockInfo(Device device, int type, unsigned* value) {
   const char* key = type == kMemoryClock ? "memory_clock_max_mhz" : "sm_clock_max_mhz";
-  return number(card(device), "nvmlDeviceGetMaxClockInfo", key, value);
+  return number(this_gpu(device), "nvmlDeviceGetMaxClockInfo", key, value);
 }
 
 EXPORT int nvmlDeviceGetNvLinkState(Device device, unsigned link, int* up) {
-  const Part& part = card(device);
+  const Part& part = this_gpu(device);
   if (int code = outcome(part, "nvmlDeviceGetNvLinkState"); code != kSuccess) return code;
   if (part.links.empty()) return kNotSupported;
   auto found = part.links.find(link);
@@ -330,37 +330,37 @@ EXPORT int nvmlDeviceGetNvLinkState(Device device, unsigned link, int* up) {
   return kSuccess;
 }
 EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, PciInfo* pci) {
-  write_bus_id(card(device).links[link].remote, pci);
-  return outcome(card(device), "nvmlDeviceGetNvLinkRemotePciInfo_v2");
+  write_bus_id(this_gpu(device).links[link].remote, pci);
+  return outcome(this_gpu(device), "nvmlDeviceGetNvLinkRemotePciInfo_v2");
 }
 EXPORT int nvmlDeviceGetNvLinkErrorCounter(Device device, unsigned index, int counter, unsigned long long* count) {
-  const fake::Link& link = card(device).links[index];
+  const fake::Link& link = this_gpu(device).links[index];
   *count = counter == kLinkReplay ? link.replays : counter == kLinkRecovery ? link.recoveries : link.crc_errors;
-  return outcome(card(device), "nvmlDeviceGetNvLinkErrorCounter");
+  return outcome(this_gpu(device), "nvmlDeviceGetNvLinkErrorCounter");
 }
 EXPORT int nvmlDeviceGetFieldValues(Device device, int count, FieldValue* fields) {
   for (int i = 0; i < count; ++i) {
     fields[i].type = kUnsignedLongLong;
-    fields[i].value.ull = card(device).links[fields[i].scope].recoveries;
+    fields[i].value.ull = this_gpu(device).links[fields[i].scope].recoveries;
     fields[i].result = fields[i].field == kFieldLinkRecoveries ? kSuccess : kNotSupported;
   }
-  return outcome(card(device), "nvmlDeviceGetFieldValues");
+  return outcome(this_gpu(device), "nvmlDeviceGetFieldValues");
 }
 
 #ifndef FAKE_NVML_OLD
 EXPORT int nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long* bits) {
-  return slowdown_bits(card(device), "nvmlDeviceGetCurrentClocksEventReasons", bits);
+  return slowdown_bits(this_gpu(device), "nvmlDeviceGetCurrentClocksEventReasons", bits);
 }
 EXPORT int nvmlDeviceGetRemappedRows(Device device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
                                      unsigned* failed) {
   const char* function = "nvmlDeviceGetRemappedRows";
   *uncorrected = 0;
-  int code = number(card(device), function, "rows_remapped", corrected);
-  if (code == kSuccess) code = number(card(device), function, "row_remap_pending", pending);
-  return code != kSuccess ? code : number(card(device), function, "row_remap_failed", failed);
+  int code = number(this_gpu(device), function, "rows_remapped", corrected);
+  if (code == kSuccess) code = number(this_gpu(device), function, "row_remap_pending", pending);
+  return code != kSuccess ? code : number(this_gpu(device), function, "row_remap_failed", failed);
 }
 EXPORT int nvmlDeviceGetMigMode(Device device, unsigned* current, unsigned* pending) {
-  int code = number(card(device), "nvmlDeviceGetMigMode", "mig", current);
+  int code = number(this_gpu(device), "nvmlDeviceGetMigMode", "mig", current);
   *pending = *current;
   return code;
 }
@@ -369,9 +369,9 @@ EXPORT int nvmlDeviceGetMaxMigDeviceCount(Device, unsigned* count) {
   return kSuccess;
 }
 EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned index, Device* instance) {
-  int code = outcome(card(device), "nvmlDeviceGetMigDeviceHandleByIndex");
-  if (code == kSuccess && index >= card(device).slices.size()) return kNotFound;
-  if (code == kSuccess) *instance = reinterpret_cast<Device>(&card(device).slices[index]);
+  int code = outcome(this_gpu(device), "nvmlDeviceGetMigDeviceHandleByIndex");
+  if (code == kSuccess && index >= this_gpu(device).slices.size()) return kNotFound;
+  if (code == kSuccess) *instance = reinterpret_cast<Device>(&this_gpu(device).slices[index]);
   return code;
 }
 NUMBER(nvmlDeviceGetGpuInstanceId, unsigned, "gpu_instance")
@@ -379,12 +379,12 @@ NUMBER(nvmlDeviceGetComputeInstanceId, unsigned, "compute_instance")
 EXPORT int nvmlDeviceGetAttributes_v2(Device device, DeviceAttributes* attributes) {
   const char* function = "nvmlDeviceGetAttributes_v2";
   *attributes = {};
-  int code = number(card(device), function, "multiprocessors", &attributes->multiprocessors);
-  if (code == kSuccess) code = number(card(device), function, "gpu_slices", &attributes->gpu_slices);
-  return code != kSuccess ? code : number(card(device), function, "compute_slices", &attributes->compute_slices);
+  int code = number(this_gpu(device), function, "multiprocessors", &attributes->multiprocessors);
+  if (code == kSuccess) code = number(this_gpu(device), function, "gpu_slices", &attributes->gpu_slices);
+  return code != kSuccess ? code : number(this_gpu(device), function, "compute_slices", &attributes->compute_slices);
 }
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, ProcessInfo* infos) {
-  const Part& part = card(device);
+  const Part& part = this_gpu(device);
   if (int code = outcome(part, "nvmlDeviceGetComputeRunningProcesses_v3"); code != kSuccess) return code;
   unsigned room = *count;
   *count = static_cast<unsigned>(part.processes.size());

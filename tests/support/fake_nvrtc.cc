@@ -1,4 +1,4 @@
-// A stand-in for NVIDIA's run-time compiler: "machine code" is a line that says for which chip, and the source as it came; so is
+// A fake for NVIDIA's run-time compiler: "machine code" is a line that says for which chip, and the source as it came; so is
 // "PTX". fake_cuda.cc compiles and runs it. Loaded by RIDGE_NVRTC=<this file>.
 #include <cstring>
 #include <string>
@@ -29,7 +29,7 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT const char* nvrtcGetErrorString(int) { return "error of the stand-in for NVRTC"; }
+EXPORT const char* nvrtcGetErrorString(int) { return "error of the fake for NVRTC"; }
 EXPORT int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, kSuccess; }
 EXPORT int nvrtcGetNumSupportedArchs(int* count) { return *count = std::size(kArchitectures), kSuccess; }
 EXPORT int nvrtcGetSupportedArchs(int* all) {
@@ -62,7 +62,8 @@ EXPORT int nvrtcGetPTX(Program program, char* code) { return give(result(program
 }  // extern "C"
 
 // As what ridge looks up, which tests/abi compares with NVIDIA's header.
-#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::nvrtc::Library::name)::Type>)
+#define SAME(name) \
+  static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::nvrtc::Library::name)::Type>)
 SAME(nvrtcGetErrorString);
 SAME(nvrtcVersion);
 SAME(nvrtcGetNumSupportedArchs);

@@ -1,13 +1,13 @@
-// A stand-in for the ONNX Runtime that has NVIDIA's providers: it hands everything on to the real one, which computes on the
-// processor, and plays what a card adds, as ONNX Runtime does it:
+// A fake for the ONNX Runtime that has NVIDIA's providers: it hands everything on to the real one, which computes on the
+// CPU, and plays what a GPU adds, as ONNX Runtime does it:
 //   the providers are there, take their options, refuse wrong ones, and begin from the defaults with every update
-//   a session on a card computes on the stream that it was given, after what was queued there before: here when it is run
-//   tensors of a run may lie on the card; an output without memory comes to the processor's
-//   while the file RIDGE_FAKE_HOLD exists, no run on a card comes to its end (for ten seconds at most)
-//   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the processor; "tensorrt":
+//   a session on a GPU computes on the stream that it was given, after what was queued there before: here when it is run
+//   tensors of a run may lie on the GPU; an output without memory comes to the CPU's
+//   while the file RIDGE_FAKE_HOLD exists, no run on a GPU comes to its end (for ten seconds at most)
+//   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the CPU; "tensorrt":
 //   TensorRT takes none, and the CUDA provider all
 //   TensorRT refuses a model that holds QuantizeLinear unless trt_int8_enable is 1
-// The card's memory is the stand-in driver's (fake_cuda.cc, found by RIDGE_CUDA), which a processor can read.
+// The GPU's memory is the fake driver's (fake_cuda.cc, found by RIDGE_CUDA), which a CPU can read.
 // What was asked of it is written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real
 // library is the file RIDGE_REAL_ONNXRUNTIME.
 #include <dlfcn.h>
@@ -42,8 +42,8 @@ struct OrtTensorRTProviderOptionsV2 : OrtCUDAProviderOptionsV2 {};
 
 namespace {
 
-// What a session on a card was made with.
-struct CardSession {
+// What a session on a GPU was made with.
+struct GpuSession {
   void* stream = nullptr;
   bool tensorrt = false;
   bool int8 = false;  // that TensorRT may compute in
@@ -51,12 +51,12 @@ struct CardSession {
 
 std::mutex mutex;  // guards what follows; runs do not hold it
 OrtApi real;
-std::map<const OrtSessionOptions*, CardSession> asked;
-std::map<const OrtSession*, CardSession> sessions;
+std::map<const OrtSessionOptions*, GpuSession> asked;
+std::map<const OrtSession*, GpuSession> sessions;
 std::map<const OrtRunOptions*, std::map<std::string, std::string>> run_entries;
 OrtLoggingFunction ridge_log = nullptr;
 constexpr const char *kCudaProvider = "CUDAExecutionProvider", *kTensorRtProvider = "TensorrtExecutionProvider";
-thread_local const char* provider = nullptr;  // of the session on a card that this thread makes
+thread_local const char* provider = nullptr;  // of the session on a GPU that this thread makes
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -110,11 +110,11 @@ OrtStatus* update(Options* options, const char* const* keys, const char* const* 
     if (key.find("no_such") != std::string::npos) return error("Unknown provider option: \"" + key + "\".");
     options->values[key] = values[i];
   }
-  int cards = 0;
-  if (auto* counts = driver_function<int(int*)>("cuDeviceGetCount"); counts != nullptr) counts(&cards);
-  if (std::atoi(options->values["device_id"].c_str()) >= cards)
+  int gpus = 0;
+  if (auto* counts = driver_function<int(int*)>("cuDeviceGetCount"); counts != nullptr) counts(&gpus);
+  if (std::atoi(options->values["device_id"].c_str()) >= gpus)
     return error("Invalid device ID: " + options->values["device_id"] + ", must be between 0 (inclusive) and " +
-                 std::to_string(cards) + " (exclusive).");
+                 std::to_string(gpus) + " (exclusive).");
   return nullptr;
 }
 template <typename Options>
@@ -131,10 +131,10 @@ OrtStatus* append(OrtSessionOptions* session, const Options* options) noexcept {
   for (const auto& [key, value] : options->values) line += " " + key + "=" + value;
   note(line + (options->stream != nullptr ? " on a given stream" : ""));
   std::lock_guard lock(mutex);
-  CardSession& card = asked[session];
+  GpuSession& this_gpu = asked[session];
   const auto int8 = options->values.find("trt_int8_enable");
-  card = {options->stream, tensorrt || card.tensorrt,
-          card.int8 || (int8 != options->values.end() && int8->second == "1")};
+  this_gpu = {options->stream, tensorrt || this_gpu.tensorrt,
+              this_gpu.int8 || (int8 != options->values.end() && int8->second == "1")};
   return nullptr;
 }
 
@@ -146,7 +146,7 @@ void release_session_options(OrtSessionOptions* options) noexcept {
   real.ReleaseSessionOptions(options);
 }
 
-// --- the log of a session that is made on a card
+// --- the log of a session that is made on a GPU
 
 void ORT_API_CALL log(void* parameter, OrtLoggingLevel level, const char* category, const char* id, const char* place,
                       const char* message) {
@@ -157,12 +157,12 @@ void ORT_API_CALL log(void* parameter, OrtLoggingLevel level, const char* catego
   const int nodes = std::atoi(text.substr(all.size()).c_str());
   const std::string fallback = variable("RIDGE_FAKE_FALLBACK");
   if (fallback == "all") return say(text);
-  const std::string card = fallback == "tensorrt" ? kCudaProvider : provider;
+  const std::string this_gpu = fallback == "tensorrt" ? kCudaProvider : provider;
   if (fallback.empty() || fallback == "tensorrt")
-    return say(" All nodes placed on [" + card + "]. Number of nodes: " + std::to_string(nodes));
+    return say(" All nodes placed on [" + this_gpu + "]. Number of nodes: " + std::to_string(nodes));
   say(" Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1");
   say("  " + fallback + " (left)");
-  say(" Node(s) placed on [" + card + "]. Number of nodes: " + std::to_string(nodes - 1));
+  say(" Node(s) placed on [" + this_gpu + "]. Number of nodes: " + std::to_string(nodes - 1));
 }
 
 OrtStatus* create_env(OrtLoggingFunction function, void* parameter, OrtLoggingLevel level, const char* id,
@@ -181,20 +181,20 @@ bool holds(const char* path, const std::string& word) {
 
 OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
                           OrtSession** session) noexcept {
-  CardSession card;
+  GpuSession this_gpu;
   {
     std::lock_guard lock(mutex);
     if (auto found = asked.find(options); found != asked.end()) {
-      card = found->second;
-      provider = card.tensorrt ? kTensorRtProvider : kCudaProvider;
+      this_gpu = found->second;
+      provider = this_gpu.tensorrt ? kTensorRtProvider : kCudaProvider;
     }
   }
-  if (card.tensorrt && !card.int8 && holds(path, "QuantizeLinear"))
+  if (this_gpu.tensorrt && !this_gpu.int8 && holds(path, "QuantizeLinear"))
     return provider = nullptr, error("Networks with Q/DQ layers require int8, which is not configured in the builder");
   OrtStatus* made = real.CreateSession(env, path, options, session);
   const bool ours = std::exchange(provider, nullptr) != nullptr;
   std::lock_guard lock(mutex);
-  if (made == nullptr && ours) sessions[*session] = card;
+  if (made == nullptr && ours) sessions[*session] = this_gpu;
   return made;
 }
 
@@ -206,7 +206,7 @@ void release_session(OrtSession* session) noexcept {
   real.ReleaseSession(session);
 }
 
-bool lies_on_card(const OrtValue* value) {
+bool lies_on_gpu(const OrtValue* value) {
   const OrtMemoryInfo* memory = nullptr;
   const char* name = "";
   OrtStatus* status = real.GetTensorMemoryInfo(value, &memory);
@@ -215,10 +215,10 @@ bool lies_on_card(const OrtValue* value) {
   return std::string(name) == "Cuda";
 }
 
-// The same tensor as the processor sees it; null: what is given already is.
-OrtStatus* seen_by_processor(const OrtValue* value, OrtValue** seen) {
+// The same tensor as the CPU sees it; null: what is given already is.
+OrtStatus* seen_by_cpu(const OrtValue* value, OrtValue** seen) {
   *seen = nullptr;
-  if (!lies_on_card(value)) return nullptr;
+  if (!lies_on_gpu(value)) return nullptr;
   OrtTensorTypeAndShapeInfo* info = nullptr;
   OrtMemoryInfo* memory = nullptr;
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
@@ -263,20 +263,19 @@ void hold() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-OrtStatus* run_on_card(const CardSession& card, OrtSession* session, const OrtRunOptions* options,
-                       const char* const* in_names, const OrtValue* const* in, size_t in_count,
-                       const char* const* out_names, size_t out_count, OrtValue** out) {
+OrtStatus* run_on_gpu(const GpuSession& this_gpu, OrtSession* session, const OrtRunOptions* options,
+                      const char* const* in_names, const OrtValue* const* in, size_t in_count,
+                      const char* const* out_names, size_t out_count, OrtValue** out) {
   std::string line = "run in:";
-  for (size_t i = 0; i < in_count; ++i) line += lies_on_card(in[i]) ? " card" : " host";
+  for (size_t i = 0; i < in_count; ++i) line += lies_on_gpu(in[i]) ? " GPU" : " host";
   line += " out:";
-  for (size_t i = 0; i < out_count; ++i)
-    line += out[i] == nullptr ? " engine" : lies_on_card(out[i]) ? " card" : " host";
+  for (size_t i = 0; i < out_count; ++i) line += out[i] == nullptr ? " engine" : lies_on_gpu(out[i]) ? " GPU" : " host";
   if (entry(options, "disable_synchronize_execution_providers") != "1") line += " waits";
   if (const std::string graph = entry(options, "gpu_graph_id"); !graph.empty()) line += " graph " + graph;
   note(line);
   // What was queued before on the stream comes first, and nothing else: other streams go on as they like.
   auto* synchronize = driver_function<int(void*)>("cuStreamSynchronize");
-  if (card.stream != nullptr && (synchronize == nullptr || synchronize(card.stream) != 0))
+  if (this_gpu.stream != nullptr && (synchronize == nullptr || synchronize(this_gpu.stream) != 0))
     return error("the stream of the session is none");
   hold();
 
@@ -286,7 +285,7 @@ OrtStatus* run_on_card(const CardSession& card, OrtSession* session, const OrtRu
   OrtStatus* status = nullptr;
   auto see = [&](auto& value) {
     OrtValue* seen = nullptr;
-    if (status == nullptr && value != nullptr) status = seen_by_processor(value, &seen);
+    if (status == nullptr && value != nullptr) status = seen_by_cpu(value, &seen);
     if (seen == nullptr) return;
     made.push_back(seen);
     value = seen;
@@ -308,10 +307,10 @@ OrtStatus* run(OrtSession* session, const OrtRunOptions* options, const char* co
   std::unique_lock lock(mutex);
   const auto found = sessions.find(session);
   const bool ours = found != sessions.end();
-  const CardSession card = ours ? found->second : CardSession{};
+  const GpuSession this_gpu = ours ? found->second : GpuSession{};
   lock.unlock();
   if (!ours) return real.Run(session, options, in_names, in, in_count, out_names, out_count, out);
-  return run_on_card(card, session, options, in_names, in, in_count, out_names, out_count, out);
+  return run_on_gpu(this_gpu, session, options, in_names, in, in_count, out_names, out_count, out);
 }
 
 const OrtApiBase* real_base() {

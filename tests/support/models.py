@@ -53,7 +53,7 @@ def add_sub(path, datatype="INT32", dims=("batch", 16)):
 
 
 def steps(path):
-    """Runs a 256×256 matrix product n[0] times: a request chooses how long it takes. n INT64 [1] → done INT64 [1]."""
+    """Runs a 256×256 matrix multiplication n[0] times: a request chooses how long it takes. n INT64 [1] → done INT64 [1]."""
     body = helper.make_graph(
         [helper.make_node("MatMul", ["state", "weight"], ["next"]), helper.make_node("Identity", ["go"], ["go_on"])],
         "body",

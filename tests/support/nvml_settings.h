@@ -1,7 +1,7 @@
-// What was set on the cards that fake_nvml.cc plays. Kept in the file that RIDGE_FAKE_NVML_STATE names, so that processes
+// What was set on the GPUs that fake_nvml.cc plays. Kept in the file that RIDGE_FAKE_NVML_STATE names, so that processes
 // see each other's settings as those of a real driver's clients do; without it within the process. Lines "INDEX KEY VALUE":
 //   power_limit_mw, locked_min_mhz, locked_max_mhz, locked_memory_min_mhz, locked_memory_max_mhz
-//   writes                how many changes the card took
+//   writes                how many changes the GPU took
 //   since_ms, energy_mj   moment of the last change of the limit, and the counter then
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace ridge::fake {
 
-using CardSettings = std::map<std::string, int64_t>;
-using Settings = std::map<size_t, CardSettings>;
+using GpuSettings = std::map<std::string, int64_t>;
+using Settings = std::map<size_t, GpuSettings>;
 
 inline int64_t monotonic_ms() {
   timespec now = {};
@@ -39,7 +39,7 @@ inline Settings parse_settings(std::istream& lines) {
 
 inline const char* settings_file() { return std::getenv("RIDGE_FAKE_NVML_STATE"); }
 
-// There until the process ends, as the script is (scripted_cards.h).
+// There until the process ends, as the script is (scripted_gpus.h).
 inline Settings& settings_of_process() {
   static Settings& settings = *new Settings;
   return settings;
@@ -50,25 +50,25 @@ inline std::mutex& settings_mutex() {
   return mutex;
 }
 
-inline CardSettings settings_of(size_t card) {
+inline GpuSettings settings_of(size_t gpu) {
   if (settings_file() == nullptr) {
     std::lock_guard guard(settings_mutex());
-    return settings_of_process()[card];
+    return settings_of_process()[gpu];
   }
   int lock = open((std::string(settings_file()) + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   flock(lock, LOCK_SH);
   std::ifstream lines(settings_file());
   Settings settings = parse_settings(lines);
   close(lock);
-  return settings[card];
+  return settings[gpu];
 }
 
-// Calls change(settings of the card) and keeps what it makes of them; no other process comes between.
+// Calls change(settings of the GPU) and keeps what it makes of them; no other process comes between.
 template <typename Change>
-void change_settings(size_t card, Change&& change) {
+void change_settings(size_t gpu, Change&& change) {
   if (settings_file() == nullptr) {
     std::lock_guard guard(settings_mutex());
-    return change(settings_of_process()[card]);
+    return change(settings_of_process()[gpu]);
   }
   int lock = open((std::string(settings_file()) + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   flock(lock, LOCK_EX);
@@ -77,7 +77,7 @@ void change_settings(size_t card, Change&& change) {
     std::ifstream lines(settings_file());
     settings = parse_settings(lines);
   }
-  change(settings[card]);
+  change(settings[gpu]);
   std::ofstream file(settings_file(), std::ios::trunc);
   for (const auto& [index, values] : settings)
     for (const auto& [key, value] : values) file << index << ' ' << key << ' ' << value << '\n';

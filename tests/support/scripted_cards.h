@@ -1,17 +1,17 @@
 // The GPUs that a fake of a vendor's library plays, read from a script: the text file that an environment variable names.
 //
 //   # comment
-//   driver_version 580.95.05        of the system, before the first card
+//   driver_version 580.95.05        of the system, before the first GPU
 //   fail nvmlInit_v2 18             this function answers with that code
-//   card                            begins a card; its lines follow, named as in src/gpu/card.h
+//   GPU                            begins a GPU; its lines follow, named as in src/gpu/card.h
 //   name NVIDIA H100 80GB HBM3
 //   fail nvmlDeviceGetTemperature 3
-//   fail * 15                       every question about this card: it is lost
+//   fail * 15                       every question about this GPU: it is lost
 //   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does; with a third number, so many
 //                                   answers come at once before
 //   process 4711 1073741824         pid and bytes
-//   slice                           begins a slice (MIG) of the card; its lines follow, named as in src/gpu/card.h
-//   pair 0 1 40                     how two cards meet on the bus, in the library's number
+//   slice                           begins a slice (MIG) of the GPU; its lines follow, named as in src/gpu/card.h
+//   pair 0 1 40                     how two GPUs meet on the bus, in the library's number
 //   link 0 up 0000:3b:00.0 0 0 0    a link to a peer: index, state, where it leads to, replays, recoveries, CRC errors
 //
 // What the script does not say answers "not supported".
@@ -47,7 +47,7 @@ struct Hang {
   int after = 0;  // answers
 };
 
-struct Part {  // the system, or a card
+struct Part {  // the system, or a GPU
   std::map<std::string, std::string> values;
   std::map<std::string, int64_t> failures;
   std::map<std::string, Hang> hangs;
@@ -58,7 +58,7 @@ struct Part {  // the system, or a card
 
 struct Script {
   Part system;
-  std::vector<Part> cards;
+  std::vector<Part> gpus;
 };
 
 inline void read_line(const std::string& line, Script& script) {
@@ -67,15 +67,15 @@ inline void read_line(const std::string& line, Script& script) {
   words >> key;
   std::getline(words >> std::ws, rest);
   if (key.empty() || key[0] == '#') return;
-  if (key == "card") return script.cards.emplace_back(), void();
-  if (key == "slice") return script.cards.back().slices.emplace_back(), void();
+  if (key == "card") return script.gpus.emplace_back(), void();
+  if (key == "slice") return script.gpus.back().slices.emplace_back(), void();
   if (key == "pair") {
     size_t last = rest.rfind(' ');
     script.system.values["pair " + rest.substr(0, last)] = rest.substr(last + 1);
     return;
   }
-  Part& card = script.cards.empty() ? script.system : script.cards.back();
-  Part& part = card.slices.empty() ? card : card.slices.back();
+  Part& gpu = script.gpus.empty() ? script.system : script.gpus.back();
+  Part& part = gpu.slices.empty() ? gpu : gpu.slices.back();
   std::istringstream arguments(rest);
   if (key == "fail") {
     std::string code;

@@ -35,13 +35,13 @@ void fill(DataType type, double value, std::span<std::byte> data) {
   }
 }
 
-// The machine that scripted sessions share where their script has "processors": like a real one it belongs to the process.
+// The machine that scripted sessions share where their script has "CPUs": like a real one it belongs to the process.
 class SharedMachine {
  public:
   // A run on so many threads begins: how much longer than alone it takes, by what is under way at that moment.
   double begin(const Script& script, int threads) {
     MutexLock lock(mutex_);
-    const double crowd = static_cast<double>(busy_ += threads) / script.processors;
+    const double crowd = static_cast<double>(busy_ += threads) / script.cpus;
     return std::max(1.0, crowd) * (1 + script.interference * runs_++);
   }
   void end(int threads) {
@@ -105,7 +105,7 @@ class FakeSession final : public Session {
 
  private:
   void work(TimePoint started, Nanoseconds alone) {
-    const bool shared = script_.processors > 0;
+    const bool shared = script_.cpus > 0;
     const double longer = shared ? shared_machine().begin(script_, threads_) : 1;
     if (alone.count() > 0) wait_until(clock_, started + from_seconds(longer * to_seconds(alone)), script_.spin);
     if (shared) shared_machine().end(threads_);

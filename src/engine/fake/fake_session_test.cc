@@ -80,7 +80,7 @@ TEST(FakeSession, OpensOnTheDevicesThatTheScriptHasAlone) {
   plan.device = "cpu";
   EXPECT_FALSE(engine::open(plan).ok());
   plan.options.clear();
-  EXPECT_TRUE(engine::open(plan).ok()) << "without a word the processor";
+  EXPECT_TRUE(engine::open(plan).ok()) << "without a word the CPU";
   plan.device = "cuda:0";
   EXPECT_FALSE(engine::open(plan).ok());
 }
@@ -130,7 +130,7 @@ TEST(FakeScript, AnUnknownMemberOrTypeIsAnError) {
 }
 
 // Two threads of one model and two of another on two CPUs: a run that begins beside the other takes twice as long.
-TEST(FakeSession, RunsOnSharedProcessorsSlowEachOtherDown) {
+TEST(FakeSession, RunsOnSharedCpusSlowEachOtherDown) {
   FakeClock clock;
   plan::Plan plan = scripted({{"latency_ms", "20"}, {"processors", "2"}});
   plan.threads = 2;

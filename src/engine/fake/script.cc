@@ -88,8 +88,8 @@ Result<Script> from_json(const Json& json) {
   RIDGE_ASSIGN(script.spin, json_member_or<bool>(json, "spin", false));
   RIDGE_ASSIGN(int64_t parallel, json_member_or<int64_t>(json, "parallel", 0));
   script.parallel = static_cast<int>(parallel);
-  RIDGE_ASSIGN(int64_t processors, json_member_or<int64_t>(json, "processors", 0));
-  script.processors = static_cast<int>(processors);
+  RIDGE_ASSIGN(int64_t cpus, json_member_or<int64_t>(json, "processors", 0));
+  script.cpus = static_cast<int>(cpus);
   RIDGE_ASSIGN(script.interference, json_member_or<double>(json, "interference", 0));
   RIDGE_ASSIGN(script.fail_runs, read_runs(json, "fail_runs"));
   RIDGE_ASSIGN(script.stall_runs, read_runs(json, "stall_runs"));

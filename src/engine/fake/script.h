@@ -24,7 +24,7 @@ struct Script {
   uint64_t seed = 1;
   bool spin = false;             // wait by computing, not by sleeping
   int parallel = 0;              // runs that make progress at the same time; 0 = all
-  int processors = 0;            // that all runs of this process with this member share; 0 = each has its own
+  int cpus = 0;                  // that all runs of this process with this member share; 0 = each has its own
   double interference = 0;       // share that each other such run under way makes a run longer
   std::set<int64_t> fail_runs;   // numbers of the runs that fail, from 1
   std::set<int64_t> stall_runs;  // that take stall_ms longer

@@ -13,7 +13,7 @@
 namespace ridge::engine::onnxruntime {
 namespace {
 
-// Of pageable memory, so much is laid into pinned memory while the card takes the part before: copies of some hundred KiB reach
+// Of pageable memory, so much is laid into pinned memory while the GPU takes the part before: copies of some hundred KiB reach
 // the link's rate (CUDA C++ Best Practices Guide, "Data Transfer Between Host and Device").
 constexpr size_t kPiece = size_t{1} << 20;
 constexpr size_t kLeastBytes = 256;  // of a place: a tensor without elements has an address too
@@ -41,8 +41,8 @@ Result<RunOptionsHandle> run_options_of(const OrtApi& api, const std::map<std::s
 
 }  // namespace
 
-Result<std::unique_ptr<CardLane>> CardLane::make(const CardBasis& basis) {
-  std::unique_ptr<CardLane> lane(new CardLane(basis));
+Result<std::unique_ptr<GpuLane>> GpuLane::make(const GpuBasis& basis) {
+  std::unique_ptr<GpuLane> lane(new GpuLane(basis));
   RIDGE_ASSIGN(lane->copies_, gpu::cuda::CudaStream::create(basis.context));
   for (gpu::cuda::CudaEvent* event : {&lane->begun_, &lane->sent_, &lane->started_, &lane->computed_, &lane->left_}) {
     RIDGE_ASSIGN(*event, gpu::cuda::CudaEvent::create(basis.context));
@@ -50,11 +50,11 @@ Result<std::unique_ptr<CardLane>> CardLane::make(const CardBasis& basis) {
   return lane;
 }
 
-CardLane::~CardLane() {
+GpuLane::~GpuLane() {
   if (copies_.handle() != nullptr) (void)copies_.synchronize();  // what it says is of no use any more
 }
 
-Result<CardLane::Place*> CardLane::place(size_t slot, DataType type, const Shape& shape, size_t bytes) {
+Result<GpuLane::Place*> GpuLane::place(size_t slot, DataType type, const Shape& shape, size_t bytes) {
   const OrtApi& api = *basis_.library.api;
   std::unique_ptr<Place>& kept = places_[slot];
   if (kept && kept->type == type && kept->shape == shape) return kept.get();
@@ -62,13 +62,13 @@ Result<CardLane::Place*> CardLane::place(size_t slot, DataType type, const Shape
   if (!kept) kept = std::make_unique<Place>(api);
   kept->value = ValueHandle(api);
   kept->type = DataType::kInvalid;  // should what follows fail
-  if (kept->card.size() < needed) {
-    kept->card = {};
+  if (kept->gpu.size() < needed) {
+    kept->gpu = {};
     kept->pinned = {};
-    RIDGE_TRY(allocate(kept->card, basis_.context, needed, gpu::cuda::CudaMemoryKind::kDevice));
+    RIDGE_TRY(allocate(kept->gpu, basis_.context, needed, gpu::cuda::CudaMemoryKind::kDevice));
     RIDGE_TRY(allocate(kept->pinned, basis_.context, needed, gpu::cuda::CudaMemoryKind::kPinned));
   }
-  auto* address = reinterpret_cast<void*>(kept->card.address());
+  auto* address = reinterpret_cast<void*>(kept->gpu.address());
   RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(basis_.memory.get(), address, bytes, shape.data(),
                                                          shape.size(), to_element_type(type), kept->value.out())));
   kept->type = type;
@@ -76,9 +76,9 @@ Result<CardLane::Place*> CardLane::place(size_t slot, DataType type, const Shape
   return kept.get();
 }
 
-Status CardLane::send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor) {
+Status GpuLane::send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor) {
   in_names_.push_back(spec.name.c_str());
-  if (tensor.type == DataType::kBytes && spec.type == DataType::kBytes) {  // these stay with the processor
+  if (tensor.type == DataType::kBytes && spec.type == DataType::kBytes) {  // these stay with the CPU
     Result<ValueHandle> strings = string_tensor_from_wire(basis_.library, tensor);
     if (!strings) return wrap(strings.error(), "input '" + spec.name + "'");
     strings_.push_back(std::move(*strings));
@@ -93,12 +93,12 @@ Status CardLane::send_input(const TensorSpec& spec, size_t slot, const TensorVie
     const size_t bytes = std::min(kPiece, tensor.data.size() - at);
     const std::span<std::byte> piece = to->pinned.bytes().subspan(at, bytes);
     std::memcpy(piece.data(), tensor.data.data() + at, bytes);
-    RIDGE_TRY(copies_.write(to->card, piece, at));
+    RIDGE_TRY(copies_.write(to->gpu, piece, at));
   }
   return {};
 }
 
-Status CardLane::send(const CardRun& run) {
+Status GpuLane::send(const GpuRun& run) {
   in_names_.clear();
   in_.clear();
   strings_.clear();
@@ -115,7 +115,7 @@ Status CardLane::send(const CardRun& run) {
   return copies_.record(sent_);
 }
 
-Status CardLane::add_outputs(const CardRun& run) {
+Status GpuLane::add_outputs(const GpuRun& run) {
   const size_t first = run.signature.inputs.size() + run.signature.optional_inputs.size();
   out_names_.clear();
   out_.clear();
@@ -142,13 +142,13 @@ Status CardLane::add_outputs(const CardRun& run) {
   return {};
 }
 
-void CardLane::note(const Place& place) {
-  if (basis_.graphs) laid_out_ += std::to_string(place.card.address()) + shape_text(place.shape);
+void GpuLane::note(const Place& place) {
+  if (basis_.graphs) laid_out_ += std::to_string(place.gpu.address()) + shape_text(place.shape);
 }
 
-// Outputs that the engine allocates come to the processor's memory by copies of its own, which only a run that waits for its end
+// Outputs that the engine allocates come to the CPU's memory by copies of its own, which only a run that waits for its end
 // has finished.
-Result<OrtRunOptions*> CardLane::options_of_run() {
+Result<OrtRunOptions*> GpuLane::options_of_run() {
   const bool waits = engine_allocates_ || basis_.mixed;
   if (waits && waiting_) return waiting_->get();
   if (auto known = queuing_.find(laid_out_); !waits && known != queuing_.end()) return known->second.get();
@@ -162,7 +162,7 @@ Result<OrtRunOptions*> CardLane::options_of_run() {
   return waiting_->get();
 }
 
-Status CardLane::compute(const CardRun& run, const gpu::cuda::CudaStream& stream) {
+Status GpuLane::compute(const GpuRun& run, const gpu::cuda::CudaStream& stream) {
   RIDGE_ASSIGN(const OrtRunOptions* options, options_of_run());
   if (basis_.mixed) RIDGE_TRY(sent_.synchronize());
   RIDGE_TRY(stream.wait(sent_));
@@ -176,13 +176,13 @@ Status CardLane::compute(const CardRun& run, const gpu::cuda::CudaStream& stream
   return stream.record(computed_);
 }
 
-Status CardLane::fetch(const CardRun& run, const TakeOutput& take_output) {
+Status GpuLane::fetch(const GpuRun& run, const TakeOutput& take_output) {
   const size_t first = run.signature.inputs.size() + run.signature.optional_inputs.size();
   auto place_of = [&](size_t i) -> Place& { return *places_.at(first + static_cast<size_t>(run.wanted[i])); };
   RIDGE_TRY(copies_.wait(computed_));
   for (size_t i = 0; i < run.wanted.size(); ++i)
     if (const size_t bytes = run.outputs[i].data.size(); bytes > 0)
-      RIDGE_TRY(copies_.read(place_of(i).pinned.bytes().first(bytes), place_of(i).card));
+      RIDGE_TRY(copies_.read(place_of(i).pinned.bytes().first(bytes), place_of(i).gpu));
   RIDGE_TRY(copies_.record(left_));
   RIDGE_TRY(copies_.synchronize());
   left_at_ = SteadyClock::now();
@@ -196,7 +196,7 @@ Status CardLane::fetch(const CardRun& run, const TakeOutput& take_output) {
   return {};
 }
 
-Result<RunTimes> CardLane::times() const {
+Result<RunTimes> GpuLane::times() const {
   RIDGE_ASSIGN(const double in, sent_.seconds_since(begun_));
   RIDGE_ASSIGN(const double computed, computed_.seconds_since(started_));
   RIDGE_ASSIGN(const double out, left_.seconds_since(computed_));

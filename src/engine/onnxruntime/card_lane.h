@@ -1,11 +1,11 @@
-// One run of a model on a card, and what it needs there: memory for inputs and outputs on the card, pinned memory beside it, and a
+// One run of a model on a GPU, and what it needs there: memory for inputs and outputs on the GPU, pinned memory beside it, and a
 // stream for the copies. Kept from run to run, so that tensors of the same shape lie at the same addresses.
 //
 // The order of a run, of which nothing waits but the last step:
-//   send     the caller's inputs → pinned memory → card, on the lane's own stream
+//   send     the caller's inputs → pinned memory → GPU, on the lane's own stream
 //   compute  the model, on the session's stream, after that; another lane may send or fetch meanwhile
 //   fetch    the outputs → pinned memory → the caller, on the lane's own stream, after that
-// One thread at a time; calls of compute() on one session exclude each other (CardRunner).
+// One thread at a time; calls of compute() on one session exclude each other (GpuRunner).
 #pragma once
 
 #include <onnxruntime_c_api.h>
@@ -28,19 +28,19 @@
 namespace ridge::engine::onnxruntime {
 
 // What all lanes of a session share.
-struct CardBasis {
+struct GpuBasis {
   const Library& library;
   gpu::cuda::CudaContext context;
-  MemoryInfoHandle memory;                         // of the card
+  MemoryInfoHandle memory;                         // of the GPU
   std::map<std::string, std::string> run_entries;  // configuration entries of every run
   bool graphs = false;                             // ONNX Runtime replays runs at known addresses as CUDA graphs
-  // Some nodes stay with the processor. What these take from inputs, or give to outputs, ONNX Runtime copies itself, on streams that
-  // nothing here can wait for: then a run begins when its inputs are on the card, and ends when it is over.
+  // Some nodes stay with the CPU. What these take from inputs, or give to outputs, ONNX Runtime copies itself, on streams that
+  // nothing here can wait for: then a run begins when its inputs are on the GPU, and ends when it is over.
   bool mixed = false;
 };
 
 // What a run is asked for, as Session::run is.
-struct CardRun {
+struct GpuRun {
   OrtSession* session = nullptr;
   const Signature& signature;
   std::span<const TensorView> inputs;
@@ -48,43 +48,43 @@ struct CardRun {
   std::span<Output> outputs;
 };
 
-class CardLane {
+class GpuLane {
  public:
   using TakeOutput = std::function<Status(ValueHandle, Output&)>;
 
   // `basis` outlives it.
-  static Result<std::unique_ptr<CardLane>> make(const CardBasis& basis);
-  ~CardLane();  // waits for what is queued
+  static Result<std::unique_ptr<GpuLane>> make(const GpuBasis& basis);
+  ~GpuLane();  // waits for what is queued
 
-  Status send(const CardRun& run);
-  Status compute(const CardRun& run, const gpu::cuda::CudaStream& stream);
+  Status send(const GpuRun& run);
+  Status compute(const GpuRun& run, const gpu::cuda::CudaStream& stream);
   // Waits, and fills in the outputs; those that the engine allocated go through `take`, which owns them then.
-  Status fetch(const CardRun& run, const TakeOutput& take);
-  // Of the run that was fetched, by the card's clock: copying in and out with the caller's memory, and computing between.
+  Status fetch(const GpuRun& run, const TakeOutput& take);
+  // Of the run that was fetched, by the GPU's clock: copying in and out with the caller's memory, and computing between.
   Result<RunTimes> times() const;
 
  private:
-  // A tensor's place on the card, and pinned memory for it.
+  // A tensor's place on the GPU, and pinned memory for it.
   struct Place {
     explicit Place(const OrtApi& api) : value(api) {}
-    gpu::cuda::CudaMemory card, pinned;
-    ValueHandle value;  // over `card`
+    gpu::cuda::CudaMemory gpu, pinned;
+    ValueHandle value;  // over `GPU`
     DataType type = DataType::kInvalid;
     Shape shape;
   };
-  explicit CardLane(const CardBasis& basis) : basis_(basis) {}
+  explicit GpuLane(const GpuBasis& basis) : basis_(basis) {}
 
   // The slot's place, for this type and shape; its addresses stay while it is large enough.
   Result<Place*> place(size_t slot, DataType type, const Shape& shape, size_t bytes);
   Status send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor);
-  Status add_outputs(const CardRun& run);
+  Status add_outputs(const GpuRun& run);
   void note(const Place& place);  // that it is of this run
   Result<OrtRunOptions*> options_of_run();
 
-  const CardBasis& basis_;
+  const GpuBasis& basis_;
   gpu::cuda::CudaStream copies_;
   gpu::cuda::CudaEvent begun_, sent_, started_, computed_, left_;
-  TimePoint left_at_{}, fetched_at_{};  // by the processor's clock: outputs in pinned memory, in the caller's
+  TimePoint left_at_{}, fetched_at_{};               // by the CPU's clock: outputs in pinned memory, in the caller's
   std::map<size_t, std::unique_ptr<Place>> places_;  // by slot: inputs, optional inputs, outputs
   std::vector<const char*> in_names_, out_names_;    // of this run, as the values
   std::vector<OrtValue*> in_, out_;

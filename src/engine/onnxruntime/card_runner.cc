@@ -9,13 +9,13 @@ SharedMutex& graph_captures() {
   return *mutex;
 }
 
-Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, const plan::Device& device,
-                                                     std::map<std::string, std::string> run_entries, bool graphs) {
+Result<std::unique_ptr<GpuRunner>> GpuRunner::open(const Library& library, const plan::Device& device,
+                                                   std::map<std::string, std::string> run_entries, bool graphs) {
   RIDGE_ASSIGN(const gpu::cuda::Cuda driver, gpu::cuda::Cuda::open());
   const auto index = static_cast<size_t>(device.index);
   RIDGE_ASSIGN(gpu::cuda::CudaContext context, driver.context(index));
-  std::unique_ptr<CardRunner> runner(new CardRunner(library, std::move(context)));
-  CardBasis& basis = runner->basis_;
+  std::unique_ptr<GpuRunner> runner(new GpuRunner(library, std::move(context)));
+  GpuBasis& basis = runner->basis_;
   basis.run_entries = std::move(run_entries);
   basis.graphs = graphs;
   const OrtApi& api = *library.api;
@@ -26,26 +26,26 @@ Result<std::unique_ptr<CardRunner>> CardRunner::open(const Library& library, con
   return runner;
 }
 
-CardRunner::~CardRunner() {
+GpuRunner::~GpuRunner() {
   ReaderLock beside(graph_captures());
   if (compute_.handle() != nullptr) (void)compute_.synchronize();  // before the lanes' memory goes
   free_.clear();
 }
 
-Result<std::unique_ptr<CardLane>> CardRunner::acquire() {
+Result<std::unique_ptr<GpuLane>> GpuRunner::acquire() {
   {
     MutexLock lock(lanes_mutex_);
     if (!free_.empty()) {
-      std::unique_ptr<CardLane> lane = std::move(free_.back());
+      std::unique_ptr<GpuLane> lane = std::move(free_.back());
       free_.pop_back();
       return lane;
     }
   }
   ReaderLock beside(graph_captures());
-  return CardLane::make(basis_);
+  return GpuLane::make(basis_);
 }
 
-Status CardRunner::compute_on(CardLane& lane, const CardRun& run) {
+Status GpuRunner::compute_on(GpuLane& lane, const GpuRun& run) {
   MutexLock lock(compute_mutex_);
   if (basis_.graphs) {
     WriterLock alone(graph_captures());
@@ -55,7 +55,7 @@ Status CardRunner::compute_on(CardLane& lane, const CardRun& run) {
   return lane.compute(run, compute_);
 }
 
-Status CardRunner::run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take) {
+Status GpuRunner::run_on(GpuLane& lane, const GpuRun& run, const GpuLane::TakeOutput& take) {
   {
     ReaderLock beside(graph_captures());
     RIDGE_TRY(lane.send(run));
@@ -65,15 +65,15 @@ Status CardRunner::run_on(CardLane& lane, const CardRun& run, const CardLane::Ta
 }
 
 // Waiting for a stream on which a graph is captured, and giving memory back meanwhile, would break the capture.
-void CardRunner::end(std::unique_ptr<CardLane> lane) {
+void GpuRunner::end(std::unique_ptr<GpuLane> lane) {
   MutexLock lock(compute_mutex_);
   ReaderLock beside(graph_captures());
   (void)compute_.synchronize();  // nothing may be under way to the lane's memory
   lane.reset();
 }
 
-Status CardRunner::run(const CardRun& run, RunTimes* times, const CardLane::TakeOutput& take) {
-  RIDGE_ASSIGN(std::unique_ptr<CardLane> lane, acquire());
+Status GpuRunner::run(const GpuRun& run, RunTimes* times, const GpuLane::TakeOutput& take) {
+  RIDGE_ASSIGN(std::unique_ptr<GpuLane> lane, acquire());
   if (Status ran = run_on(*lane, run, take); !ran) {
     end(std::move(lane));
     return ran;

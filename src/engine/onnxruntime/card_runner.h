@@ -1,4 +1,4 @@
-// Runs a session on a card of NVIDIA's. Several callers may run at once: the model computes one run after another on the session's
+// Runs a session on an NVIDIA GPU. Several callers may run at once: the model computes one run after another on the session's
 // stream, while the copies of the runs before and after go on beside it, each on a lane of its own.
 #pragma once
 
@@ -11,41 +11,41 @@
 
 namespace ridge::engine::onnxruntime {
 
-// While ONNX Runtime captures a graph, no thread of the process may allocate or free on a card (CUDA C++ Programming Guide, "Prohibited
+// While ONNX Runtime captures a graph, no thread of the process may allocate or free on a GPU (CUDA C++ Programming Guide, "Prohibited
 // and Unhandled Operations": the capture would fail). A run that may capture holds this alone; whatever may do so holds it with others.
 SharedMutex& graph_captures();
 
 // Thread-safe.
-class CardRunner {
+class GpuRunner {
  public:
-  // Opens the driver and the card; `run_entries` and `graphs` as in CardBasis.
-  static Result<std::unique_ptr<CardRunner>> open(const Library& library, const plan::Device& device,
-                                                  std::map<std::string, std::string> run_entries, bool graphs);
-  ~CardRunner();
-  CardRunner(const CardRunner&) = delete;
-  CardRunner& operator=(const CardRunner&) = delete;
+  // Opens the driver and the GPU; `run_entries` and `graphs` as in GpuBasis.
+  static Result<std::unique_ptr<GpuRunner>> open(const Library& library, const plan::Device& device,
+                                                 std::map<std::string, std::string> run_entries, bool graphs);
+  ~GpuRunner();
+  GpuRunner(const GpuRunner&) = delete;
+  GpuRunner& operator=(const GpuRunner&) = delete;
 
   void* stream() const { return compute_.handle(); }  // that the session must compute on
-  // Before the first run: whether some nodes stay with the processor (CardBasis).
+  // Before the first run: whether some nodes stay with the CPU (GpuBasis).
   void set_mixed(bool mixed) { basis_.mixed = mixed; }
 
-  // As Session::run; `take` as in CardLane::fetch.
-  Status run(const CardRun& run, RunTimes* times, const CardLane::TakeOutput& take);
+  // As Session::run; `take` as in GpuLane::fetch.
+  Status run(const GpuRun& run, RunTimes* times, const GpuLane::TakeOutput& take);
 
  private:
-  CardRunner(const Library& library, gpu::cuda::CudaContext context)
+  GpuRunner(const Library& library, gpu::cuda::CudaContext context)
       : basis_{library, std::move(context), {}, {}, false, false} {}
-  Result<std::unique_ptr<CardLane>> acquire();
-  Status compute_on(CardLane& lane, const CardRun& run);
-  Status run_on(CardLane& lane, const CardRun& run, const CardLane::TakeOutput& take);
-  void end(std::unique_ptr<CardLane> lane);  // whose run failed
+  Result<std::unique_ptr<GpuLane>> acquire();
+  Status compute_on(GpuLane& lane, const GpuRun& run);
+  Status run_on(GpuLane& lane, const GpuRun& run, const GpuLane::TakeOutput& take);
+  void end(std::unique_ptr<GpuLane> lane);  // whose run failed
 
-  CardBasis basis_;
+  GpuBasis basis_;
   gpu::cuda::CudaStream compute_;
   // Held while a run is queued on compute_: ONNX Runtime takes one at a time on a stream that is given.
   Mutex compute_mutex_;
   Mutex lanes_mutex_;
-  std::vector<std::unique_ptr<CardLane>> free_ RIDGE_GUARDED_BY(lanes_mutex_);  // as many as ever ran at once
+  std::vector<std::unique_ptr<GpuLane>> free_ RIDGE_GUARDED_BY(lanes_mutex_);  // as many as ever ran at once
 };
 
 }  // namespace ridge::engine::onnxruntime

@@ -1,5 +1,5 @@
-// Runs on a card that is played: the driver by a stand-in that puts off what is queued until somebody waits for it, ONNX
-// Runtime's providers by one that computes on the processor (tests/support/fake_cuda.cc, fake_onnxruntime_gpu.cc). Numbers are
+// Runs on a GPU that is played: the driver by a fake that puts off what is queued until it is waited for, ONNX
+// Runtime's providers by one that computes on the CPU (tests/support/fake_cuda.cc, fake_onnxruntime_gpu.cc). Numbers are
 // right only if every copy and every wait is where it must be.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,9 +30,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-class OnACard : public SessionTest {
+class OnAGpu : public SessionTest {
  protected:
-  OnACard() : SessionTest("onnxruntime") {}
+  OnAGpu() : SessionTest("onnxruntime") {}
 
   void SetUp() override {
     const Result<const Library*> real = load("");
@@ -63,7 +63,7 @@ class OnACard : public SessionTest {
     setenv(name, value.c_str(), 1);
     set_.push_back(name);
   }
-  // What the stand-in was asked for, without the lines that do not begin with `start`.
+  // What the fake was asked for, without the lines that do not begin with `start`.
   std::vector<std::string> asked(const std::string& start) const {
     std::istringstream lines(*read_file(log_));
     std::vector<std::string> found;
@@ -101,7 +101,7 @@ testing::AssertionResult computes(Session& session, int64_t rows, float first, R
   return testing::AssertionSuccess();
 }
 
-TEST_F(OnACard, ARunGoesThroughTheCardsMemoryAndComesBackRight) {
+TEST_F(OnAGpu, ARunGoesThroughTheGpusMemoryAndComesBackRight) {
   std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->info().device, "cuda:1");
@@ -113,10 +113,10 @@ TEST_F(OnACard, ARunGoesThroughTheCardsMemoryAndComesBackRight) {
   EXPECT_TRUE(computes(*session, 300000, -9));  // larger than a piece, and than the places
   EXPECT_TRUE(computes(*session, 2, -3));
   EXPECT_THAT(asked("append"), ElementsAre("append CUDA device_id=1 on a given stream"));
-  for (const std::string& run : asked("run")) EXPECT_EQ(run, "run in: card out: card");
+  for (const std::string& run : asked("run")) EXPECT_EQ(run, "run in: GPU out: GPU");
 }
 
-TEST_F(OnACard, AnOutputOfUnknownSizeIsTheEnginesAndTheRunWaitsForIt) {
+TEST_F(OnAGpu, AnOutputOfUnknownSizeIsTheEnginesAndTheRunWaitsForIt) {
   std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
   ASSERT_NE(session, nullptr);
   const std::vector<float> in = rising(5, -4);
@@ -125,10 +125,10 @@ TEST_F(OnACard, AnOutputOfUnknownSizeIsTheEnginesAndTheRunWaitsForIt) {
   EXPECT_EQ(output.shape, (Shape{5, 4}));
   ASSERT_EQ(output.data.size(), 80u);
   EXPECT_EQ(reinterpret_cast<const float*>(output.data.data())[19], -15.0f);
-  EXPECT_THAT(asked("run"), ElementsAre("run in: card out: engine waits"));
+  EXPECT_THAT(asked("run"), ElementsAre("run in: GPU out: engine waits"));
 }
 
-TEST_F(OnACard, SeveralCallersGetTheirOwnAnswers) {
+TEST_F(OnAGpu, SeveralCallersGetTheirOwnAnswers) {
   std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
   ASSERT_NE(session, nullptr);
   std::vector<std::jthread> callers;
@@ -139,8 +139,8 @@ TEST_F(OnACard, SeveralCallersGetTheirOwnAnswers) {
     });
 }
 
-// Tells how many objects the stand-in driver has alive; each lane has a stream, events and memory of its own.
-size_t objects_on_cards() {
+// Tells how many objects the fake driver has alive; each lane has a stream, events and memory of its own.
+size_t objects_on_gpus() {
   const Result<DynamicLibrary> driver = DynamicLibrary::open(std::getenv("RIDGE_CUDA"));
   const Result<size_t (*)()> count = driver->symbol<size_t()>("fakeCudaObjects");
   return (*count)();
@@ -151,24 +151,24 @@ bool becomes_true(const std::function<bool()>& what) {
   return what();
 }
 
-TEST_F(OnACard, TheInputsOfOneCallerAreSentWhileAnothersRunComputes) {
+TEST_F(OnAGpu, TheInputsOfOneCallerAreSentWhileAnothersRunComputes) {
   std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
   ASSERT_NE(session, nullptr);
   ASSERT_TRUE(computes(*session, 3, -5));
   const std::string hold = folder_ + "/hold";
   ASSERT_TRUE(write_file_atomically(hold, "").ok());
   set("RIDGE_FAKE_HOLD", hold);
-  const size_t objects = objects_on_cards();
+  const size_t objects = objects_on_gpus();
   std::jthread first([&] { EXPECT_TRUE(computes(*session, 3, -7)); });
   EXPECT_TRUE(becomes_true([&] { return asked("run").size() == 2; })) << "the first caller's run computes";
   std::jthread second([&] { EXPECT_TRUE(computes(*session, 3, -9)); });
-  // Stream, five events, and memory on the card and beside it for input and output.
-  EXPECT_TRUE(becomes_true([&] { return objects_on_cards() == objects + 10; })) << "the second one's lane is full";
+  // Stream, five events, and memory on the GPU and beside it for input and output.
+  EXPECT_TRUE(becomes_true([&] { return objects_on_gpus() == objects + 10; })) << "the second one's lane is full";
   EXPECT_EQ(asked("run").size(), 2u) << "and it waits for its turn to compute";
   std::filesystem::remove(hold);
 }
 
-TEST_F(OnACard, OptionsReachTheProvidersTogether) {
+TEST_F(OnAGpu, OptionsReachTheProvidersTogether) {
   plan::Plan plan = plan_on("tensorrt:1", two_nodes());
   plan.options = {{"cuda.use_tf32", "0"},
                   {"cuda.cudnn_conv_algo_search", "HEURISTIC"},
@@ -185,7 +185,7 @@ TEST_F(OnACard, OptionsReachTheProvidersTogether) {
   EXPECT_TRUE(computes(*session, 2, -3));
 }
 
-TEST_F(OnACard, AGraphIsKeptPerSetOfAddresses) {
+TEST_F(OnAGpu, AGraphIsKeptPerSetOfAddresses) {
   plan::Plan plan = plan_on("cuda:1", two_nodes());
   plan.options = {{"cuda.enable_cuda_graph", "1"}};
   std::unique_ptr<Session> session = open_model(plan);
@@ -193,23 +193,22 @@ TEST_F(OnACard, AGraphIsKeptPerSetOfAddresses) {
   for (const int64_t rows : {2, 2, 3, 2}) EXPECT_TRUE(computes(*session, rows, -3));
   const std::vector<std::string> runs = asked("run");
   ASSERT_EQ(runs.size(), 4u);
-  EXPECT_THAT(runs[0], StartsWith("run in: card out: card graph "));
+  EXPECT_THAT(runs[0], StartsWith("run in: GPU out: GPU graph "));
   EXPECT_EQ(runs[0], runs[1]);
   EXPECT_NE(runs[0], runs[2]) << "another shape is another graph";
   EXPECT_EQ(runs[0], runs[3]) << "and the first is known still";
 }
 
-TEST_F(OnACard, NodesThatStayWithTheProcessorAreListed) {
+TEST_F(OnAGpu, NodesThatStayWithTheCpuAreListed) {
   set("RIDGE_FAKE_FALLBACK", "Neg");
   std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->info().executed, "1 node on CUDAExecutionProvider, 1 on CPUExecutionProvider: Neg (left)");
   EXPECT_TRUE(computes(*session, 3, -5));
-  EXPECT_THAT(asked("run"), ElementsAre("run in: card out: card waits"))
-      << "what crosses over has no stream to wait for";
+  EXPECT_THAT(asked("run"), ElementsAre("run in: GPU out: GPU waits")) << "what crosses over has no stream to wait for";
 }
 
-TEST_F(OnACard, AModelThatWouldRunOnTheProcessorAloneIsAnError) {
+TEST_F(OnAGpu, AModelThatWouldRunOnTheCpuAloneIsAnError) {
   set("RIDGE_FAKE_FALLBACK", "all");
   Result<std::unique_ptr<Session>> session = engine::open(plan_on("cuda:1", two_nodes()));
   ASSERT_FALSE(session.ok());
@@ -217,7 +216,7 @@ TEST_F(OnACard, AModelThatWouldRunOnTheProcessorAloneIsAnError) {
   EXPECT_THAT(session.error().message, HasSubstr("2 nodes on CPUExecutionProvider"));
 }
 
-TEST_F(OnACard, AModelOfWhichTensorRtTakesNothingIsAnErrorAlsoWhereTheCudaProviderWouldTakeIt) {
+TEST_F(OnAGpu, AModelOfWhichTensorRtTakesNothingIsAnErrorAlsoWhereTheCudaProviderWouldTakeIt) {
   set("RIDGE_FAKE_FALLBACK", "tensorrt");
   Result<std::unique_ptr<Session>> session = engine::open(plan_on("tensorrt:1", two_nodes()));
   ASSERT_FALSE(session.ok());
@@ -226,18 +225,18 @@ TEST_F(OnACard, AModelOfWhichTensorRtTakesNothingIsAnErrorAlsoWhereTheCudaProvid
   EXPECT_TRUE(engine::open(plan_on("cuda:1", two_nodes())).ok());
 }
 
-TEST_F(OnACard, AnOptionThatTheProviderRefusesIsAnErrorThatNamesIt) {
+TEST_F(OnAGpu, AnOptionThatTheProviderRefusesIsAnErrorThatNamesIt) {
   plan::Plan plan = plan_on("cuda:1", two_nodes());
   plan.options = {{"cuda.no_such", "1"}};
   EXPECT_THAT(engine::open(plan).error().message, HasSubstr("Unknown provider option: \"no_such\""));
 }
 
-TEST_F(OnACard, ACardThatIsNotThereIsAnErrorThatListsThoseThatAre) {
+TEST_F(OnAGpu, AGpuThatIsNotThereIsAnErrorThatListsThoseThatAre) {
   const Error error = engine::open(plan_on("cuda:7", two_nodes())).error();
-  EXPECT_THAT(error.message, HasSubstr("there is no card 7; the driver has 2: cuda:0 "));
+  EXPECT_THAT(error.message, HasSubstr("there is no GPU 7; the driver has 2: cuda:0 "));
 }
 
-TEST_F(OnACard, AWrongTensorIsRefusedByNameAndTheNextRunIsRight) {
+TEST_F(OnAGpu, AWrongTensorIsRefusedByNameAndTheNextRunIsRight) {
   std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
   ASSERT_NE(session, nullptr);
   const std::vector<float> in = rising(3, 0);

@@ -15,7 +15,7 @@ using ProviderOptions = std::map<std::string, std::string>;  // by ONNX Runtime'
 
 enum class GpuProvider { kCuda, kTensorRt };
 std::string_view provider_name(GpuProvider provider);  // "CUDAExecutionProvider"
-// The one that a card of NVIDIA's is asked for by.
+// The one that an NVIDIA GPU is asked for by.
 inline GpuProvider provider_of(plan::DeviceKind kind) {
   return kind == plan::DeviceKind::kTensorRt ? GpuProvider::kTensorRt : GpuProvider::kCuda;
 }

@@ -64,10 +64,10 @@ bool is_compiled(const Library& library, const plan::Device& device) {
          library.providers.end();
 }
 
-// The driver's version is NVML's to tell; the cards as CUDA counts them, the driver's.
+// The driver's version is NVML's to tell; the GPUs as CUDA counts them, the driver's.
 void add_driver(GpuFacts& facts) {
   if (const Result<gpu::nvml::Nvml> nvml = gpu::nvml::Nvml::open()) {
-    const gpu::CardSystem system = nvml->system();
+    const gpu::GpuSystem system = nvml->system();
     if (system.driver_version) facts.driver = *system.driver_version;
     facts.driver_reason = system.driver_version.reason;
   } else {
@@ -75,10 +75,10 @@ void add_driver(GpuFacts& facts) {
   }
   const Result<gpu::cuda::Cuda> cuda = gpu::cuda::Cuda::open();
   if (!cuda) return;
-  for (const gpu::cuda::CudaDevice& card : cuda->devices())
-    facts.cards.push_back({card.name, card.capability == 0 ? ""
-                                                           : std::to_string(card.capability / 10) + "." +
-                                                                 std::to_string(card.capability % 10)});
+  for (const gpu::cuda::CudaDevice& gpu : cuda->devices())
+    facts.gpus.push_back(
+        {gpu.name,
+         gpu.capability == 0 ? "" : std::to_string(gpu.capability / 10) + "." + std::to_string(gpu.capability % 10)});
 }
 
 }  // namespace
@@ -88,8 +88,8 @@ Status check_compiled(const Library& library, const plan::Device& device) {
   return explain(library, device, Error{Code::kUnsupported, ""});
 }
 
-Status append_card(const Library& library, OrtSessionOptions* options, const plan::Device& device,
-                   const EngineOptions& engine, void* stream) {
+Status append_gpu(const Library& library, OrtSessionOptions* options, const plan::Device& device,
+                  const EngineOptions& engine, void* stream) {
   RIDGE_TRY(check_compiled(library, device));
   const OrtApi& api = *library.api;
   const std::vector<std::string> folders = nvidia_folders(library.path);

@@ -1,5 +1,5 @@
-// ONNX Runtime's providers for NVIDIA's cards: CUDA, and TensorRT before it. A card that cannot be used is an error that says
-// why (gpu_refusal.h), never a run on the processor.
+// ONNX Runtime's providers for NVIDIA's GPUs: CUDA, and TensorRT before it. A GPU that cannot be used is an error that says
+// why (gpu_refusal.h), never a run on the CPU.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace ridge::engine::onnxruntime {
 
-// ok if this build of ONNX Runtime has the provider of `device`, a card of NVIDIA's.
+// ok if this build of ONNX Runtime has the provider of `device`, an NVIDIA GPU.
 Status check_compiled(const Library& library, const plan::Device& device);
 
-// Adds the providers of `device`, a card of NVIDIA's, with the options of the plan. `stream`: what the model is to compute on,
+// Adds the providers of `device`, an NVIDIA GPU, with the options of the plan. `stream`: what the model is to compute on,
 // a CUstream; null: one of ONNX Runtime's own.
-Status append_card(const Library& library, OrtSessionOptions* options, const plan::Device& device,
-                   const EngineOptions& engine, void* stream);
+Status append_gpu(const Library& library, OrtSessionOptions* options, const plan::Device& device,
+                  const EngineOptions& engine, void* stream);
 
-// `error` of a session that was to be made on `device`, explained by what is found out now about driver, libraries and cards.
+// `error` of a session that was to be made on `device`, explained by what is found out now about driver, libraries and GPUs.
 Error explain(const Library& library, const plan::Device& device, const Error& error);
 
 }  // namespace ridge::engine::onnxruntime

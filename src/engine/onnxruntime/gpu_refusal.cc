@@ -51,9 +51,9 @@ std::string row_text(const CudaRow& row) {
 }
 
 std::string driver_text(const GpuFacts& facts) {
-  if (!facts.driver && facts.cards.empty()) return "no NVIDIA driver (" + facts.driver_reason + ")";
-  return fmt::format("driver {}, {} card{}", facts.driver ? *facts.driver : "of unknown version", facts.cards.size(),
-                     facts.cards.size() == 1 ? "" : "s");
+  if (!facts.driver && facts.gpus.empty()) return "no NVIDIA driver (" + facts.driver_reason + ")";
+  return fmt::format("driver {}, {} GPU{}", facts.driver ? *facts.driver : "of unknown version", facts.gpus.size(),
+                     facts.gpus.size() == 1 ? "" : "s");
 }
 
 bool runs_on(const OnnxRuntimeRow& row, const Version& driver) {
@@ -118,7 +118,7 @@ struct Reason {
   Code code = Code::kUnavailable;
 };
 
-// The installed package is another build, for the processor alone or for other cards.
+// The installed package is another build, for the CPU alone or for other GPUs.
 Reason other_build(GpuProvider provider, const GpuFacts& facts, const Matrix& matrix) {
   if (std::find(facts.compiled.begin(), facts.compiled.end(), provider_name(provider)) != facts.compiled.end())
     return {};
@@ -153,14 +153,14 @@ Reason missing_library(const GpuFacts& facts, const Matrix& matrix) {
   if (const std::string packages = packages_of(missing, major); major > 0 && !packages.empty())
     reason.help =
         fmt::format("pip install {} beside onnxruntime-gpu, or name their folders in LD_LIBRARY_PATH", packages);
-  if (driver || (!facts.driver && facts.cards.empty()))
+  if (driver || (!facts.driver && facts.gpus.empty()))
     reason.help += std::string(reason.help.empty() ? "" : "; and ") +
                    "install NVIDIA's driver (in a container: start it with --gpus all)";
   return reason;
 }
 
 Reason no_driver(const GpuFacts& facts) {
-  if (facts.driver || facts.driver_reason.empty() || !facts.cards.empty()) return {};
+  if (facts.driver || facts.driver_reason.empty() || !facts.gpus.empty()) return {};
   return {"there is no NVIDIA driver: " + facts.driver_reason,
           "install it, or in a container start it with --gpus all; ridge doctor --area gpus says more"};
 }
@@ -176,29 +176,28 @@ Reason old_driver(const GpuFacts& facts, const Matrix& matrix) {
                       fitting ? ", or " + install_text(for_pip(fitting->version)) : "")};
 }
 
-Reason no_such_card(const plan::Device& device, const GpuFacts& facts) {
-  if (facts.cards.empty() || device.index < static_cast<int>(facts.cards.size())) return {};
-  std::string cards;
-  for (size_t i = 0; i < facts.cards.size(); ++i)
-    cards += fmt::format("{}cuda:{} {}", i == 0 ? ": " : ", ", i, facts.cards[i].name);
-  return {fmt::format("there is no card {}; the driver has {}{}", device.index, facts.cards.size(), cards),
+Reason no_such_gpu(const plan::Device& device, const GpuFacts& facts) {
+  if (facts.gpus.empty() || device.index < static_cast<int>(facts.gpus.size())) return {};
+  std::string gpus;
+  for (size_t i = 0; i < facts.gpus.size(); ++i)
+    gpus += fmt::format("{}cuda:{} {}", i == 0 ? ": " : ", ", i, facts.gpus[i].name);
+  return {fmt::format("there is no GPU {}; the driver has {}{}", device.index, facts.gpus.size(), gpus),
           "name one of these; CUDA_VISIBLE_DEVICES changes their numbers"};
 }
 
 Reason wrong_capability(const plan::Device& device, const GpuFacts& facts, const Matrix& matrix) {
-  if (!matrix.cuda || device.index >= static_cast<int>(facts.cards.size())) return {};
-  const CudaCard& card = facts.cards[static_cast<size_t>(device.index)];
-  const std::optional<Version> capability = parse_version(card.capability);
+  if (!matrix.cuda || device.index >= static_cast<int>(facts.gpus.size())) return {};
+  const CudaGpu& gpu = facts.gpus[static_cast<size_t>(device.index)];
+  const std::optional<Version> capability = parse_version(gpu.capability);
   if (!capability || !matrix.cuda->least_capability || *capability >= *matrix.cuda->least_capability) return {};
-  return {fmt::format("{} has compute capability {}; CUDA {} begins at {}", card.name, card.capability,
+  return {fmt::format("{} has compute capability {}; CUDA {} begins at {}", gpu.name, gpu.capability,
                       version_text(matrix.cuda->cuda), version_text(*matrix.cuda->least_capability)),
-          "use an onnxruntime-gpu built with an older CUDA for this card"};
+          "use an onnxruntime-gpu built with an older CUDA for this GPU"};
 }
 
 Reason reason_of(const plan::Device& device, GpuProvider provider, const GpuFacts& facts, const Matrix& matrix) {
-  for (Reason reason :
-       {other_build(provider, facts, matrix), missing_library(facts, matrix), no_driver(facts),
-        old_driver(facts, matrix), no_such_card(device, facts), wrong_capability(device, facts, matrix)})
+  for (Reason reason : {other_build(provider, facts, matrix), missing_library(facts, matrix), no_driver(facts),
+                        old_driver(facts, matrix), no_such_gpu(device, facts), wrong_capability(device, facts, matrix)})
     if (!reason.wrong.empty()) return reason;
   return {facts.engine_words, "see the message above; ridge doctor says how driver and libraries fit"};
 }

@@ -1,4 +1,4 @@
-// Why a card that a plan asks for cannot be used by ONNX Runtime, in words that name what is missing, the row of the version
+// Why a GPU that a plan asks for cannot be used by ONNX Runtime, in words that name what is missing, the row of the version
 // matrix (catalogue/compatibility.h) that fits, and what to do. Pure: facts in, message out.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace ridge::engine::onnxruntime {
 
-struct CudaCard {
+struct CudaGpu {
   std::string name;        // "NVIDIA A100-SXM4-80GB"
   std::string capability;  // "8.0"; empty: not told
 };
 
-// What was found out when the card could not be used.
+// What was found out when the GPU could not be used.
 struct GpuFacts {
   std::string runtime;                // path of libonnxruntime
   std::string version;                // of it: "1.31.1"
@@ -27,7 +27,7 @@ struct GpuFacts {
   std::string engine_words;           // what ONNX Runtime said; empty: it was not asked
   std::optional<std::string> driver;  // its version
   std::string driver_reason;          // why that is not known
-  std::vector<CudaCard> cards;        // that the driver has, by index
+  std::vector<CudaGpu> gpus;          // that the driver has, by index
 };
 
 // kUnavailable, or kUnsupported where another build of ONNX Runtime is needed.

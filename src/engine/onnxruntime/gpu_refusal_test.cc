@@ -20,7 +20,7 @@ GpuFacts fitting() {
   facts.provider_library = "/p/libonnxruntime_providers_cuda.so";
   facts.engine_words = "it did not work";
   facts.driver = "570.124.06";
-  facts.cards = {{"NVIDIA A100-SXM4-80GB", "8.0"}};
+  facts.gpus = {{"NVIDIA A100-SXM4-80GB", "8.0"}};
   return facts;
 }
 
@@ -42,7 +42,7 @@ TEST(GpuRefusal, OfABuildWithoutTheProviderNamesTheNewestBuildThatTheDriverRuns)
   facts.driver = "580.95.05";
   EXPECT_THAT(message_of(facts), HasSubstr("onnxruntime-gpu[cuda,cudnn]==1.31.1"));
   facts.driver.reset();
-  facts.cards.clear();
+  facts.gpus.clear();
   facts.driver_reason = "libnvidia-ml.so.1 is nowhere";
   EXPECT_THAT(message_of(facts), HasSubstr("no NVIDIA driver (libnvidia-ml.so.1 is nowhere)"));
   EXPECT_THAT(message_of(facts), HasSubstr("==1.31.1\", and install NVIDIA's driver"));
@@ -67,7 +67,7 @@ TEST(GpuRefusal, NamesTheFirstMissingLibraryAndThePackagesThatBringThem) {
 TEST(GpuRefusal, OfAMachineWithoutADriverSaysSo) {
   GpuFacts facts = fitting();
   facts.driver.reset();
-  facts.cards.clear();
+  facts.gpus.clear();
   facts.driver_reason = "no library";
   EXPECT_THAT(message_of(facts), HasSubstr("there is no NVIDIA driver: no library"));
 }
@@ -81,16 +81,16 @@ TEST(GpuRefusal, OfAnOldDriverNamesTheOneThatIsNeededAndTheReleaseThatItRuns) {
   EXPECT_THAT(message, HasSubstr("==1.26.*"));
 }
 
-TEST(GpuRefusal, OfACardThatIsNotThereListsThoseThatAre) {
+TEST(GpuRefusal, OfAGpuThatIsNotThereListsThoseThatAre) {
   const std::string message = message_of(fitting(), {plan::DeviceKind::kCuda, 2});
-  EXPECT_THAT(message, HasSubstr("there is no card 2; the driver has 1: cuda:0 NVIDIA A100-SXM4-80GB"));
+  EXPECT_THAT(message, HasSubstr("there is no GPU 2; the driver has 1: cuda:0 NVIDIA A100-SXM4-80GB"));
 }
 
-TEST(GpuRefusal, OfACardThatCudaLeftBehindSaysWhereItBegins) {
+TEST(GpuRefusal, OfAGpuThatCudaLeftBehindSaysWhereItBegins) {
   GpuFacts facts = fitting();
   facts.version = "1.27.0";
   facts.driver = "580.95.05";
-  facts.cards = {{"Tesla V100", "7.0"}};
+  facts.gpus = {{"Tesla V100", "7.0"}};
   EXPECT_THAT(message_of(facts), HasSubstr("Tesla V100 has compute capability 7.0; CUDA 13.0.0 begins at 7.5"));
 }
 

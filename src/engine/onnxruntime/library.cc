@@ -6,7 +6,7 @@
 namespace ridge::engine::onnxruntime {
 namespace {
 
-const Sought kSought{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
+const LibraryQuery kSought{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
 
 Code code_of(OrtErrorCode code, const std::string& message) {
   if (message.find("bad_alloc") != std::string::npos ||

@@ -1,5 +1,5 @@
 // The engine options of a plan, by where ONNX Runtime takes them: session configuration, run configuration, the process's
-// environment, its providers for cards. docs/contracts.md lists the keys that begin with "ridge.", "cuda." and "tensorrt."; others
+// environment, its providers for GPUs. docs/contracts.md lists the keys that begin with "ridge.", "cuda." and "tensorrt."; others
 // are ONNX Runtime's own. Pure.
 #pragma once
 
@@ -26,10 +26,10 @@ struct EngineOptions {
   std::map<std::string, std::string> run;      // configuration entries of every run
   std::map<std::string, int64_t> dimensions;   // symbol of an open dimension → its size
   SharedOptions shared;
-  ProviderOptions cuda, tensorrt;  // of the providers that run the model on NVIDIA's card
+  ProviderOptions cuda, tensorrt;  // of the providers that run the model on NVIDIA's GPU
 };
 
-// kInvalid: a key that begins with "ridge." and is not known, a wrong value, or an option of a card's provider in a plan for
+// kInvalid: a key that begins with "ridge." and is not known, a wrong value, or an option of a GPU's provider in a plan for
 // another device; the error names it.
 Result<EngineOptions> engine_options(const plan::Plan& plan);
 

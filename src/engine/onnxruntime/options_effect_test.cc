@@ -80,26 +80,26 @@ TEST_F(EngineOption, SessionsThatShareThreadsStartNoneOfTheirOwn) {
   EXPECT_NE(other.error().message.find("first session decides"), std::string::npos) << other.error().message;
 }
 
-TEST_F(EngineOption, ThreadsMayBeBoundToProcessors) {
+TEST_F(EngineOption, ThreadsMayBeBoundToCpus) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-  int processor = CPU_SETSIZE - 1;
-  while (processor > 0 && !CPU_ISSET(processor, &allowed)) --processor;
+  int cpu = CPU_SETSIZE - 1;
+  while (cpu > 0 && !CPU_ISSET(cpu, &allowed)) --cpu;
   const std::set<std::string> before = threads_now();
   Result<std::unique_ptr<Session>> session =
-      open({{"session.intra_op_thread_affinities", std::to_string(processor + 1)}}, 2);  // it counts from 1
+      open({{"session.intra_op_thread_affinities", std::to_string(cpu + 1)}}, 2);  // it counts from 1
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_TRUE(run_rows(**session, 1000).ok());
   auto bound = [&] {
     for (const std::string& thread : threads_now()) {
       cpu_set_t set;
       if (before.contains(thread) || sched_getaffinity(std::stoi(thread), sizeof set, &set) != 0) continue;
-      if (CPU_COUNT(&set) == 1 && CPU_ISSET(processor, &set)) return true;
+      if (CPU_COUNT(&set) == 1 && CPU_ISSET(cpu, &set)) return true;
     }
     return false;
   };
-  if (CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "one processor: every thread is bound to it";
+  if (CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "one CPU: every thread is bound to it";
   for (int i = 0; i < 300 && !bound(); ++i) usleep(10000);  // the thread binds itself when it begins
   EXPECT_TRUE(bound());
 }

@@ -40,7 +40,7 @@ TEST(Options, OneOfOursThatIsWrongIsAnErrorThatNamesIt) {
   }
 }
 
-TEST(Options, OfTheCardsProvidersGoToThem) {
+TEST(Options, OfTheGpusProvidersGoToThem) {
   auto options = read({{"cuda.cudnn_conv_algo_search", "HEURISTIC"},
                        {"cuda.gpu_mem_limit", "18446744073709551615"},
                        {"tensorrt.trt_fp16_enable", "1"},
@@ -64,7 +64,7 @@ TEST(Options, OfAProviderThatDoesNotRunTheModelAreErrors) {
   }
 }
 
-TEST(Options, OfTheCardsProvidersThatAreWrongAreErrorsThatSayWhatIsRight) {
+TEST(Options, OfTheGpusProvidersThatAreWrongAreErrorsThatSayWhatIsRight) {
   const std::map<std::string, std::pair<std::string, std::string>> wrong = {
       {"cuda.cudnn_conv_algo_search", {"heuristic", "EXHAUSTIVE, HEURISTIC or DEFAULT"}},
       {"cuda.arena_extend_strategy", {"1", "kNextPowerOfTwo or kSameAsRequested"}},

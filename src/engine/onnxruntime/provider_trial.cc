@@ -35,7 +35,7 @@ Status append(const Library& library, OrtSessionOptions* options, const EngineOp
               const std::string& provider) {
   const OrtApi& api = *library.api;
   for (const plan::DeviceKind kind : {plan::DeviceKind::kCuda, plan::DeviceKind::kTensorRt})
-    if (provider == provider_name(provider_of(kind))) return append_card(library, options, {kind, 0}, engine, nullptr);
+    if (provider == provider_name(provider_of(kind))) return append_gpu(library, options, {kind, 0}, engine, nullptr);
   if (provider == "ROCMExecutionProvider")
     return append_with_options(api, options, api.CreateROCMProviderOptions,
                                api.SessionOptionsAppendExecutionProvider_ROCM, api.ReleaseROCMProviderOptions);

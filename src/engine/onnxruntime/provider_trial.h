@@ -1,4 +1,4 @@
-// Runs a model on one of ONNX Runtime's execution providers, without the silent fallback to the processor.
+// Runs a model on one of ONNX Runtime's execution providers, without the silent fallback to the CPU.
 #pragma once
 
 #include <string>

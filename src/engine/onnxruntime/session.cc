@@ -45,13 +45,13 @@ std::atomic<uint64_t> sessions_opened = 0;
 
 class OnnxRuntimeSession final : public Session {
  public:
-  // `card`: null on the processor.
-  OnnxRuntimeSession(const Library& library, std::unique_ptr<CardRunner> card, SessionHandle session,
+  // `GPU`: null on the CPU.
+  OnnxRuntimeSession(const Library& library, std::unique_ptr<GpuRunner> gpu, SessionHandle session,
                      RunOptionsHandle run_options, Signature signature, Info info,
                      std::optional<TemporaryFolder> profile)
       : library_(library),
         api_(*library.api),
-        card_(std::move(card)),
+        gpu_(std::move(gpu)),
         session_(std::move(session)),
         run_options_(std::move(run_options)),
         signature_(std::move(signature)),
@@ -81,9 +81,9 @@ class OnnxRuntimeSession final : public Session {
   const uint64_t number_ = ++sessions_opened;
   const Library& library_;
   const OrtApi& api_;
-  const std::unique_ptr<CardRunner> card_;  // before the session, which computes on its stream
+  const std::unique_ptr<GpuRunner> gpu_;  // before the session, which computes on its stream
   SessionHandle session_;
-  const RunOptionsHandle run_options_;  // of runs on the processor; none: the engine's defaults
+  const RunOptionsHandle run_options_;  // of runs on the CPU; none: the engine's defaults
   const Signature signature_;
   const Info info_;
   std::optional<TemporaryFolder> profile_;  // there until the profile is taken
@@ -94,9 +94,9 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
   assert(inputs.size() == signature_.inputs.size() ||
          inputs.size() == signature_.inputs.size() + signature_.optional_inputs.size());
   assert(wanted.size() == outputs.size());
-  if (card_)
-    return card_->run({session_.get(), signature_, inputs, wanted, outputs}, times,
-                      [this](ValueHandle value, Output& output) { return take_output(std::move(value), output); });
+  if (gpu_)
+    return gpu_->run({session_.get(), signature_, inputs, wanted, outputs}, times,
+                     [this](ValueHandle value, Output& output) { return take_output(std::move(value), output); });
   static thread_local Scratch scratch;
   const TimePoint begin = times ? SteadyClock::now() : TimePoint();
   std::vector<ValueHandle> strings;
@@ -249,17 +249,17 @@ int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int sta
   return std::max(1, 1 + started - between);
 }
 
-// The model in ONNX Runtime, and which nodes of it are where, as far as they are on a card.
+// The model in ONNX Runtime, and which nodes of it are where, as far as they are on a GPU.
 struct MadeSession {
   SessionHandle session;
   std::string executed;
-  bool mixed = false;  // some nodes are on a card, and some are not
+  bool mixed = false;  // some nodes are on a GPU, and some are not
 };
 
 // ok if the provider that was asked for computes some of the model: one that gets nothing is an error.
 Result<std::string> check_placement(const plan::Plan& plan, const plan::Device& device, const Placement& placement) {
   const std::string main(provider_name(provider_of(device.kind)));
-  if (placement.by_provider.empty()) return std::string("ONNX Runtime did not say which nodes are on the card");
+  if (placement.by_provider.empty()) return std::string("ONNX Runtime did not say which nodes are on the GPU");
   const std::string text = placement_text(placement, main);
   if (placement.by_provider.contains(main)) return text;
   const bool cuda = placement.by_provider.contains(std::string(provider_name(GpuProvider::kCuda)));
@@ -275,16 +275,16 @@ bool is_on(const ProviderOptions& options, const std::string& key) {
   return found != options.end() && found->second != "0" && found->second != "false" && found->second != "False";
 }
 
-// Opens the card of the plan and gives its providers to the session's options; null for the processor.
-Result<std::unique_ptr<CardRunner>> use_card(const Library& library, const plan::Device& device,
-                                             const EngineOptions& engine, OrtSessionOptions* options) {
-  if (!plan::is_nvidia(device)) return std::unique_ptr<CardRunner>();
+// Opens the GPU of the plan and gives its providers to the session's options; null for the CPU.
+Result<std::unique_ptr<GpuRunner>> use_gpu(const Library& library, const plan::Device& device,
+                                           const EngineOptions& engine, OrtSessionOptions* options) {
+  if (!plan::is_nvidia(device)) return std::unique_ptr<GpuRunner>();
   RIDGE_TRY(check_compiled(library, device));
   const bool graphs = is_on(engine.cuda, "enable_cuda_graph") || is_on(engine.tensorrt, "trt_cuda_graph_enable");
-  Result<std::unique_ptr<CardRunner>> card = CardRunner::open(library, device, engine.run, graphs);
-  if (!card) return explain(library, device, card.error());
-  RIDGE_TRY(append_card(library, options, device, engine, (*card)->stream()));
-  return card;
+  Result<std::unique_ptr<GpuRunner>> gpu = GpuRunner::open(library, device, engine.run, graphs);
+  if (!gpu) return explain(library, device, gpu.error());
+  RIDGE_TRY(append_gpu(library, options, device, engine, (*gpu)->stream()));
+  return gpu;
 }
 
 Result<MadeSession> make_session(const Library& library, const plan::Plan& plan, const plan::Device& device,
@@ -323,13 +323,13 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   RIDGE_ASSIGN(OrtEnv * env, environment(*library, engine.shared));
   RIDGE_ASSIGN(SessionOptionsHandle options,
                session_options(*library, plan, engine, profile ? profile->path() + "/run" : ""));
-  RIDGE_ASSIGN(std::unique_ptr<CardRunner> card, use_card(*library, device, engine, options.get()));
+  RIDGE_ASSIGN(std::unique_ptr<GpuRunner> gpu, use_gpu(*library, device, engine, options.get()));
   RIDGE_ASSIGN(RunOptionsHandle for_runs, run_options(*library->api, engine.run));
 
   const int threads_before = threads_of_this_process();
   const TimePoint begin = SteadyClock::now();
   RIDGE_ASSIGN(MadeSession made, make_session(*library, plan, device, env, options.get()));
-  if (card) card->set_mixed(made.mixed);
+  if (gpu) gpu->set_mixed(made.mixed);
   const Nanoseconds load_time = SteadyClock::now() - begin;
   const int threads_started = threads_of_this_process() - threads_before;
 
@@ -340,7 +340,7 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
             load_time,     threads_per_run(plan, engine.shared, threads_started),
             made.executed};
   return std::unique_ptr<Session>(
-      std::make_unique<OnnxRuntimeSession>(*library, std::move(card), std::move(made.session), std::move(for_runs),
+      std::make_unique<OnnxRuntimeSession>(*library, std::move(gpu), std::move(made.session), std::move(for_runs),
                                            std::move(*signature), std::move(info), std::move(profile)));
 }
 

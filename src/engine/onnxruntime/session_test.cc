@@ -106,7 +106,7 @@ TEST_F(OnnxRuntimeSession, AnOutputThatIsASequenceIsRefusedByName) {
   EXPECT_NE(session.error().message.find("'y' is a sequence"), std::string::npos) << session.error().message;
 }
 
-TEST_F(OnnxRuntimeSession, ACardThatItsBuildCannotUseIsAnErrorWithTheBuildThatCould) {
+TEST_F(OnnxRuntimeSession, AGpuThatItsBuildCannotUseIsAnErrorWithTheBuildThatCould) {
   plan::Plan plan = plan_for(identity(kFloat));
   if (const auto compiled = compiled_providers(plan);
       compiled && std::find(compiled->begin(), compiled->end(), "CUDAExecutionProvider") != compiled->end())

@@ -1,6 +1,6 @@
 // What OpenVINO made of a model, read back from its compiled graph: the precision that each layer executes in. A precision
 // that was asked for and is not executed is an error here, because the engine itself changes it without a word (FP32 to BF16
-// wherever it may choose; FP16 to BF16 or FP32 where the processor lacks it).
+// wherever it may choose; FP16 to BF16 or FP32 where the CPU lacks it).
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ struct ExecutedLayer {
 // Whether a layer of that type computes sums of products: those are what a precision is asked for.
 bool multiplies(const std::string& type);
 
-// Before anything is compiled: whether this processor could.
+// Before anything is compiled: whether this CPU could.
 Status verify_possible(Precision wanted, const InstructionSets& sets);
 
 // ok: what multiplies executes in `wanted`. FP32: all of it. Others: at least one layer, and not by a reference kernel.

@@ -49,18 +49,18 @@ TEST(Executed, AModelWithoutProductsGainsNothing) {
   EXPECT_NE(verdict.error().message.find("no layer that multiplies"), std::string::npos) << verdict.error().message;
 }
 
-TEST(InstructionSets, TheReasonNamesWhatTheProcessorLacks) {
+TEST(InstructionSets, TheReasonNamesWhatTheCpuLacks) {
   InstructionSets avx2;
   avx2.known = true;
   EXPECT_EQ(missing_for(Precision::kFp32, avx2), std::nullopt);
   EXPECT_EQ(missing_for(Precision::kInt8, avx2), std::nullopt);
-  EXPECT_EQ(missing_for(Precision::kBf16, avx2), "this processor has neither AVX512_BF16 nor AMX-BF16");
-  EXPECT_EQ(missing_for(Precision::kFp16, avx2), "this processor has neither AVX512_FP16 nor AMX-FP16");
+  EXPECT_EQ(missing_for(Precision::kBf16, avx2), "this CPU has neither AVX512_BF16 nor AMX-BF16");
+  EXPECT_EQ(missing_for(Precision::kFp16, avx2), "this CPU has neither AVX512_FP16 nor AMX-FP16");
   InstructionSets arm;
   EXPECT_EQ(missing_for(Precision::kFp16, arm), std::nullopt) << "not read there; the compiled graph decides";
 }
 
-TEST(InstructionSets, ACapOnTheEngineTakesAwayWhatTheProcessorHas) {
+TEST(InstructionSets, ACapOnTheEngineTakesAwayWhatTheCpuHas) {
   InstructionSets sets;
   sets.known = sets.avx512_bf16 = true;
   EXPECT_EQ(missing_for(Precision::kBf16, sets), std::nullopt);

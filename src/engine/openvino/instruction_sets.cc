@@ -76,11 +76,10 @@ std::optional<std::string> missing_for(Precision precision, const InstructionSet
     case Precision::kInt8: return std::nullopt;
     case Precision::kBf16:
       if (sets.known && !sets.avx512_bf16 && !sets.amx_bf16 && !sets.avx_ne_convert)
-        return "this processor has neither AVX512_BF16 nor AMX-BF16";
+        return "this CPU has neither AVX512_BF16 nor AMX-BF16";
       return cap == nullptr ? std::nullopt : capped(sets, cap->bf16, "BF16");
     case Precision::kFp16:
-      if (sets.known && !sets.avx512_fp16 && !sets.amx_fp16)
-        return "this processor has neither AVX512_FP16 nor AMX-FP16";
+      if (sets.known && !sets.avx512_fp16 && !sets.amx_fp16) return "this CPU has neither AVX512_FP16 nor AMX-FP16";
       return cap == nullptr ? std::nullopt : capped(sets, cap->fp16, "FP16");
     default: return "OpenVINO's CPU device computes in fp32, bf16, fp16 and int8 only";
   }

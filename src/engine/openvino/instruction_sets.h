@@ -1,4 +1,4 @@
-// What this processor, and a cap that someone may have put on the engine, lets reduced precision run on. For the reason
+// What this CPU, and a cap that someone may have put on the engine, lets reduced precision run on. For the reason
 // why a precision is refused; what the engine really executes is read back from it (executed.h).
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace ridge::engine::openvino {
 
 struct InstructionSets {
-  bool known = false;  // false: not an x86 processor, whose sets are not read here
+  bool known = false;  // false: not an x86 CPU, whose sets are not read here
   bool avx512_bf16 = false;
   bool amx_bf16 = false;
   bool avx512_fp16 = false;

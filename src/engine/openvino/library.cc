@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPluginFile = "libridge_openvino.so";
 
-Sought sought(const std::string& suffix) {
+LibraryQuery sought(const std::string& suffix) {
   return {"libopenvino.so." + suffix,
           "openvino/libs",
           "openvino",

@@ -30,7 +30,7 @@ class OpenVinoSession : public SessionTest {
  protected:
   OpenVinoSession() : SessionTest("openvino") {}
 
-  // Skips, with the reason, where this processor cannot compute in BF16.
+  // Skips, with the reason, where this CPU cannot compute in BF16.
   static std::string no_bf16() { return missing_for(Precision::kBf16, instruction_sets()).value_or(""); }
 };
 

@@ -9,7 +9,7 @@
 
 namespace ridge::front::http {
 
-// `shared_memory`: its extensions are open to the client. Cards' memory is named without cards too: its endpoints answer then, and
+// `shared_memory`: its extensions are open to the client. GPUs' memory is named without GPUs too: its endpoints answer then, and
 // say why there is none.
 Json server_metadata(const std::string& version, bool shared_memory);
 Json model_metadata(const serve::ModelMetadata& model);

@@ -1,7 +1,7 @@
 // InferEndpoint: POST …/infer, from the body to the answer.
 //
 // Small bodies are read and small answers written on the I/O thread of their connection, because handing them over
-// would cost more than that. Large ones go to a few threads of their own, so that they hold up nobody else; on their
+// would cost more than that. Large ones go to a few threads of their own, so that they hold up no other request; on their
 // connection later requests wait for them. Thread-safe as Handler asks. The service must outlive it.
 #pragma once
 

@@ -132,11 +132,11 @@ struct PartAsked {
   std::optional<dom::element> region, offset, byte_size;
 };
 
-Result<std::optional<serve::RegionPart>> read_part(const PartAsked& asked) {
-  if (!asked.region && !asked.offset && !asked.byte_size) return std::optional<serve::RegionPart>();
+Result<std::optional<serve::SharedMemoryView>> read_part(const PartAsked& asked) {
+  if (!asked.region && !asked.offset && !asked.byte_size) return std::optional<serve::SharedMemoryView>();
   if (!asked.region || !asked.byte_size)
     return invalid("'shared_memory_region' and 'shared_memory_byte_size' are needed, both or none");
-  serve::RegionPart part;
+  serve::SharedMemoryView part;
   RIDGE_ASSIGN(part.region, read_string(*asked.region, "'shared_memory_region'"));
   RIDGE_ASSIGN(int64_t size, read_unsigned(*asked.byte_size, "'shared_memory_byte_size'"));
   part.byte_size = static_cast<uint64_t>(size);

@@ -19,13 +19,13 @@ std::chrono::milliseconds tick_period(const ServerOptions& options) {
 }
 
 // The mailbox whose thread this is, so that answers given at once need no lock.
-thread_local const Mailbox* own_mailbox = nullptr;
+thread_local const CompletionQueue* own_mailbox = nullptr;
 
 }  // namespace
 
-// ---- Mailbox
+// ---- CompletionQueue
 
-void Mailbox::put(Item item) {
+void CompletionQueue::put(Item item) {
   if (own_mailbox == this) {
     local.push_back(std::move(item));
     return;
@@ -33,7 +33,7 @@ void Mailbox::put(Item item) {
   bool wake = false;
   {
     MutexLock lock(mutex_);
-    wake = remote_.empty();  // otherwise somebody has woken it already
+    wake = remote_.empty();  // otherwise it has been woken already
     remote_.push_back(std::move(item));
   }
   if (wake)
@@ -42,32 +42,32 @@ void Mailbox::put(Item item) {
     });
 }
 
-std::vector<Mailbox::Item> Mailbox::take_remote() {
+std::vector<CompletionQueue::Item> CompletionQueue::take_remote() {
   MutexLock lock(mutex_);
   return std::exchange(remote_, {});
 }
 
-Responder::Responder(std::shared_ptr<Mailbox> mailbox, uint64_t connection)
-    : mailbox_(std::move(mailbox)), connection_(connection) {}
+Responder::Responder(std::shared_ptr<CompletionQueue> mailbox, uint64_t connection)
+    : completions_(std::move(mailbox)), connection_(connection) {}
 
 Responder::Responder(Responder&& other) noexcept = default;
 
 Responder& Responder::operator=(Responder&& other) noexcept {
-  std::swap(mailbox_, other.mailbox_);
+  std::swap(completions_, other.completions_);
   std::swap(connection_, other.connection_);
   return *this;
 }
 
 Responder::~Responder() {
-  if (mailbox_) send(error_response(500, "the request was dropped without an answer"));
+  if (completions_) send(error_response(500, "the request was dropped without an answer"));
 }
 
 void Responder::send(Response response) {
-  if (auto mailbox = std::exchange(mailbox_, nullptr)) mailbox->put({connection_, std::move(response), nullptr});
+  if (auto mailbox = std::exchange(completions_, nullptr)) mailbox->put({connection_, std::move(response), nullptr});
 }
 
 void Responder::send_later(Finish finish) {
-  if (auto mailbox = std::exchange(mailbox_, nullptr)) mailbox->put({connection_, std::nullopt, std::move(finish)});
+  if (auto mailbox = std::exchange(completions_, nullptr)) mailbox->put({connection_, std::nullopt, std::move(finish)});
 }
 
 // ---- ConnectionCount
@@ -92,21 +92,21 @@ IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCou
       handler_(handler),
       count_(count),
       index_(index),
-      mailbox_(std::make_shared<Mailbox>()),
-      ticker_(mailbox_->context),
+      completions_(std::make_shared<CompletionQueue>()),
+      ticker_(completions_->context),
       thread_([this] { run(); }) {}
 
 IoThread::~IoThread() {
-  boost::asio::post(mailbox_->context, [this] { close_all(); });
+  boost::asio::post(completions_->context, [this] { close_all(); });
   thread_.join();
 }
 
 void IoThread::run() {
-  own_mailbox = mailbox_.get();
-  mailbox_->thread = this;
+  own_mailbox = completions_.get();
+  completions_->thread = this;
   tick();
-  mailbox_->context.run();  // ends when close_all() has cancelled everything that is under way
-  mailbox_->thread = nullptr;
+  completions_->context.run();  // ends when close_all() has cancelled everything that is under way
+  completions_->thread = nullptr;
   own_mailbox = nullptr;
 }
 
@@ -152,17 +152,17 @@ Connection* IoThread::find(uint64_t id) {
 }
 
 void IoThread::run_completions() {
-  std::vector<Mailbox::Item> items = mailbox_->take_remote();
+  std::vector<CompletionQueue::Item> items = completions_->take_remote();
   while (true) {
-    for (Mailbox::Item& item : items) {
+    for (CompletionQueue::Item& item : items) {
       Connection* connection = find(item.connection);
       if (connection == nullptr) continue;  // the client has gone
-      if (!item.response) item.response = item.finish({mailbox_, item.connection});
+      if (!item.response) item.response = item.finish({completions_, item.connection});
       if (item.response) connection->complete(std::move(*item.response));
     }
     items.clear();
-    if (mailbox_->local.empty()) return;
-    std::swap(items, mailbox_->local);
+    if (completions_->local.empty()) return;
+    std::swap(items, completions_->local);
   }
 }
 

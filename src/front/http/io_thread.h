@@ -1,7 +1,7 @@
 // The inside of Server: one event loop, its connections and its mailbox. Included by the server's own sources only,
 // which is why Asio may show here.
 //
-// Everything runs on the thread of `Mailbox::context` except Mailbox::put, which is thread-safe.
+// Everything runs on the thread of `CompletionQueue::context` except CompletionQueue::put, which is thread-safe.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -25,7 +25,7 @@ class IoThread;
 
 // Answers on their way to connections. Shared by the thread and by every Responder, so that an answer may come after
 // its connection, or the whole server, is gone.
-class Mailbox {
+class CompletionQueue {
  public:
   struct Item {
     uint64_t connection = 0;
@@ -46,7 +46,7 @@ class Mailbox {
   std::vector<Item> remote_ RIDGE_GUARDED_BY(mutex_);
 };
 
-// How many connections the server has, and somebody waiting for none.
+// How many connections the server has, and a waiter for none.
 class ConnectionCount {
  public:
   void add(int change);
@@ -63,7 +63,7 @@ class IoThread {
   IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index);
   ~IoThread();  // cuts all connections off
 
-  boost::asio::io_context& context() { return mailbox_->context; }
+  boost::asio::io_context& context() { return completions_->context; }
 
   // On this thread:
   void adopt(boost::asio::ip::tcp::socket socket);
@@ -75,7 +75,7 @@ class IoThread {
   const ServerOptions& options() const { return options_; }
   Handler& handler() { return handler_; }
   BodyPool& bodies() { return bodies_; }
-  const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
+  const std::shared_ptr<CompletionQueue>& mailbox() const { return completions_; }
   size_t index() const { return index_; }
   bool draining() const { return draining_; }
 
@@ -96,7 +96,7 @@ class IoThread {
   Handler& handler_;
   ConnectionCount& count_;
   size_t index_;
-  std::shared_ptr<Mailbox> mailbox_;
+  std::shared_ptr<CompletionQueue> completions_;
   BodyPool bodies_;
   boost::asio::steady_timer ticker_;
   bool closed_ = false;

@@ -47,11 +47,11 @@ struct Response {
 };
 
 // Where finished answers go: the I/O thread that owns the connection.
-class Mailbox;
+class CompletionQueue;
 
 // The place of a request that waits for its answer.
 struct ReplyTo {
-  const std::shared_ptr<Mailbox>& mailbox;
+  const std::shared_ptr<CompletionQueue>& mailbox;
   uint64_t connection = 0;
 };
 
@@ -61,7 +61,7 @@ using Finish = std::function<std::optional<Response>(const ReplyTo&)>;
 
 class Responder {
  public:
-  Responder(std::shared_ptr<Mailbox> mailbox, uint64_t connection);
+  Responder(std::shared_ptr<CompletionQueue> mailbox, uint64_t connection);
   explicit Responder(const ReplyTo& to) : Responder(to.mailbox, to.connection) {}
   Responder(Responder&& other) noexcept;
   Responder& operator=(Responder&& other) noexcept;
@@ -71,7 +71,7 @@ class Responder {
   void send_later(Finish finish);
 
  private:
-  std::shared_ptr<Mailbox> mailbox_;  // null = answered
+  std::shared_ptr<CompletionQueue> completions_;  // null = answered
   uint64_t connection_ = 0;
 };
 

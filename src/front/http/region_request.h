@@ -11,7 +11,7 @@
 
 namespace ridge::front::http {
 
-// {"key", "offset"?, "byte_size"} of system shared memory, {"raw_handle": {"b64"}, "device_id", "byte_size"} of a card's.
+// {"key", "offset"?, "byte_size"} of system shared memory, {"raw_handle": {"b64"}, "device_id", "byte_size"} of a GPU's.
 Result<serve::RegionRequest> read_region_request(serve::RegionKind kind, const std::string& name,
                                                  std::string_view body);
 

@@ -3,7 +3,7 @@
 //
 // N threads, each with its own event loop and its own connections; nothing is shared between them on the way of a
 // request. Requests of one connection are answered strictly in order. Every state of a connection has a deadline, so
-// that silent or slow clients go away and cost nobody else anything.
+// that silent or slow clients go away and cost other clients nothing.
 // start(), port() and drain() from one thread; the destructor closes everything at once.
 #pragma once
 

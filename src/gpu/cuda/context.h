@@ -1,4 +1,4 @@
-// A card's primary context: what memory, streams and kernels of one card live in. Held while something is in it, shared with
+// A GPU's primary context: what memory, streams and kernels of one GPU live in. Held while something is in it, shared with
 // other libraries of the process (cuBLASLt, engines).
 //
 // Handle: copies share it. Any thread may use it; what is made in it (CudaMemory, CudaStream, …) is used by one thread at a time.
@@ -24,7 +24,7 @@ class CudaContext {
   Status use() const;
   const cuda::Library& library() const;
   int device() const;
-  // Of the card's memory, now; other processes' included [bytes].
+  // Of the GPU's memory, now; other processes' included [bytes].
   Result<size_t> free_bytes() const;
 
  private:
@@ -49,7 +49,7 @@ class CudaOwned {
     return *this;
   }
   ~CudaOwned() {
-    // A card that is lost frees its memory by itself.
+    // A GPU that is lost frees its memory by itself.
     if (raw_ != Raw{} && context_.use()) destroy_(raw_);
   }
   Raw get() const { return raw_; }

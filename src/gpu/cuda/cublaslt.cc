@@ -99,7 +99,7 @@ Status Product::State::describe() {
   return {};
 }
 
-// FP8 values stand for themselves times a factor on the card; here 1. Sums stay in the tensor cores' own width, as every user of
+// FP8 values stand for themselves times a factor on the GPU; here 1. Sums stay in the tensor cores' own width, as every user of
 // FP8 runs them.
 Status Product::State::add_scale() {
   const float one = 1;
@@ -130,18 +130,18 @@ Status Product::State::find_candidates(size_t workspace_bytes) {
   std::erase_if(candidates, [](const auto& one) { return one.state != cublaslt::kSuccess; });
   if (!candidates.empty()) return {};
   return Error{Code::kUnsupported,
-               fmt::format("cuBLASLt has no product of {} × {} × {} in {}{} for this card", problem.m, problem.n,
+               fmt::format("cuBLASLt has no product of {} × {} × {} in {}{} for this GPU", problem.m, problem.n,
                            problem.k, name_of(problem.precision), problem.b_by_columns ? "" : " with b row by row")};
 }
 
 Status Product::State::queue(const CudaStream& stream, uint64_t a, uint64_t b, uint64_t d, size_t candidate) const {
   RIDGE_TRY(owner->context.use());
-  auto on_card = [](uint64_t address) { return reinterpret_cast<void*>(address); };
+  auto on_gpu = [](uint64_t address) { return reinterpret_cast<void*>(address); };
   return check("cublasLtMatmul",
-               library().cublasLtMatmul(owner->handle.get(), description.get(), kOne.as(types.scale), on_card(b),
-                                        first.get(), on_card(a), second.get(), kZero.as(types.scale), on_card(d),
-                                        result.get(), on_card(d), result.get(), &candidates[candidate].algorithm,
-                                        on_card(workspace.address()), workspace.size(), stream.handle()));
+               library().cublasLtMatmul(owner->handle.get(), description.get(), kOne.as(types.scale), on_gpu(b),
+                                        first.get(), on_gpu(a), second.get(), kZero.as(types.scale), on_gpu(d),
+                                        result.get(), on_gpu(d), result.get(), &candidates[candidate].algorithm,
+                                        on_gpu(workspace.address()), workspace.size(), stream.handle()));
 }
 
 Product::Product(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -177,7 +177,7 @@ Result<double> Product::keep_fastest(const CudaStream& stream, const CudaMemory&
     least = seconds;
     state_->chosen = candidate;
   }
-  if (!least) return Error{Code::kUnsupported, "cuBLASLt refuses to run each of its own candidates on this card"};
+  if (!least) return Error{Code::kUnsupported, "cuBLASLt refuses to run each of its own candidates on this GPU"};
   return *least / repeats;
 }
 

@@ -1,4 +1,4 @@
-// NVIDIA's library of matrix products (cuBLASLt), opened at run time: the best that the maker's own kernels do on a card.
+// NVIDIA's library of matrix multiplications (cuBLASLt), opened at run time: the best that the vendor's own kernels do on a GPU.
 //
 // Handle: copies share the open library. A Product is move-only and used by one thread.
 #pragma once
@@ -48,7 +48,7 @@ class Product {
   Product& operator=(const Product&) = delete;
   ~Product();
 
-  // Queues d = a · b. The memories live on the stream's card, hold at least bytes(), and live until the stream has passed it.
+  // Queues d = a · b. The memories live on the stream's GPU, hold at least bytes(), and live until the stream has passed it.
   Status queue(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b, CudaMemory& d) const;
   // Tries every candidate of the library's heuristic `repeats` times and keeps the fastest; returns its time [s] of one
   // product. Waits for the stream.
@@ -68,12 +68,12 @@ class CublasLt {
  public:
   // `library`: a path; empty: the environment variable RIDGE_CUBLASLT, else libcublasLt of CUDA 13, 12 or 11 by the loader's
   // search, then in python's packages (nvidia-cublas), none newer than `newest`. The error says whether there is none
-  // (kNotFound), it is too old (kUnsupported), or it does not start on this card.
+  // (kNotFound), it is too old (kUnsupported), or it does not start on this GPU.
   static Result<CublasLt> open(const CudaContext& context, const std::string& library = "", int newest = 1000);
 
   std::string version() const;  // "13.4.1"
   const std::string& path() const;
-  // `workspace_bytes`: on the card, for the library's own use. kUnsupported: the library has no such product for this card.
+  // `workspace_bytes`: on the GPU, for the library's own use. kUnsupported: the library has no such product for this GPU.
   Result<Product> plan(const ProductProblem& problem, size_t workspace_bytes = size_t{32} << 20) const;
 
  private:

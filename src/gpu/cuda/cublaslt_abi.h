@@ -1,4 +1,4 @@
-// The binary interface of NVIDIA's library of matrix products (cuBLASLt), as far as ridge calls it: our own declarations, so that no
+// The binary interface of NVIDIA's library of matrix multiplications (cuBLASLt), as far as ridge calls it: our own declarations, so that no
 // vendor header is needed to build.
 // Source: cuBLASLt API, https://docs.nvidia.com/cuda/cublas/#cublaslt-api-reference, and the public headers cublasLt.h,
 // cublas_api.h and library_types.h of cuBLAS 13.4 (names, order of arguments, values, sizes of attributes).
@@ -46,8 +46,8 @@ constexpr int32_t kTransposed = 1;  // cublasOperation_t
 enum DescriptionAttribute : int {  // cublasLtMatmulDescAttributes_t
   kTransposeA = 3,                 // int32_t
   kTransposeB = 4,                 // int32_t
-  kScalePointerA = 17,             // const void*, on the card
-  kScalePointerB = 18,             // const void*, on the card
+  kScalePointerA = 17,             // const void*, on the GPU
+  kScalePointerB = 18,             // const void*, on the GPU
   kFastAccumulation = 25,          // int8_t
 };
 constexpr int kMostWorkspaceBytes = 1;  // cublasLtMatmulPreferenceAttributes_t; uint64_t

@@ -1,4 +1,4 @@
-// On stand-ins that compute small products slowly (tests/support/fake_cublaslt.cc): what lies how, and in which type.
+// On fakes that compute small products slowly (tests/support/fake_cublaslt.cc): what lies how, and in which type.
 #include "gpu/cuda/cublaslt.h"
 
 #include <cstring>
@@ -128,7 +128,7 @@ void check_product(const Library& library, const ProductProblem& problem) {
 }
 
 TEST(CublasLt, MultipliesMatricesThatLieRowByRowOrByColumns) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto library = opened();
     ASSERT_TRUE(library) << library.error().message;
     EXPECT_EQ(library->cublas.version(), "13.4.1");
@@ -144,9 +144,9 @@ TEST(CublasLt, MultipliesMatricesThatLieRowByRowOrByColumns) {
   });
 }
 
-TEST(CublasLt, MultipliesOnTheCardOfThisMachine) {
+TEST(CublasLt, MultipliesOnTheGpuOfThisMachine) {
   auto library = opened();
-  if (!library) GTEST_SKIP() << "no card or no cuBLASLt here: " << library.error().message;
+  if (!library) GTEST_SKIP() << "no GPU or no cuBLASLt here: " << library.error().message;
   const int capability = library->cuda.devices()[0].capability;
   for (bool by_columns : {false, true}) {
     for (ProductPrecision precision : {ProductPrecision::kFp64, ProductPrecision::kFp32})
@@ -162,7 +162,7 @@ TEST(CublasLt, MultipliesOnTheCardOfThisMachine) {
 
 // 1 + 2^-12 is FP32, and 1 in TF32's ten bits of mantissa.
 TEST(CublasLt, SumsInThePrecisionThatWasAskedFor) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto library = opened();
     ASSERT_TRUE(library) << library.error().message;
     const float value = 1 + 1.0F / 4096;
@@ -185,7 +185,7 @@ TEST(CublasLt, SumsInThePrecisionThatWasAskedFor) {
 }
 
 TEST(CublasLt, KeepsTheFastestOfItsCandidates) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto library = opened();
     ASSERT_TRUE(library) << library.error().message;
     const ProductProblem problem{ProductPrecision::kFp32, 8, 8, 8, false, false};
@@ -204,14 +204,14 @@ TEST(CublasLt, KeepsTheFastestOfItsCandidates) {
 }
 
 TEST(CublasLt, SaysWhatItCannotDo) {
-  on_cards("turing", [] {
+  on_gpus("turing", [] {
     auto library = opened();
     ASSERT_TRUE(library) << library.error().message;
     for (ProductPrecision precision : {ProductPrecision::kFp8, ProductPrecision::kBf16}) {
       auto refused = library->cublas.plan({precision, 16, 16, 16, true, false});
       ASSERT_FALSE(refused);
       EXPECT_EQ(refused.error().code, Code::kUnsupported);
-      EXPECT_NE(refused.error().message.find("for this card"), std::string::npos) << refused.error().message;
+      EXPECT_NE(refused.error().message.find("for this GPU"), std::string::npos) << refused.error().message;
     }
     EXPECT_FALSE(library->cublas.plan({ProductPrecision::kInt8, 16, 16, 16, false, false})) << "must lie by columns";
     EXPECT_TRUE(library->cublas.plan({ProductPrecision::kFp16, 16, 16, 16, false, false}));

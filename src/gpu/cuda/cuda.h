@@ -1,6 +1,6 @@
-// NVIDIA's cards by the driver's library (libcuda.so.1), opened at run time: what they are, and a place to run kernels on
-// them. Absent, without cards, too old and lost cards are values with a reason. Nothing of CUDA is needed to build ridge.
-// Not for how the cards fare (gpu/nvml/nvml.h).
+// NVIDIA's GPUs by the driver's library (libcuda.so.1), opened at run time: what they are, and a place to run kernels on
+// them. Absent, without GPUs, too old and lost GPUs are values with a reason. Nothing of CUDA is needed to build ridge.
+// Not for how the GPUs fare (gpu/nvml/nvml.h).
 //
 // Thread-safe but for what is made of it, which is used by one thread at a time.
 #pragma once
@@ -19,11 +19,11 @@
 namespace ridge::gpu::cuda {
 
 struct CudaDevice {
-  std::string problem;  // why this card cannot be used; empty: it can. Numbers that could not be asked are then 0
+  std::string problem;  // why this GPU cannot be used; empty: it can. Numbers that could not be asked are then 0
   std::string name;
   std::string pci_address;  // as in /sys/bus/pci/devices
   std::string uuid;         // "GPU-…"
-  std::string mig_uuid;     // "MIG-…" where it is an instance of a divided card, else empty
+  std::string mig_uuid;     // "MIG-…" where it is an instance of a divided GPU, else empty
   int capability = 0;       // compute capability: 89 is 8.9
   int64_t memory_bytes = 0;
   int64_t l2_bytes = 0;
@@ -37,7 +37,7 @@ struct CudaDevice {
   double memory_clock_hz = 0;  // highest; two transfers per cycle
   int64_t memory_bus_bits = 0;
   int64_t copy_engines = 0;  // copies that run beside kernels, at the same time
-  bool integrated = false;   // shares the processor's memory
+  bool integrated = false;   // shares the CPU's memory
   bool unified_addressing = false, managed_memory = false, concurrent_managed_access = false, memory_pools = false;
   bool ecc = false;
   bool exclusive = false;  // compute mode: one process at a time, or none
@@ -48,7 +48,7 @@ Json to_json(const CudaDevice& device);
 class Cuda {
  public:
   // `library`: a path; empty: the environment variable RIDGE_CUDA, else libcuda.so.1 by the loader's search. The error says
-  // whether there is no driver (kNotFound), no card or a driver that does not start (kUnavailable), or it is too old
+  // whether there is no driver (kNotFound), no GPU or a driver that does not start (kUnavailable), or it is too old
   // (kUnsupported).
   static Result<Cuda> open(const std::string& library = "");
 

@@ -1,4 +1,4 @@
-// On a stand-in for NVIDIA's driver that runs kernels on the processor and puts queued work off until somebody waits for it
+// On a fake for NVIDIA's driver that runs kernels on the CPU and puts queued work off until it is waited for
 // (tests/support/fake_cuda.cc).
 #include "gpu/cuda/cuda.h"
 
@@ -16,7 +16,7 @@
 namespace ridge::gpu::cuda {
 namespace {
 
-// Of the stand-in: contexts, memory, streams, events, modules and graphs that are alive.
+// Of the fake: contexts, memory, streams, events, modules and graphs that are alive.
 size_t objects_alive() {
   auto library = DynamicLibrary::open(test_support("libcuda.so.1"));
   return (*library->symbol<size_t()>("fakeCudaObjects").value())();
@@ -52,33 +52,33 @@ TEST(Cuda, ThatIsNotThereIsAnError) {
   EXPECT_EQ(cuda.error().code, Code::kNotFound);
 }
 
-TEST(Cuda, TellsItsCards) {
-  on_cards("two", [] {
+TEST(Cuda, TellsItsGpus) {
+  on_gpus("two", [] {
     auto cuda = Cuda::open();
     ASSERT_TRUE(cuda) << cuda.error().message;
     EXPECT_EQ(cuda->driver_version_text(), "13.0");
     ASSERT_EQ(cuda->devices().size(), 2u);
-    const CudaDevice &lost = cuda->devices()[0], &card = cuda->devices()[1];
+    const CudaDevice &lost = cuda->devices()[0], &gpu = cuda->devices()[1];
     EXPECT_NE(lost.problem.find("CUDA_ERROR_DEVICE_UNAVAILABLE"), std::string::npos) << lost.problem;
     auto refused = cuda->workspace(0);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kUnavailable);
-    EXPECT_EQ(card.problem, "");
-    EXPECT_EQ(card.name, "NVIDIA GeForce RTX 4090");
-    EXPECT_EQ(card.uuid, "GPU-5c0d9f6e-1a2b-4c3d-8e4f-60718293a4b5");
-    EXPECT_EQ(card.pci_address, "0000:41:00.0");
-    EXPECT_EQ(card.capability, 89);
-    EXPECT_EQ(card.multiprocessors, 128);
-    EXPECT_EQ(card.memory_bytes, 25386352640);
-    EXPECT_EQ(card.memory_clock_hz, 10.501e9);
-    EXPECT_EQ(card.memory_bus_bits, 384);
-    EXPECT_EQ(to_json(card)["compute_capability"], "8.9");
-    EXPECT_TRUE(to_json(card)["mig_uuid"].is_null());
+    EXPECT_EQ(gpu.problem, "");
+    EXPECT_EQ(gpu.name, "NVIDIA GeForce RTX 4090");
+    EXPECT_EQ(gpu.uuid, "GPU-5c0d9f6e-1a2b-4c3d-8e4f-60718293a4b5");
+    EXPECT_EQ(gpu.pci_address, "0000:41:00.0");
+    EXPECT_EQ(gpu.capability, 89);
+    EXPECT_EQ(gpu.multiprocessors, 128);
+    EXPECT_EQ(gpu.memory_bytes, 25386352640);
+    EXPECT_EQ(gpu.memory_clock_hz, 10.501e9);
+    EXPECT_EQ(gpu.memory_bus_bits, 384);
+    EXPECT_EQ(to_json(gpu)["compute_capability"], "8.9");
+    EXPECT_TRUE(to_json(gpu)["mig_uuid"].is_null());
     auto missing = cuda->workspace(2);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().message, "there is no CUDA device 2; there are 2");
   });
-  on_cards("mig", [] {
+  on_gpus("mig", [] {
     auto cuda = Cuda::open();
     ASSERT_TRUE(cuda) << cuda.error().message;
     EXPECT_EQ(cuda->devices()[0].mig_uuid, "MIG-7d3c11aa-0b1e-5c8e-b5f2-93a6f0d14e22");
@@ -86,19 +86,19 @@ TEST(Cuda, TellsItsCards) {
 }
 
 TEST(Cuda, SaysWhyADriverIsOfNoUse) {
-  on_cards("refuses", [] {
+  on_gpus("refuses", [] {
     auto cuda = Cuda::open();
     ASSERT_FALSE(cuda);
     EXPECT_EQ(cuda.error().code, Code::kUnavailable);
     EXPECT_NE(cuda.error().message.find("reload the module or reboot"), std::string::npos) << cuda.error().message;
   });
-  on_cards("none", [] {
+  on_gpus("none", [] {
     auto cuda = Cuda::open();
     ASSERT_FALSE(cuda);
     EXPECT_EQ(cuda.error().code, Code::kUnavailable);
     EXPECT_NE(cuda.error().message.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << cuda.error().message;
   });
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto cuda = Cuda::open(test_support("libcuda-ancient.so.1"));
     ASSERT_FALSE(cuda);
     EXPECT_EQ(cuda.error().code, Code::kUnsupported);
@@ -106,8 +106,8 @@ TEST(Cuda, SaysWhyADriverIsOfNoUse) {
   });
 }
 
-// CUDA Driver API, CUresult: a corrupt or overflown stack of a kernel; the card is in order.
-TEST(Cuda, DoesNotTakeAKernelsOverflownStackForALostCard) {
+// CUDA Driver API, CUresult: a corrupt or overflown stack of a kernel; the GPU is in order.
+TEST(Cuda, DoesNotTakeAKernelsOverflownStackForALostGpu) {
   auto driver = open_table<cuda::Library>(test_support("libcuda.so.1"), "RIDGE_CUDA", {"libcuda.so.1"}, "the driver");
   ASSERT_TRUE(driver) << driver.error().message;
   const Error error = cuda_error(**driver, "cuStreamSynchronize", cuda::kHardwareStackError);
@@ -116,7 +116,7 @@ TEST(Cuda, DoesNotTakeAKernelsOverflownStackForALostCard) {
 }
 
 TEST(CudaWorkspace, RunsLaunchesInOrderAndTimesThem) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     {
       auto made = prepared(1024);
       ASSERT_TRUE(made) << made.error().message;
@@ -136,7 +136,7 @@ TEST(CudaWorkspace, RunsLaunchesInOrderAndTimesThem) {
 }
 
 TEST(CudaWorkspace, SaysWhatIsWrongWithASourceOrALaunch) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto made = prepared(1024);
     ASSERT_TRUE(made) << made.error().message;
     Launch unknown{"g", {1}, {1}, {}};
@@ -155,8 +155,8 @@ TEST(CudaWorkspace, SaysWhatIsWrongWithASourceOrALaunch) {
   });
 }
 
-TEST(CudaWorkspace, GivesACardThatNvrtcDoesNotKnowItsNearestPtx) {
-  on_cards("newer", [] {
+TEST(CudaWorkspace, GivesAGpuThatNvrtcDoesNotKnowItsNearestPtx) {
+  on_gpus("newer", [] {
     auto made = prepared(64);
     ASSERT_TRUE(made) << made.error().message;
     Launch twice{"twice", {1}, {64}, {made->buffer}};
@@ -172,8 +172,8 @@ TEST(CudaWorkspace, GivesACardThatNvrtcDoesNotKnowItsNearestPtx) {
   EXPECT_EQ(old.error().code, Code::kUnsupported);
 }
 
-TEST(CudaWorkspace, ReportsALostCardFromTheRunOnwards) {
-  on_cards("loses", [] {
+TEST(CudaWorkspace, ReportsALostGpuFromTheRunOnwards) {
+  on_gpus("loses", [] {
     auto made = prepared(64);
     ASSERT_TRUE(made) << made.error().message;
     Launch twice{"twice", {1}, {64}, {made->buffer}};
@@ -188,7 +188,7 @@ TEST(CudaWorkspace, ReportsALostCardFromTheRunOnwards) {
 }
 
 TEST(CudaMemory, ThatDoesNotFitIsRefused) {
-  on_cards("small", [] {
+  on_gpus("small", [] {
     auto cuda = Cuda::open();
     ASSERT_TRUE(cuda) << cuda.error().message;
     auto context = cuda->context(0);
@@ -200,13 +200,13 @@ TEST(CudaMemory, ThatDoesNotFitIsRefused) {
     ASSERT_FALSE(more);
     EXPECT_EQ(more.error().code, Code::kExhausted);
     EXPECT_NE(more.error().message.find("524289 bytes"), std::string::npos) << more.error().message;
-    EXPECT_TRUE(CudaMemory::allocate(*context, 2 << 20, CudaMemoryKind::kPinned)) << "is not the card's";
+    EXPECT_TRUE(CudaMemory::allocate(*context, 2 << 20, CudaMemoryKind::kPinned)) << "is not the GPU's";
   });
 }
 
 // Two streams: one brings data in, the other works on it when it has come.
 TEST(CudaStream, WaitsForAnEventOfAnotherStream) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto made = prepared(256);
     ASSERT_TRUE(made) << made.error().message;
     const CudaContext& context = made->space.context();
@@ -229,7 +229,7 @@ TEST(CudaStream, WaitsForAnEventOfAnotherStream) {
 }
 
 TEST(CudaGraph, RunsWhatWasCapturedAsOftenAsItIsLaunched) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto made = prepared(64);
     ASSERT_TRUE(made) << made.error().message;
     Launch plus{"plus", {1}, {64}, {made->buffer, 0, 1.0F}};
@@ -252,7 +252,7 @@ TEST(CudaGraph, RunsWhatWasCapturedAsOftenAsItIsLaunched) {
 }
 
 TEST(CudaMemory, OfAPoolComesAndGoesInTheOrderOfItsStream) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     {
       auto made = prepared(16);
       ASSERT_TRUE(made) << made.error().message;
@@ -274,7 +274,7 @@ TEST(CudaMemory, OfAPoolComesAndGoesInTheOrderOfItsStream) {
 }
 
 TEST(CudaMemory, ThatIsManagedIsSeenByBoth) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto made = prepared(16);
     ASSERT_TRUE(made) << made.error().message;
     auto memory = CudaMemory::allocate(made->space.context(), 64, CudaMemoryKind::kManaged);
@@ -292,7 +292,7 @@ TEST(CudaMemory, ThatIsManagedIsSeenByBoth) {
 }
 
 TEST(CudaKernel, TellsWhatItTakesAndHowManyBlocksFit) {
-  on_cards("healthy", [] {
+  on_gpus("healthy", [] {
     auto made = prepared(16);
     ASSERT_TRUE(made) << made.error().message;
     auto kernel = made->space.kernel("twice");
@@ -312,7 +312,7 @@ TEST(CudaKernel, TellsWhatItTakesAndHowManyBlocksFit) {
 
 // Of CUDA 10: no pools, graphs cannot be made, the release of the primary context has its old name.
 TEST(Cuda, WorksWithAnOldDriverButForWhatItLacks) {
-  on_cards("turing", [] {
+  on_gpus("turing", [] {
     setenv("RIDGE_CUDA", test_support("libcuda-old.so.1").c_str(), 1);
     auto made = prepared(64);
     ASSERT_TRUE(made) << made.error().message;
@@ -331,9 +331,9 @@ TEST(Cuda, WorksWithAnOldDriverButForWhatItLacks) {
 }
 
 // Everything above once more where it counts.
-TEST(Cuda, WorksOnTheCardOfThisMachine) {
+TEST(Cuda, WorksOnTheGpuOfThisMachine) {
   auto cuda = Cuda::open();
-  if (!cuda) GTEST_SKIP() << "no card here: " << cuda.error().message;
+  if (!cuda) GTEST_SKIP() << "no GPU here: " << cuda.error().message;
   for (size_t i = 0; i < cuda->devices().size(); ++i) {
     SCOPED_TRACE(dump_json(to_json(cuda->devices()[i])));
     auto space = cuda->workspace(i);

@@ -48,13 +48,13 @@ void name_device(const cuda::Library& library, Questioner& questions, cuda::Devi
   result.pci_address = address;
   std::transform(result.pci_address.begin(), result.pci_address.end(), result.pci_address.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  cuda::Uuid card{}, instance{};
+  cuda::Uuid gpu{}, instance{};
   if (!library.cuDeviceGetUuid) return;
-  questions.ask("cuDeviceGetUuid", library.cuDeviceGetUuid(&card, device));
-  result.uuid = "GPU-" + uuid_text(card.bytes);
-  // The newer function tells the instance's where the card is divided, else the card's.
+  questions.ask("cuDeviceGetUuid", library.cuDeviceGetUuid(&gpu, device));
+  result.uuid = "GPU-" + uuid_text(gpu.bytes);
+  // The newer function tells the instance's where the GPU is divided, else the GPU's.
   if (library.cuDeviceGetUuid_v2 && library.cuDeviceGetUuid_v2(&instance, device) == cuda::kSuccess &&
-      std::memcmp(&card, &instance, sizeof card) != 0)
+      std::memcmp(&gpu, &instance, sizeof gpu) != 0)
     result.mig_uuid = "MIG-" + uuid_text(instance.bytes);
 }
 

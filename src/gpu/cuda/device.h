@@ -1,4 +1,4 @@
-// Reads what a card is; private to gpu/cuda/cuda*.cc.
+// Reads what a GPU is; private to gpu/cuda/cuda*.cc.
 #pragma once
 
 #include "gpu/cuda/cuda.h"

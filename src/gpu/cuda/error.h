@@ -7,7 +7,7 @@ namespace ridge::gpu::cuda {
 
 struct Library;
 
-// kExhausted: out of memory; kUnavailable: no card that could be used, or a lost one; kUnsupported: the driver or the card
+// kExhausted: out of memory; kUnavailable: no GPU that could be used, or a lost one; kUnsupported: the driver or the GPU
 // cannot do that; kInvalid: the machine code or PTX is wrong; else kFailed.
 Error cuda_error(const cuda::Library& library, const char* function, int code);
 

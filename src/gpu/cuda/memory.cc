@@ -44,13 +44,13 @@ Error not_shared(const cuda::Library& library, int code) {
   Error error = cuda_error(library, "cuIpcOpenMemHandle", code);
   if (error.code == Code::kFailed) error.code = Code::kInvalid;
   error.message +=
-      "; the handle should be of memory that another process has allocated on this card by cudaMalloc and still holds";
+      "; the handle should be of memory that another process has allocated on this GPU by cudaMalloc and still holds";
   return error;
 }
 
 Error cannot_share() {
   return {Code::kUnsupported,
-          "this driver has no functions to share a card's memory between processes (cuIpcOpenMemHandle)"};
+          "this driver has no functions to share a GPU's memory between processes (cuIpcOpenMemHandle)"};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Memory that a card can work on, as raw bytes: on the card, in the processor's memory (pinned), or wherever it is needed
+// Memory that a GPU can work on, as raw bytes: on the GPU, in the CPU's memory (pinned), or wherever it is needed
 // (managed).
 //
 // Move-only. One thread at a time, but for write() and read(), which any number may call.
@@ -15,8 +15,8 @@
 namespace ridge::gpu::cuda {
 
 enum class CudaMemoryKind {
-  kDevice,   // on the card
-  kPinned,   // the processor's, which stays where it is: copies go at full speed and beside other work
+  kDevice,   // on the GPU
+  kPinned,   // the CPU's, which stays where it is: copies go at full speed and beside other work
   kManaged,  // moves by pages to who touches it
 };
 
@@ -32,17 +32,17 @@ class CudaMemory {
 
   // `bytes` of the memory that another process has given `handle` out for. That process must keep it until this is destroyed;
   // it may write to it at any time. kInvalid: no such memory, not that much, or one of this process; kUnsupported: the driver or
-  // the card does not share memory between processes.
+  // the GPU does not share memory between processes.
   static Result<CudaMemory> open_shared(const CudaContext& context, const CudaShareHandle& handle, size_t bytes);
-  // The handle of memory on the card, for other processes. Whoever has it can read and write the whole of it.
+  // The handle of memory on the GPU, for other processes. Whoever has it can read and write the whole of it.
   Result<CudaShareHandle> share() const;
 
   uint64_t address() const { return address_; }  // as kernels see it
   size_t size() const { return size_; }          // [bytes]
-  // As the processor sees it; empty for memory on the card.
+  // As the CPU sees it; empty for memory on the GPU.
   std::span<std::byte> bytes() const { return {host_, host_ == nullptr ? 0 : size_}; }
 
-  // Copies from and to the processor's memory and waits. Waits for no other stream: what has been queued must have ended.
+  // Copies from and to the CPU's memory and waits. Waits for no other stream: what has been queued must have ended.
   Status write(std::span<const std::byte> content, size_t at = 0);
   Status read(std::span<std::byte> content, size_t at = 0) const;
 

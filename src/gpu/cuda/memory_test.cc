@@ -6,16 +6,16 @@
 namespace ridge::gpu::cuda {
 namespace {
 
-CudaContext context_of_card() {
+CudaContext context_of_gpu() {
   auto cuda = Cuda::open();
   EXPECT_TRUE(cuda);
   return *cuda->context(0);
 }
 
 TEST(CudaMemory, OfAnotherProcessIsReadAndWritten) {
-  on_cards("shares", [] {
+  on_gpus("shares", [] {
     SharingProcess other("shares", {1, 2, 3, 4});
-    CudaContext context = context_of_card();
+    CudaContext context = context_of_gpu();
     auto memory = CudaMemory::open_shared(context, other.handle(), 16);
     ASSERT_TRUE(memory) << memory.error().message;
     std::vector<float> values(2);
@@ -27,9 +27,9 @@ TEST(CudaMemory, OfAnotherProcessIsReadAndWritten) {
 }
 
 TEST(CudaMemory, OfWrongHandlesAndSizesIsRefused) {
-  on_cards("shares", [] {
+  on_gpus("shares", [] {
     SharingProcess other("shares", {1, 2, 3, 4});
-    CudaContext context = context_of_card();
+    CudaContext context = context_of_gpu();
     auto large = CudaMemory::open_shared(context, other.handle(), 17);
     ASSERT_FALSE(large);
     EXPECT_EQ(large.error().message, "the memory that the handle is of has 16 bytes, 17 were asked for");
@@ -42,9 +42,9 @@ TEST(CudaMemory, OfWrongHandlesAndSizesIsRefused) {
   });
 }
 
-TEST(CudaMemory, ThatACardDoesNotShareIsUnsupported) {
-  on_cards("healthy", [] {
-    CudaContext context = context_of_card();
+TEST(CudaMemory, ThatAGpuDoesNotShareIsUnsupported) {
+  on_gpus("healthy", [] {
+    CudaContext context = context_of_gpu();
     auto memory = CudaMemory::allocate(context, 16);
     ASSERT_TRUE(memory);
     auto handle = memory->share();

@@ -1,4 +1,4 @@
-// Machine code on a card: its kernels, what each of them takes of a multiprocessor, and how many blocks fit.
+// Machine code on a GPU: its kernels, what each of them takes of a multiprocessor, and how many blocks fit.
 //
 // Move-only. One thread at a time. Kernels are valid while their module lives.
 #pragma once
@@ -48,13 +48,13 @@ class CudaModule {
   CudaOwned<void*> module_;
 };
 
-// For which architecture to compile where the card is of another one than the compiler knows.
+// For which architecture to compile where the GPU is of another one than the compiler knows.
 struct CudaTarget {
   int architecture = 0;  // 89: sm_89
-  bool exact = true;     // else PTX, which the driver compiles for the card
+  bool exact = true;     // else PTX, which the driver compiles for the GPU
 };
-// `known`: what the compiler compiles for; `capability`: the card's, 89 for 8.9. Machine code where it is among the known,
-// else PTX of the newest that is older. Errors: the card is older than all that the compiler knows (kUnsupported).
+// `known`: what the compiler compiles for; `capability`: the GPU's, 89 for 8.9. Machine code where it is among the known,
+// else PTX of the newest that is older. Errors: the GPU is older than all that the compiler knows (kUnsupported).
 Result<CudaTarget> choose_target(const std::vector<int>& known, int capability);
 
 }  // namespace ridge::gpu::cuda

@@ -1,5 +1,5 @@
 // NVIDIA's run-time compiler (NVRTC), opened at run time: CUDA source in, machine code for one generation of chips out. It
-// needs neither a card nor a driver, so what is compiled here can be checked on any machine.
+// needs neither a GPU nor a driver, so what is compiled here can be checked on any machine.
 // Not for running anything. Thread-safe, as the library itself is.
 #pragma once
 

@@ -74,11 +74,11 @@ Status CudaSteps::copy(const CudaStream& on, const Copy& copy) {
   if (!source.empty()) source = source.subspan(at, bytes);
   if (!target.empty()) target = target.subspan(at, bytes);
   if (source.empty() && target.empty()) {
-    if (at > 0) return Error{Code::kUnsupported, "a copy on the card begins at the beginning of its buffers"};
+    if (at > 0) return Error{Code::kUnsupported, "a copy on the GPU begins at the beginning of its buffers"};
     return on.copy(workspace_.memory(copy.to), workspace_.memory(copy.from), bytes);
   }
   if (from.kind == MemoryKind::kUnified || to.kind == MemoryKind::kUnified) {
-    // The host itself touches what both see, when nothing on the card does.
+    // The host itself touches what both see, when nothing on the GPU does.
     RIDGE_TRY(on.synchronize());
     if (source.empty()) source = workspace_.memory(copy.from).bytes().subspan(at, bytes);
     if (target.empty()) target = workspace_.memory(copy.to).bytes().subspan(at, bytes);
@@ -91,10 +91,10 @@ Status CudaSteps::copy(const CudaStream& on, const Copy& copy) {
   return on.read(target, workspace_.memory(copy.from), at);
 }
 
-Status CudaSteps::renew(const CudaStream& on, const Renew& renew) {
+Status CudaSteps::renew(const CudaStream& on, const Reallocate& renew) {
   Buffer& buffer = buffers_.at(renew.buffer.value);
   if (buffer.kind != MemoryKind::kDevice)
-    return Error{Code::kInvalid, "only memory of the device itself is taken anew in the course of the work"};
+    return Error{Code::kInvalid, "only memory of the device itself is taken again in the course of the work"};
   CudaMemory& memory = workspace_.memory(renew.buffer);
   if (renew.pooled && !pool_keeps_) {
     // Else the pool returns all of it to the driver whenever the stream is waited for.
@@ -121,7 +121,7 @@ Status CudaSteps::queue_all(std::span<const Step> steps) {
       RIDGE_TRY(copy(*on, *part));
     else if (const auto* ahead = std::get_if<Prefetch>(&step.operation))
       RIDGE_TRY(on->prefetch(workspace_.memory(ahead->buffer), ahead->to_device));
-    else if (const auto* again = std::get_if<Renew>(&step.operation))
+    else if (const auto* again = std::get_if<Reallocate>(&step.operation))
       RIDGE_TRY(renew(*on, *again));
     else
       RIDGE_TRY(multiply(*on, std::get<LibraryProduct>(step.operation)));

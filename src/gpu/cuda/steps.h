@@ -1,4 +1,4 @@
-// All that gpu/step.h knows, on a card: a CudaWorkspace with memory of every kind, several streams, graphs and cuBLASLt.
+// All that gpu/step.h knows, on a GPU: a CudaWorkspace with memory of every kind, several streams, graphs and cuBLASLt.
 //
 // Move-only. One thread.
 #pragma once
@@ -50,7 +50,7 @@ class CudaSteps {
   std::span<std::byte> host_bytes(BufferNumber buffer);  // empty: not the host's memory
   Status queue_all(std::span<const Step> steps);
   Status copy(const CudaStream& stream, const Copy& copy);
-  Status renew(const CudaStream& stream, const Renew& renew);
+  Status renew(const CudaStream& stream, const Reallocate& renew);
   // The library's product, planned at its first use: of its candidates the fastest.
   Result<const Product*> product(const LibraryProduct& wanted);
   Status multiply(const CudaStream& stream, const LibraryProduct& wanted);

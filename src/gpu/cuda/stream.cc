@@ -165,18 +165,18 @@ Status CudaStream::release(CudaMemory memory) const {
   return check("cuMemFreeAsync", library.cuMemFreeAsync(address, handle()));
 }
 
-Status CudaStream::prefetch(const CudaMemory& memory, bool to_card) const {
+Status CudaStream::prefetch(const CudaMemory& memory, bool to_gpu) const {
   RIDGE_TRY(context().use());
   const cuda::Library& library = context().library();
   const int device = context().device();
   if (library.cuMemPrefetchAsync_v2) {
-    cuda::MemoryLocation where{to_card ? cuda::kLocationDevice : cuda::kLocationHost, to_card ? device : 0};
+    cuda::MemoryLocation where{to_gpu ? cuda::kLocationDevice : cuda::kLocationHost, to_gpu ? device : 0};
     return check("cuMemPrefetchAsync_v2",
                  library.cuMemPrefetchAsync_v2(memory.address(), memory.size(), where, 0, handle()));
   }
   if (!library.cuMemPrefetchAsync) return lacks("cuMemPrefetchAsync", "8.0");
-  return check("cuMemPrefetchAsync", library.cuMemPrefetchAsync(memory.address(), memory.size(),
-                                                                to_card ? device : cuda::kProcessor, handle()));
+  return check("cuMemPrefetchAsync",
+               library.cuMemPrefetchAsync(memory.address(), memory.size(), to_gpu ? device : cuda::kCpu, handle()));
 }
 
 Status keep_in_pool(const CudaContext& context, size_t bytes) {

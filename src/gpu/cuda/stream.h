@@ -1,4 +1,4 @@
-// What is queued on a card: a stream runs in order, several beside each other; events say when; graphs are queued whole.
+// What is queued on a GPU: a stream runs in order, several beside each other; events say when; graphs are queued whole.
 //
 // Everything here only queues; `synchronize` waits, and reports what went wrong meanwhile. Memory that is handed in must live
 // until then. Move-only. One thread at a time; one capture at a time per thread.
@@ -46,11 +46,11 @@ class CudaStream {
   Status record(const CudaEvent& event) const;
   Status wait(const CudaEvent& event) const;  // before what is queued next
 
-  // Copies from and to the processor's memory. From pinned memory they run beside other work; from other memory the
+  // Copies from and to the CPU's memory. From pinned memory they run beside other work; from other memory the
   // driver may copy before the call returns.
   Status write(CudaMemory& to, std::span<const std::byte> from, size_t at = 0) const;
   Status read(std::span<std::byte> to, const CudaMemory& from, size_t at = 0) const;
-  Status copy(CudaMemory& to, const CudaMemory& from, size_t bytes) const;  // on the card
+  Status copy(CudaMemory& to, const CudaMemory& from, size_t bytes) const;  // on the GPU
   Status fill(CudaMemory& memory, std::byte value) const;
 
   // `arguments`: pointers to the values, as the kernel declares them; read before the call returns.
@@ -60,12 +60,12 @@ class CudaStream {
   Result<CudaGraph> capture(const std::function<Status()>& queue) const;
   Status launch(const CudaGraph& graph) const;
 
-  // Memory of the card's default pool, in this stream's order: cheap where a former allocation has been given back. kUnsupported:
-  // the driver or the card has no pools. Memory that is not released must no longer be in use when it ends.
+  // Memory of the GPU's default pool, in this stream's order: cheap where a former allocation has been given back. kUnsupported:
+  // the driver or the GPU has no pools. Memory that is not released must no longer be in use when it ends.
   Result<CudaMemory> allocate(size_t bytes) const;
   Status release(CudaMemory memory) const;  // of what was allocated here
-  // Moves managed memory to the card, or back. kUnsupported: not on this card.
-  Status prefetch(const CudaMemory& memory, bool to_card) const;
+  // Moves managed memory to the GPU, or back. kUnsupported: not on this GPU.
+  Status prefetch(const CudaMemory& memory, bool to_gpu) const;
 
   void* handle() const { return stream_.get(); }  // for other libraries
   const CudaContext& context() const { return stream_.context(); }
@@ -75,7 +75,7 @@ class CudaStream {
   CudaOwned<void*> stream_;
 };
 
-// How many bytes the card's default pool keeps for later when they are given back; nothing unless this was called.
+// How many bytes the GPU's default pool keeps for later when they are given back; nothing unless this was called.
 Status keep_in_pool(const CudaContext& context, size_t bytes);
 
 }  // namespace ridge::gpu::cuda

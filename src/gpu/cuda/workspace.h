@@ -1,4 +1,4 @@
-// A place to run kernels on a card: a stream, numbered buffers, and the kernels of one program, as OpenClWorkspace is one.
+// A place to run kernels on a GPU: a stream, numbered buffers, and the kernels of one program, as OpenClWorkspace is one.
 //
 // Move-only; all of it ends with the workspace. One thread.
 #pragma once
@@ -20,7 +20,7 @@ namespace ridge::gpu::cuda {
 
 class CudaWorkspace {
  public:
-  // `capability`: of the card, 89 for 8.9. `newest_cuda`: major number of the driver's CUDA.
+  // `capability`: of the GPU, 89 for 8.9. `newest_cuda`: major number of the driver's CUDA.
   static Result<CudaWorkspace> open(const CudaContext& context, int capability, int newest_cuda);
 
   CudaWorkspace(CudaWorkspace&& other) noexcept;
@@ -37,15 +37,15 @@ class CudaWorkspace {
   Status read(BufferNumber buffer, std::span<float> content) const;
   CudaMemory& memory(BufferNumber buffer);
 
-  // Replaces the program: compiles CUDA source for the card by NVRTC (RIDGE_NVRTC), by way of PTX where NVRTC does not know
-  // the card. A wrong source is kInvalid, with the compiler's log.
+  // Replaces the program: compiles CUDA source for the GPU by NVRTC (RIDGE_NVRTC), by way of PTX where NVRTC does not know
+  // the GPU. A wrong source is kInvalid, with the compiler's log.
   Status build(const std::string& source, const std::vector<std::string>& options = {});
   Status load(const std::string& image);  // machine code or PTX
   Result<CudaKernel> kernel(const std::string& name) const;
 
   // Queues the launches, which run one after another, `repeats` times, and waits for all.
   Result<LaunchTime> run(std::span<const Launch> launches, int repeats = 1);
-  // Queues them `repeats` times on a stream of this card, and does not wait.
+  // Queues them `repeats` times on a stream of this GPU, and does not wait.
   Status queue(const CudaStream& stream, std::span<const Launch> launches, int repeats = 1);
 
   const CudaStream& stream() const;  // that of `run`

@@ -44,9 +44,9 @@ struct Library : FunctionTable {
   RIDGE_NCCL(ncclGroupEnd, int());
   RIDGE_NCCL(ncclAllReduce,
              int(const void* from, void* to, size_t count, int type, int operation, Communicator, Stream));
-  // The count is of what each card sends.
+  // The count is of what each GPU sends.
   RIDGE_NCCL(ncclAllGather, int(const void* from, void* to, size_t count, int type, Communicator, Stream));
-  // The count is of what each card receives.
+  // The count is of what each GPU receives.
   RIDGE_NCCL(ncclReduceScatter,
              int(const void* from, void* to, size_t count, int type, int operation, Communicator, Stream));
   RIDGE_NCCL(ncclBroadcast, int(const void* from, void* to, size_t count, int type, int root, Communicator, Stream));

@@ -71,7 +71,7 @@ Status NcclGroup::State::queue(const Member& member, Collective collective, size
   }
 }
 
-// One thread drives several cards: their calls are made as a group (NCCL user guide, "Group Calls"), which is ended in any case.
+// One thread drives several GPUs: their calls are made as a group (NCCL user guide, "Group Calls"), which is ended in any case.
 Status NcclGroup::State::queue(Collective collective, size_t bytes) {
   RIDGE_TRY(check("ncclGroupStart", library->ncclGroupStart()));
   Status queued;
@@ -81,7 +81,7 @@ Status NcclGroup::State::queue(Collective collective, size_t bytes) {
   return queued ? ended : queued;
 }
 
-// As NCCL's own tests wait: looking at streams and communicators again and again. An operation that a card does not join never ends.
+// As NCCL's own tests wait: looking at streams and communicators again and again. An operation that a GPU does not join never ends.
 Status NcclGroup::State::wait() {
   for (bool all = false; !all;) {
     all = true;
@@ -91,7 +91,7 @@ Status NcclGroup::State::wait() {
       all = all && passed;
       int outcome = nccl::kSuccess;
       RIDGE_TRY(check("ncclCommGetAsyncError", library->ncclCommGetAsyncError(member.communicator, &outcome)));
-      if (outcome != nccl::kInProgress) RIDGE_TRY(check("the operation on the cards", outcome));
+      if (outcome != nccl::kInProgress) RIDGE_TRY(check("the operation on the GPUs", outcome));
     }
     if (!all) std::this_thread::yield();
   }
@@ -131,18 +131,18 @@ NcclGroup::~NcclGroup() {
   leaving.outcome(state_->patience);
 }
 
-Result<NcclGroup> NcclGroup::create(const Nccl& nccl, const std::vector<cuda::CudaContext>& cards, size_t buffer_bytes,
+Result<NcclGroup> NcclGroup::create(const Nccl& nccl, const std::vector<cuda::CudaContext>& gpus, size_t buffer_bytes,
                                     Nanoseconds patience) {
-  assert(!cards.empty());
+  assert(!gpus.empty());
   auto state = std::make_shared<State>();
   state->library = nccl.library();
   state->patience = patience;
-  for (const cuda::CudaContext& card : cards) {
+  for (const cuda::CudaContext& gpu : gpus) {
     State::Member& member = state->members.emplace_back();
-    member.context = card;
-    RIDGE_ASSIGN(member.stream, cuda::CudaStream::create(card));
-    RIDGE_ASSIGN(member.from, cuda::CudaMemory::allocate(card, buffer_bytes));
-    RIDGE_ASSIGN(member.to, cuda::CudaMemory::allocate(card, buffer_bytes));
+    member.context = gpu;
+    RIDGE_ASSIGN(member.stream, cuda::CudaStream::create(gpu));
+    RIDGE_ASSIGN(member.from, cuda::CudaMemory::allocate(gpu, buffer_bytes));
+    RIDGE_ASSIGN(member.to, cuda::CudaMemory::allocate(gpu, buffer_bytes));
   }
   NcclGroup group(state);
   RIDGE_TRY(group.within_patience("ncclCommInitAll", [state] { return state->join(); }));
@@ -167,7 +167,7 @@ Status NcclGroup::within_patience(const char* doing, std::function<Status()> cal
 }
 
 // Who waits in our own code stops at once, and touches no communicator then. Who hangs in the library returns when its communicators
-// are aborted (NCCL user guide, "Fault Tolerance"), as do the kernels on the cards.
+// are aborted (NCCL user guide, "Fault Tolerance"), as do the kernels on the GPUs.
 void NcclGroup::abort(BoundedThread& call) {
   const Nanoseconds patience = std::min<Nanoseconds>(state_->patience, kMostForAborting);
   state_->aborted = true;
@@ -191,8 +191,8 @@ Result<double> NcclGroup::run(Collective collective, size_t bytes, int64_t repea
   return *seconds;
 }
 
-Status NcclGroup::fill(size_t card, std::span<const float> values, size_t bytes) {
-  State::Member& member = state_->members[card];
+Status NcclGroup::fill(size_t gpu, std::span<const float> values, size_t bytes) {
+  State::Member& member = state_->members[gpu];
   const std::span<const std::byte> content = std::as_bytes(values);
   RIDGE_ASSIGN(const cuda::CudaMemory block,
                cuda::CudaMemory::allocate(member.context, content.size(), cuda::CudaMemoryKind::kPinned));
@@ -202,14 +202,14 @@ Status NcclGroup::fill(size_t card, std::span<const float> values, size_t bytes)
   return member.stream.synchronize();
 }
 
-Status NcclGroup::spoil(size_t card) {
-  State::Member& member = state_->members[card];
+Status NcclGroup::spoil(size_t gpu) {
+  State::Member& member = state_->members[gpu];
   RIDGE_TRY(member.stream.fill(member.to, kSpoiled));
   return member.stream.synchronize();
 }
 
-Status NcclGroup::read(size_t card, std::span<float> values, size_t at) const {
-  return state_->members[card].to.read(std::as_writable_bytes(values), at);
+Status NcclGroup::read(size_t gpu, std::span<float> values, size_t at) const {
+  return state_->members[gpu].to.read(std::as_writable_bytes(values), at);
 }
 
 }  // namespace ridge::gpu::nccl

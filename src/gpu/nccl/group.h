@@ -1,4 +1,4 @@
-// Cards of this machine that do collective operations together: a communicator, a stream and two buffers on each, driven by one thread.
+// GPUs of this machine that do collective operations together: a communicator, a stream and two buffers on each, driven by one thread.
 //
 // A library that hangs is waited for no longer than `patience`. Then the operation is aborted, the group is of no more use and every
 // further call says why; what does not return even then is left behind, with its memory, until the process ends.
@@ -23,27 +23,27 @@ namespace ridge::gpu::nccl {
 
 class NcclGroup {
  public:
-  // Of different cards, at least one. The content of the buffers, `buffer_bytes` each, is anything.
-  static Result<NcclGroup> create(const Nccl& nccl, const std::vector<cuda::CudaContext>& cards, size_t buffer_bytes,
+  // Of different GPUs, at least one. The content of the buffers, `buffer_bytes` each, is anything.
+  static Result<NcclGroup> create(const Nccl& nccl, const std::vector<cuda::CudaContext>& gpus, size_t buffer_bytes,
                                   Nanoseconds patience);
   NcclGroup(NcclGroup&& other) noexcept;
   NcclGroup& operator=(NcclGroup&& other) noexcept;
   ~NcclGroup();
 
-  size_t size() const;  // cards
+  size_t size() const;  // GPUs
   size_t buffer_bytes() const;
   bool broken() const { return broken_.has_value(); }
 
   // Does the operation `repeats` times, one after the other, on FP32 values from the first buffers to the second, summing up where it
-  // reduces; the root of a broadcast is the first card. `bytes` as NCCL's tests count: of the largest buffer that takes part, a multiple
-  // of 4, of all-gather and reduce-scatter of 4 · size(). Returns the time of all [s], by the host's clock, until every card is done.
+  // reduces; the root of a broadcast is the first GPU. `bytes` as NCCL's tests count: of the largest buffer that takes part, a multiple
+  // of 4, of all-gather and reduce-scatter of 4 · size(). Returns the time of all [s], by the host's clock, until every GPU is done.
   Result<double> run(Collective collective, size_t bytes, int64_t repeats);
 
-  // Content of a card's first buffer, from `at` on; the values again and again until `bytes` are written.
-  Status fill(size_t card, std::span<const float> values, size_t bytes);
-  // Makes every value of a card's second buffer one that no sum is.
-  Status spoil(size_t card);
-  Status read(size_t card, std::span<float> values, size_t at) const;  // of the second buffer, from byte `at` on
+  // Content of a GPU's first buffer, from `at` on; the values again and again until `bytes` are written.
+  Status fill(size_t gpu, std::span<const float> values, size_t bytes);
+  // Makes every value of a GPU's second buffer one that no sum is.
+  Status spoil(size_t gpu);
+  Status read(size_t gpu, std::span<float> values, size_t at) const;  // of the second buffer, from byte `at` on
 
  private:
   struct State;

@@ -1,4 +1,4 @@
-// NVIDIA's library of collective operations between cards (NCCL), opened at run time. What is done with it: gpu/nccl/group.h.
+// NVIDIA's library of collective operations between GPUs (NCCL), opened at run time. What is done with it: gpu/nccl/group.h.
 //
 // Handle: copies share the open library. Immutable.
 #pragma once

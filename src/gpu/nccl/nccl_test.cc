@@ -1,4 +1,4 @@
-// On the stand-ins for NVIDIA's driver and for NCCL, which work on the processor's memory.
+// On the fakes for NVIDIA's driver and for NCCL, which work on the CPU's memory.
 #include "gpu/nccl/nccl.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 constexpr std::chrono::seconds kPatience{2};
 constexpr size_t kValues = 6;
 
-// From now on NCCL is the stand-in that does what the script says; once per process.
+// From now on NCCL is the fake that does what the script says; once per process.
 void play_nccl(const std::string& script) {
   const std::string file = testing::TempDir() + "nccl_" + std::to_string(getpid()) + ".txt";
   std::ofstream(file) << script << "\n";
@@ -30,7 +30,7 @@ void play_nccl(const std::string& script) {
   setenv("RIDGE_FAKE_NCCL", file.c_str(), 1);
 }
 
-// Of the first `count` cards; card c sends 10 c, 10 c + 1, …
+// Of the first `count` GPUs; GPU c sends 10 c, 10 c + 1, …
 Result<NcclGroup> group_of(size_t count, Nanoseconds patience = std::chrono::seconds(60)) {
   RIDGE_ASSIGN(const Nccl nccl, Nccl::open());
   RIDGE_ASSIGN(const cuda::Cuda cuda, cuda::Cuda::open());
@@ -39,21 +39,21 @@ Result<NcclGroup> group_of(size_t count, Nanoseconds patience = std::chrono::sec
     RIDGE_ASSIGN(contexts.emplace_back(), cuda.context(i));
   }
   RIDGE_ASSIGN(NcclGroup group, NcclGroup::create(nccl, contexts, kValues * sizeof(float), patience));
-  for (size_t card = 0; card < count; ++card) {
+  for (size_t gpu = 0; gpu < count; ++gpu) {
     std::vector<float> values;
-    for (size_t i = 0; i < kValues; ++i) values.push_back(static_cast<float>(10 * card + i));
-    RIDGE_TRY(group.fill(card, values, kValues * sizeof(float)));
+    for (size_t i = 0; i < kValues; ++i) values.push_back(static_cast<float>(10 * gpu + i));
+    RIDGE_TRY(group.fill(gpu, values, kValues * sizeof(float)));
   }
   return group;
 }
 
-// What card `card` then has; NaN where nothing came.
-std::vector<float> received(NcclGroup& group, Collective collective, size_t card) {
+// What GPU `GPU` then has; NaN where nothing came.
+std::vector<float> received(NcclGroup& group, Collective collective, size_t gpu) {
   std::vector<float> values(kValues);
   for (size_t i = 0; i < group.size(); ++i) EXPECT_TRUE(group.spoil(i).ok());
   Result<double> seconds = group.run(collective, kValues * sizeof(float), 3);
   EXPECT_TRUE(seconds.ok() && *seconds > 0);
-  EXPECT_TRUE(group.read(card, values, 0).ok());
+  EXPECT_TRUE(group.read(gpu, values, 0).ok());
   return values;
 }
 
@@ -89,7 +89,7 @@ TEST(Nccl, IsFoundInPythonsPackages) {
 }
 
 TEST(NcclGroup, DoesWhatTheOperationsPromise) {
-  on_cards("four-nvlink", [] {
+  on_gpus("four-nvlink", [] {
     play_nccl("");
     Result<NcclGroup> group = group_of(3);
     ASSERT_TRUE(group.ok()) << group.error().message;
@@ -104,7 +104,7 @@ TEST(NcclGroup, DoesWhatTheOperationsPromise) {
 }
 
 TEST(NcclGroup, AbortsWhatDoesNotEndAndSaysSoFromThenOn) {
-  on_cards("four-nvlink", [] {
+  on_gpus("four-nvlink", [] {
     play_nccl("stuck_after 1");
     Result<NcclGroup> group = group_of(2, kPatience);
     ASSERT_TRUE(group.ok()) << group.error().message;
@@ -118,8 +118,8 @@ TEST(NcclGroup, AbortsWhatDoesNotEndAndSaysSoFromThenOn) {
   });
 }
 
-TEST(NcclGroup, TellsWhatTheCardsReport) {
-  on_cards("four-nvlink", [] {
+TEST(NcclGroup, TellsWhatTheGpusReport) {
+  on_gpus("four-nvlink", [] {
     play_nccl("async_error_after 0 6");
     Result<NcclGroup> group = group_of(2);
     ASSERT_TRUE(group.ok()) << group.error().message;
@@ -130,7 +130,7 @@ TEST(NcclGroup, TellsWhatTheCardsReport) {
 }
 
 TEST(NcclGroup, LeavesBehindAStartThatNeverReturns) {
-  on_cards("four-nvlink", [] {
+  on_gpus("four-nvlink", [] {
     play_nccl("hang ncclCommInitAll 3600");
     Result<NcclGroup> group = group_of(2, kPatience);
     ASSERT_FALSE(group.ok());
@@ -139,7 +139,7 @@ TEST(NcclGroup, LeavesBehindAStartThatNeverReturns) {
 }
 
 TEST(NcclGroup, LeavesBehindACallThatNeverReturns) {
-  on_cards("four-nvlink", [] {
+  on_gpus("four-nvlink", [] {
     play_nccl("hang ncclGroupEnd 3600");
     Result<NcclGroup> group = group_of(2, kPatience);
     ASSERT_TRUE(group.ok()) << group.error().message;
@@ -148,7 +148,7 @@ TEST(NcclGroup, LeavesBehindACallThatNeverReturns) {
 }
 
 TEST(NcclGroup, TellsWhyItCannotStart) {
-  on_cards("four-nvlink", [] {
+  on_gpus("four-nvlink", [] {
     play_nccl("fail ncclCommInitAll 2");
     Result<NcclGroup> group = group_of(2);
     ASSERT_FALSE(group.ok());

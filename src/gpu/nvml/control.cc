@@ -7,7 +7,7 @@
 namespace ridge::gpu::nvml {
 namespace {
 
-// Asks one function of a card to change something. `what`: what was tried, for the error.
+// Asks one function of a GPU to change something. `what`: what was tried, for the error.
 template <typename Signature, typename... Arguments>
 Status change(const nvml::Library& library, int index, const std::string& what,
               const LibraryFunction<Signature>& function, Arguments... arguments) {

@@ -21,7 +21,7 @@ struct Library : FunctionTable {
   RIDGE_NVML_OPTIONAL(RIDGE_MEMBER)
 #undef RIDGE_MEMBER
 
-  using CardHandle = Device;
+  using GpuHandle = Device;
   using StatusCode = int;
   static constexpr int kOk = kSuccess, kAbsent = kFunctionNotFound;
   static bool broken(int code) { return code == kGpuIsLost || code == kResetRequired; }
@@ -33,6 +33,6 @@ struct Library : FunctionTable {
   }
 };
 
-using Reader = CardReader<Library>;
+using Reader = GpuReader<Library>;
 
 }  // namespace ridge::gpu::nvml

@@ -19,120 +19,120 @@ Reading<bool> flag(const Reading<int64_t>& number) {
   return *number != 0;
 }
 
-void read_identity(const Library& library, Reader& reader, Card& card) {
+void read_identity(const Library& library, Reader& reader, Gpu& gpu) {
   Error error;
-  card.name = reader.text(library.nvmlDeviceGetName);
-  card.uuid = reader.text(library.nvmlDeviceGetUUID);
+  gpu.name = reader.text(library.nvmlDeviceGetName);
+  gpu.uuid = reader.text(library.nvmlDeviceGetUUID);
   PciInfo pci{};
   if (reader.ask(error, library.nvmlDeviceGetPciInfo_v3, &pci))
-    card.pci_address = sysfs_pci_address(std::string_view(pci.bus_id, strnlen(pci.bus_id, sizeof pci.bus_id)));
+    gpu.pci_address = sysfs_pci_address(std::string_view(pci.bus_id, strnlen(pci.bus_id, sizeof pci.bus_id)));
   else
-    card.pci_address = error;
+    gpu.pci_address = error;
   int major = 0, minor = 0;
   if (reader.ask(error, library.nvmlDeviceGetCudaComputeCapability, &major, &minor))
-    card.compute_capability = fmt::format("{}.{}", major, minor);
+    gpu.compute_capability = fmt::format("{}.{}", major, minor);
   else
-    card.compute_capability = error;
-  card.architecture = architecture_name(reader.number<unsigned>(library.nvmlDeviceGetArchitecture));
-  card.cores = reader.number<unsigned>(library.nvmlDeviceGetNumGpuCores);
+    gpu.compute_capability = error;
+  gpu.architecture = architecture_name(reader.number<unsigned>(library.nvmlDeviceGetArchitecture));
+  gpu.cores = reader.number<unsigned>(library.nvmlDeviceGetNumGpuCores);
 }
 
-void read_memory(const Library& library, Reader& reader, Card& card) {
+void read_memory(const Library& library, Reader& reader, Gpu& gpu) {
   Error error;
   MemoryInfo memory{};
   if (reader.ask(error, library.nvmlDeviceGetMemoryInfo, &memory)) {
-    card.memory_total_bytes = static_cast<int64_t>(memory.total);
-    card.memory_used_bytes = static_cast<int64_t>(memory.used);
+    gpu.memory_total_bytes = static_cast<int64_t>(memory.total);
+    gpu.memory_used_bytes = static_cast<int64_t>(memory.used);
   } else {
-    card.memory_total_bytes = card.memory_used_bytes = error;
+    gpu.memory_total_bytes = gpu.memory_used_bytes = error;
   }
-  card.memory_bus_bits = reader.number<unsigned>(library.nvmlDeviceGetMemoryBusWidth);
+  gpu.memory_bus_bits = reader.number<unsigned>(library.nvmlDeviceGetMemoryBusWidth);
   Utilization busy{};
   if (reader.ask(error, library.nvmlDeviceGetUtilizationRates, &busy))
-    card.utilization_percent = int64_t{busy.gpu};
+    gpu.utilization_percent = int64_t{busy.gpu};
   else
-    card.utilization_percent = error;
+    gpu.utilization_percent = error;
 }
 
-void read_errors(const Library& library, Reader& reader, Card& card) {
+void read_errors(const Library& library, Reader& reader, Gpu& gpu) {
   Error error;
   int current = 0, pending = 0;
   if (reader.ask(error, library.nvmlDeviceGetEccMode, &current, &pending))
-    card.ecc = current != 0;
+    gpu.ecc = current != 0;
   else
-    card.ecc = error;
+    gpu.ecc = error;
   auto count = [&](ErrorType type, CounterType counter) {
     return reader.number<unsigned long long>(library.nvmlDeviceGetTotalEccErrors, int{type}, int{counter});
   };
-  card.ecc_corrected = count(kCorrected, kSinceStart);
-  card.ecc_uncorrected = count(kUncorrected, kSinceStart);
-  card.ecc_corrected_ever = count(kCorrected, kEver);
-  card.ecc_uncorrected_ever = count(kUncorrected, kEver);
+  gpu.ecc_corrected = count(kCorrected, kSinceStart);
+  gpu.ecc_uncorrected = count(kUncorrected, kSinceStart);
+  gpu.ecc_corrected_ever = count(kCorrected, kEver);
+  gpu.ecc_uncorrected_ever = count(kUncorrected, kEver);
   unsigned corrected = 0, uncorrected = 0, remap_pending = 0, failed = 0;
   if (reader.ask(error, library.nvmlDeviceGetRemappedRows, &corrected, &uncorrected, &remap_pending, &failed)) {
-    card.rows_remapped = int64_t{corrected} + uncorrected;
-    card.row_remap_pending = remap_pending != 0;
-    card.row_remap_failed = failed != 0;
+    gpu.rows_remapped = int64_t{corrected} + uncorrected;
+    gpu.row_remap_pending = remap_pending != 0;
+    gpu.row_remap_failed = failed != 0;
   } else {
-    card.rows_remapped = error;
-    card.row_remap_pending = card.row_remap_failed = error;
+    gpu.rows_remapped = error;
+    gpu.row_remap_pending = gpu.row_remap_failed = error;
   }
 }
 
-void read_mode(const Library& library, Reader& reader, Card& card) {
-  card.persistence = flag(reader.number<int>(library.nvmlDeviceGetPersistenceMode));
-  card.compute_mode = reader.number<int>(library.nvmlDeviceGetComputeMode);
-  card.performance_state = reader.number<int>(library.nvmlDeviceGetPerformanceState);
+void read_mode(const Library& library, Reader& reader, Gpu& gpu) {
+  gpu.persistence = flag(reader.number<int>(library.nvmlDeviceGetPersistenceMode));
+  gpu.compute_mode = reader.number<int>(library.nvmlDeviceGetComputeMode);
+  gpu.performance_state = reader.number<int>(library.nvmlDeviceGetPerformanceState);
   // The same bits under the name that drivers had until 535.
-  card.slowdown_bits = library.nvmlDeviceGetCurrentClocksEventReasons
-                           ? reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksEventReasons)
-                           : reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksThrottleReasons);
+  gpu.slowdown_bits = library.nvmlDeviceGetCurrentClocksEventReasons
+                          ? reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksEventReasons)
+                          : reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksThrottleReasons);
 }
 
-void read_mig(const Library& library, Reader& reader, Card& card) {
+void read_mig(const Library& library, Reader& reader, Gpu& gpu) {
   Error error;
   unsigned current = 0, pending = 0;
   if (reader.ask(error, library.nvmlDeviceGetMigMode, &current, &pending)) {
-    card.mig = current != 0;
-    if (current != 0) card.slices = slices_of(library, reader.card());
-    card.mig_instances = static_cast<int64_t>(card.slices.size());
+    gpu.mig = current != 0;
+    if (current != 0) gpu.slices = slices_of(library, reader.gpu());
+    gpu.mig_instances = static_cast<int64_t>(gpu.slices.size());
   } else {
-    card.mig = error;
-    card.mig_instances = error;
+    gpu.mig = error;
+    gpu.mig_instances = error;
   }
 }
 
-void read_link(const Library& library, Reader& reader, Card& card) {
-  card.pcie_generation = reader.number<unsigned>(library.nvmlDeviceGetCurrPcieLinkGeneration);
-  card.pcie_generation_max = reader.number<unsigned>(library.nvmlDeviceGetMaxPcieLinkGeneration);
-  card.pcie_width = reader.number<unsigned>(library.nvmlDeviceGetCurrPcieLinkWidth);
-  card.pcie_width_max = reader.number<unsigned>(library.nvmlDeviceGetMaxPcieLinkWidth);
-  card.pcie_replays = reader.number<unsigned>(library.nvmlDeviceGetPcieReplayCounter);
+void read_link(const Library& library, Reader& reader, Gpu& gpu) {
+  gpu.pcie_generation = reader.number<unsigned>(library.nvmlDeviceGetCurrPcieLinkGeneration);
+  gpu.pcie_generation_max = reader.number<unsigned>(library.nvmlDeviceGetMaxPcieLinkGeneration);
+  gpu.pcie_width = reader.number<unsigned>(library.nvmlDeviceGetCurrPcieLinkWidth);
+  gpu.pcie_width_max = reader.number<unsigned>(library.nvmlDeviceGetMaxPcieLinkWidth);
+  gpu.pcie_replays = reader.number<unsigned>(library.nvmlDeviceGetPcieReplayCounter);
 }
 
-void read_heat_and_power(const Library& library, Reader& reader, Card& card) {
-  card.temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperature, kTemperatureSensor);
-  card.slowdown_temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperatureThreshold, int{kSlowdown});
-  card.power_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerUsage);
-  card.power_limit_mw = reader.number<unsigned>(library.nvmlDeviceGetEnforcedPowerLimit);
-  card.power_limit_set_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementLimit);
-  card.power_limit_default_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementDefaultLimit);
+void read_heat_and_power(const Library& library, Reader& reader, Gpu& gpu) {
+  gpu.temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperature, kTemperatureSensor);
+  gpu.slowdown_temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperatureThreshold, int{kSlowdown});
+  gpu.power_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerUsage);
+  gpu.power_limit_mw = reader.number<unsigned>(library.nvmlDeviceGetEnforcedPowerLimit);
+  gpu.power_limit_set_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementLimit);
+  gpu.power_limit_default_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementDefaultLimit);
   Error error;
   unsigned least = 0, most = 0;
   if (reader.ask(error, library.nvmlDeviceGetPowerManagementLimitConstraints, &least, &most)) {
-    card.power_limit_min_mw = int64_t{least};
-    card.power_limit_max_mw = int64_t{most};
+    gpu.power_limit_min_mw = int64_t{least};
+    gpu.power_limit_max_mw = int64_t{most};
   } else {
-    card.power_limit_min_mw = card.power_limit_max_mw = error;
+    gpu.power_limit_min_mw = gpu.power_limit_max_mw = error;
   }
-  card.energy_mj = reader.number<unsigned long long>(library.nvmlDeviceGetTotalEnergyConsumption);
+  gpu.energy_mj = reader.number<unsigned long long>(library.nvmlDeviceGetTotalEnergyConsumption);
 }
 
-void read_clocks(const Library& library, Reader& reader, Card& card) {
-  card.sm_clock_mhz = reader.number<unsigned>(library.nvmlDeviceGetClockInfo, int{kSmClock});
-  card.sm_clock_max_mhz = reader.number<unsigned>(library.nvmlDeviceGetMaxClockInfo, int{kSmClock});
-  card.memory_clock_mhz = reader.number<unsigned>(library.nvmlDeviceGetClockInfo, int{kMemoryClock});
-  card.memory_clock_max_mhz = reader.number<unsigned>(library.nvmlDeviceGetMaxClockInfo, int{kMemoryClock});
+void read_clocks(const Library& library, Reader& reader, Gpu& gpu) {
+  gpu.sm_clock_mhz = reader.number<unsigned>(library.nvmlDeviceGetClockInfo, int{kSmClock});
+  gpu.sm_clock_max_mhz = reader.number<unsigned>(library.nvmlDeviceGetMaxClockInfo, int{kSmClock});
+  gpu.memory_clock_mhz = reader.number<unsigned>(library.nvmlDeviceGetClockInfo, int{kMemoryClock});
+  gpu.memory_clock_max_mhz = reader.number<unsigned>(library.nvmlDeviceGetMaxClockInfo, int{kMemoryClock});
 }
 
 // NVLink 5 counts recoveries as a field and no longer as an error counter of the link.
@@ -144,7 +144,7 @@ Reading<int64_t> link_recoveries(const Library& library, Reader& reader, unsigne
   field.field = kFieldLinkRecoveries;
   field.scope = link;
   const auto& values = library.nvmlDeviceGetFieldValues;
-  int code = values ? values(reader.card(), 1, &field) : int{kFunctionNotFound};
+  int code = values ? values(reader.gpu(), 1, &field) : int{kFunctionNotFound};
   if (code != kSuccess || field.result != kSuccess) return counted;
   return static_cast<int64_t>(field.type == kUnsigned ? field.value.u : field.value.ull);
 }
@@ -156,7 +156,7 @@ PeerLink read_link_to_peer(const Library& library, Reader& reader, unsigned inde
   PciInfo pci{};
   Error error{Code::kUnavailable, "the link is down"};
   const auto& remote = library.nvmlDeviceGetNvLinkRemotePciInfo_v2;
-  int code = !up ? int{kNotFound} : remote ? remote(reader.card(), index, &pci) : int{kFunctionNotFound};
+  int code = !up ? int{kNotFound} : remote ? remote(reader.gpu(), index, &pci) : int{kFunctionNotFound};
   if (code == kSuccess)
     link.remote = sysfs_pci_address(std::string_view(pci.bus_id, strnlen(pci.bus_id, sizeof pci.bus_id)));
   else
@@ -169,73 +169,73 @@ PeerLink read_link_to_peer(const Library& library, Reader& reader, unsigned inde
 }
 
 // The library does not tell how many links there are: those are left out for which it knows no state.
-void read_peer_links(const Library& library, Reader& reader, Card& card) {
+void read_peer_links(const Library& library, Reader& reader, Gpu& gpu) {
   const auto& state = library.nvmlDeviceGetNvLinkState;
   int code = kFunctionNotFound, first_code = kFunctionNotFound;
   for (unsigned i = 0; state != nullptr && i < kMaxLinks && code != kGpuIsLost; ++i) {
     int up = 0;
-    code = state(reader.card(), i, &up);
+    code = state(reader.gpu(), i, &up);
     if (i == 0) first_code = code;
-    if (code == kSuccess) card.links.push_back(read_link_to_peer(library, reader, i, up != 0));
+    if (code == kSuccess) gpu.links.push_back(read_link_to_peer(library, reader, i, up != 0));
   }
-  if (card.links.empty())
-    card.peer_links = library.error(state.name(), first_code);
+  if (gpu.links.empty())
+    gpu.peer_links = library.error(state.name(), first_code);
   else
-    card.peer_links = static_cast<int64_t>(card.links.size());
+    gpu.peer_links = static_cast<int64_t>(gpu.links.size());
 }
 
 // _v2 and _v3 fill the same structure; a library too old for both tells no processes.
-void read_processes(const Library& library, Reader& reader, Card& card) {
+void read_processes(const Library& library, Reader& reader, Gpu& gpu) {
   const auto& list = library.nvmlDeviceGetComputeRunningProcesses_v3 ? library.nvmlDeviceGetComputeRunningProcesses_v3
                                                                      : library.nvmlDeviceGetComputeRunningProcesses_v2;
   if (list == nullptr) return;
   unsigned count = 64;
   std::vector<ProcessInfo> processes(count);
-  int code = list(reader.card(), &count, processes.data());
+  int code = list(reader.gpu(), &count, processes.data());
   if (code == kInsufficientSize) {
     count += 16;  // room for those that start meanwhile
     processes.resize(count);
-    code = list(reader.card(), &count, processes.data());
+    code = list(reader.gpu(), &count, processes.data());
   }
   if (code != kSuccess) return;
   processes.resize(std::min<size_t>(count, processes.size()));
   for (const ProcessInfo& process : processes)
-    card.processes.push_back(
+    gpu.processes.push_back(
         {process.pid, process.memory_bytes == kNoMemoryFigure ? -1 : static_cast<int64_t>(process.memory_bytes)});
 }
 
 enum class Detail { kAll, kVitals };
 
-Card read_card(const Library& library, int index, Detail detail) {
-  Card card;
-  card.index = index;
+Gpu read_gpu(const Library& library, int index, Detail detail) {
+  Gpu gpu;
+  gpu.index = index;
   const Error foreign{Code::kUnsupported, "NVIDIA's library has no such notion"};
-  card.performance_level = card.partition = foreign;
+  gpu.performance_level = gpu.partition = foreign;
   Device device = nullptr;
   if (int code = library.nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(index), &device); code != kSuccess) {
     Error error = library.error("nvmlDeviceGetHandleByIndex_v2", code);
-    card.failure = error.message;
-    visit_readings(card, [&](const char*, auto& reading) { reading = error; });
-    return card;
+    gpu.failure = error.message;
+    visit_readings(gpu, [&](const char*, auto& reading) { reading = error; });
+    return gpu;
   }
   Reader reader(library, device);
-  read_identity(library, reader, card);
-  read_memory(library, reader, card);
-  read_mode(library, reader, card);
-  read_heat_and_power(library, reader, card);
-  read_clocks(library, reader, card);
+  read_identity(library, reader, gpu);
+  read_memory(library, reader, gpu);
+  read_mode(library, reader, gpu);
+  read_heat_and_power(library, reader, gpu);
+  read_clocks(library, reader, gpu);
   if (detail == Detail::kAll) {
-    read_errors(library, reader, card);
-    read_mig(library, reader, card);
-    read_link(library, reader, card);
-    read_peer_links(library, reader, card);
-    read_processes(library, reader, card);
+    read_errors(library, reader, gpu);
+    read_mig(library, reader, gpu);
+    read_link(library, reader, gpu);
+    read_peer_links(library, reader, gpu);
+    read_processes(library, reader, gpu);
   }
-  card.failure = reader.failure();
-  return card;
+  gpu.failure = reader.failure();
+  return gpu;
 }
 
-void read_versions(const Library& library, CardSystem& system) {
+void read_versions(const Library& library, GpuSystem& system) {
   char driver[kTextSize] = "";
   int code = library.nvmlSystemGetDriverVersion(driver, kTextSize);
   if (code == kSuccess)
@@ -294,9 +294,9 @@ Result<int> Nvml::count() const {
   return static_cast<int>(count);
 }
 
-Card Nvml::card(int index) const { return nvml::read_card(*library_, index, nvml::Detail::kAll); }
+Gpu Nvml::gpu(int index) const { return nvml::read_gpu(*library_, index, nvml::Detail::kAll); }
 
-Card Nvml::vitals(int index) const { return nvml::read_card(*library_, index, nvml::Detail::kVitals); }
+Gpu Nvml::vitals(int index) const { return nvml::read_gpu(*library_, index, nvml::Detail::kVitals); }
 
 Reading<int64_t> Nvml::energy_mj(int index) const {
   nvml::Device device = nullptr;
@@ -306,13 +306,13 @@ Reading<int64_t> Nvml::energy_mj(int index) const {
   return reader.number<unsigned long long>(library_->nvmlDeviceGetTotalEnergyConsumption);
 }
 
-CardSystem Nvml::system() const {
-  CardSystem system;
+GpuSystem Nvml::system() const {
+  GpuSystem system;
   system.library = library_->file.path();
   nvml::read_versions(*library_, system);
-  Result<int> cards = count();
-  for (int i = 0; cards && i < *cards; ++i) system.cards.push_back(card(i));
-  system.pairs = nvml::pairs_of(*library_, static_cast<int>(system.cards.size()));
+  Result<int> gpus = count();
+  for (int i = 0; gpus && i < *gpus; ++i) system.gpus.push_back(gpu(i));
+  system.pairs = nvml::pairs_of(*library_, static_cast<int>(system.gpus.size()));
   return system;
 }
 

@@ -1,5 +1,5 @@
-// NVIDIA's management library (NVML), opened at run time: what cards there are, how they fare, and their power limit and
-// locked clocks, which it can change. Absent, too old, without permission and lost cards are values with a reason.
+// NVIDIA's management library (NVML), opened at run time: what GPUs there are, how they fare, and their power limit and
+// locked clocks, which it can change. Absent, too old, without permission and lost GPUs are values with a reason.
 // Thread-safe, as the library itself is; a call into a broken driver may hang, so
 // ask from a child process (base/child_process.h) where that must not matter.
 #pragma once
@@ -29,20 +29,20 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
 
-  Result<int> count() const;  // of cards that the driver knows, those it lost included
-  // Everything about one card, 0 ≤ index < count(); takes some milliseconds.
-  Card card(int index) const;
+  Result<int> count() const;  // of GPUs that the driver knows, those it lost included
+  // Everything about one GPU, 0 ≤ index < count(); takes some milliseconds.
+  Gpu gpu(int index) const;
   // What changes from second to second (use, memory, power, heat, clocks, slowdown) and who it is; the rest is not asked. For
-  // looking often: everything about a card takes a hundred questions and more with its links.
-  Card vitals(int index) const;
-  // All that the card has taken since the driver was loaded: Card::energy_mj, asked alone.
+  // looking often: everything about a GPU takes a hundred questions and more with its links.
+  Gpu vitals(int index) const;
+  // All that the GPU has taken since the driver was loaded: GPU::energy_mj, asked alone.
   Reading<int64_t> energy_mj(int index) const;
-  // The whole system: versions and all cards.
-  CardSystem system() const;
+  // The whole system: versions and all GPUs.
+  GpuSystem system() const;
 
-  // Changes, which last until the driver lets go of the card; the driver allows them to administrators only. Errors say
-  // what was tried, NVML's answer and the remedy: kInvalid for a value that the card refuses, kUnsupported for a card or
-  // library that cannot, kUnavailable for the rest (no permission, lost card). NVML does not tell which clocks are locked.
+  // Changes, which last until the driver lets go of the GPU; the driver allows them to administrators only. Errors say
+  // what was tried, NVML's answer and the remedy: kInvalid for a value that the GPU refuses, kUnsupported for a GPU or
+  // library that cannot, kUnavailable for the rest (no permission, lost GPU). NVML does not tell which clocks are locked.
   Status set_power_limit(int index, int64_t limit_mw) const;
   Status lock_clocks(int index, int64_t min_mhz, int64_t max_mhz) const;
   Status unlock_clocks(int index) const;

@@ -17,68 +17,68 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// The cards of tests/support/nvml/<script>.txt.
+// The GPUs of tests/support/nvml/<script>.txt.
 std::string ask(const std::string& script, const std::string& library = "libnvidia-ml.so.1") {
   return answer_of<Nvml>(library, "nvml", "RIDGE_FAKE_NVML", script);
 }
 
-CardSystem system_of(const std::string& script, const std::string& library = "libnvidia-ml.so.1") {
+GpuSystem system_of(const std::string& script, const std::string& library = "libnvidia-ml.so.1") {
   return system_from(ask(script, library));
 }
 
-TEST(Nvml, ReadsAHealthyCard) {
-  CardSystem system = system_of("healthy");
+TEST(Nvml, ReadsAHealthyGpu) {
+  GpuSystem system = system_of("healthy");
   EXPECT_EQ(*system.driver_version, "580.95.05");
   EXPECT_EQ(*system.cuda_version, "13.0");
-  ASSERT_EQ(system.cards.size(), 1u);
-  const Card& card = system.cards[0];
-  EXPECT_EQ(card.failure, "");
-  EXPECT_EQ(*card.name, "NVIDIA H100 80GB HBM3");
-  EXPECT_EQ(*card.pci_address, "0000:18:00.0");
-  EXPECT_EQ(*card.compute_capability, "9.0");
-  EXPECT_EQ(*card.memory_total_bytes, 85520809984);
-  EXPECT_TRUE(*card.ecc);
-  EXPECT_EQ(*card.slowdown_bits, 1);
-  EXPECT_EQ(*card.pcie_width_max, 16);
-  EXPECT_EQ(*card.power_limit_max_mw, 700000);
-  EXPECT_EQ(*card.memory_clock_mhz, 2619);
+  ASSERT_EQ(system.gpus.size(), 1u);
+  const Gpu& gpu = system.gpus[0];
+  EXPECT_EQ(gpu.failure, "");
+  EXPECT_EQ(*gpu.name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(*gpu.pci_address, "0000:18:00.0");
+  EXPECT_EQ(*gpu.compute_capability, "9.0");
+  EXPECT_EQ(*gpu.memory_total_bytes, 85520809984);
+  EXPECT_TRUE(*gpu.ecc);
+  EXPECT_EQ(*gpu.slowdown_bits, 1);
+  EXPECT_EQ(*gpu.pcie_width_max, 16);
+  EXPECT_EQ(*gpu.power_limit_max_mw, 700000);
+  EXPECT_EQ(*gpu.memory_clock_mhz, 2619);
 }
 
-TEST(Nvml, WhatTheCardDoesNotTellIsAReasonAndNotZero) {
-  CardSystem system = system_of("v100");
-  ASSERT_EQ(system.cards.size(), 1u);
-  const Card& card = system.cards[0];
-  EXPECT_EQ(card.failure, "");
-  EXPECT_FALSE(card.power_mw);
-  EXPECT_THAT(card.power_mw.reason, HasSubstr("Not Supported"));
-  EXPECT_THAT(card.power_mw.reason, HasSubstr("nvmlDeviceGetPowerUsage"));
+TEST(Nvml, WhatTheGpuDoesNotTellIsAReasonAndNotZero) {
+  GpuSystem system = system_of("v100");
+  ASSERT_EQ(system.gpus.size(), 1u);
+  const Gpu& gpu = system.gpus[0];
+  EXPECT_EQ(gpu.failure, "");
+  EXPECT_FALSE(gpu.power_mw);
+  EXPECT_THAT(gpu.power_mw.reason, HasSubstr("Not Supported"));
+  EXPECT_THAT(gpu.power_mw.reason, HasSubstr("nvmlDeviceGetPowerUsage"));
 }
 
 TEST(Nvml, OlderLibraryStillTellsTheSlowdownByItsFormerName) {
-  CardSystem system = system_of("thermal", "libnvidia-ml-old.so.1");
-  ASSERT_EQ(system.cards.size(), 1u);
-  EXPECT_EQ(*system.cards[0].slowdown_bits, 0x68);
-  EXPECT_FALSE(system.cards[0].mig);
-  EXPECT_THAT(system.cards[0].mig.reason, HasSubstr("too old"));
+  GpuSystem system = system_of("thermal", "libnvidia-ml-old.so.1");
+  ASSERT_EQ(system.gpus.size(), 1u);
+  EXPECT_EQ(*system.gpus[0].slowdown_bits, 0x68);
+  EXPECT_FALSE(system.gpus[0].mig);
+  EXPECT_THAT(system.gpus[0].mig.reason, HasSubstr("too old"));
 }
 
-TEST(Nvml, LostCardIsNamedAndTheOthersStillAnswer) {
-  CardSystem system = system_of("lost");
-  ASSERT_EQ(system.cards.size(), 2u);
-  EXPECT_EQ(system.cards[0].failure, "");
-  EXPECT_THAT(system.cards[1].failure, HasSubstr("GPU is lost"));
-  EXPECT_FALSE(system.cards[1].name);
+TEST(Nvml, LostGpuIsNamedAndTheOthersStillAnswer) {
+  GpuSystem system = system_of("lost");
+  ASSERT_EQ(system.gpus.size(), 2u);
+  EXPECT_EQ(system.gpus[0].failure, "");
+  EXPECT_THAT(system.gpus[1].failure, HasSubstr("GPU is lost"));
+  EXPECT_FALSE(system.gpus[1].name);
 }
 
 TEST(Nvml, CountsMigInstances) {
-  EXPECT_EQ(*system_of("mig").cards.at(0).mig_instances, 3);
-  EXPECT_EQ(*system_of("mig-empty").cards.at(0).mig_instances, 0);
-  EXPECT_TRUE(*system_of("mig-empty").cards.at(0).mig);
+  EXPECT_EQ(*system_of("mig").gpus.at(0).mig_instances, 3);
+  EXPECT_EQ(*system_of("mig-empty").gpus.at(0).mig_instances, 0);
+  EXPECT_TRUE(*system_of("mig-empty").gpus.at(0).mig);
 }
 
-TEST(Nvml, TellsEachSliceOfADividedCard) {
-  const CardSystem system = system_of("mig");
-  const std::vector<CardSlice>& slices = system.cards.at(0).slices;
+TEST(Nvml, TellsEachSliceOfADividedGpu) {
+  const GpuSystem system = system_of("mig");
+  const std::vector<GpuSlice>& slices = system.gpus.at(0).slices;
   ASSERT_EQ(slices.size(), 3u);
   EXPECT_EQ(*slices[0].uuid, "MIG-5b1c0d00-0000-0000-0000-000000000001");
   EXPECT_EQ(*slices[1].gpu_instance, 2);
@@ -87,22 +87,22 @@ TEST(Nvml, TellsEachSliceOfADividedCard) {
   EXPECT_EQ(*slices[2].memory_total_bytes, 10468982784);
 }
 
-TEST(Nvml, TellsHowCardsMeetOnTheBus) {
-  const CardSystem system = system_of("four");
+TEST(Nvml, TellsHowGpusMeetOnTheBus) {
+  const GpuSystem system = system_of("four");
   ASSERT_EQ(system.pairs.size(), 6u);
   EXPECT_EQ(*system.pairs[0].level, "PHB");
   EXPECT_EQ(*system.pairs[5].level, "NODE");
   EXPECT_THAT(system_of("lost").pairs.at(0).level.reason, HasSubstr("GPU is lost"));
 }
 
-// What a card of the script answers to changes, and its limit and clock afterwards.
+// What a GPU of the script answers to changes, and its limit and clock afterwards.
 std::string changed(const std::string& script, const std::function<Status(const Nvml&)>& change) {
   return answer_of<Nvml>("libnvidia-ml.so.1", "nvml", "RIDGE_FAKE_NVML", script, [&](const Nvml& nvml) {
     Status status = change(nvml);
-    Card card = nvml.card(0);
+    Gpu gpu = nvml.gpu(0);
     return (status ? "done" : std::string(code_name(status.error().code)) + ": " + status.error().message) + " | " +
-           std::to_string(card.power_limit_set_mw ? *card.power_limit_set_mw / 1000 : -1) + " W " +
-           std::to_string(card.sm_clock_mhz ? *card.sm_clock_mhz : -1) + " MHz";
+           std::to_string(gpu.power_limit_set_mw ? *gpu.power_limit_set_mw / 1000 : -1) + " W " +
+           std::to_string(gpu.sm_clock_mhz ? *gpu.sm_clock_mhz : -1) + " MHz";
   });
 }
 
@@ -124,8 +124,8 @@ TEST(Nvml, ChangesLimitAndClocks) {
 TEST(Nvml, VitalsLeaveTheRestUnasked) {
   const std::string told =
       answer_of<Nvml>("libnvidia-ml.so.1", "nvml", "RIDGE_FAKE_NVML", "thermal", [](const Nvml& nvml) {
-        Card card = nvml.vitals(0);
-        return std::to_string(card.power_mw ? *card.power_mw : -1) + " " + (card.ecc ? "asked" : card.ecc.reason);
+        Gpu gpu = nvml.vitals(0);
+        return std::to_string(gpu.power_mw ? *gpu.power_mw : -1) + " " + (gpu.ecc ? "asked" : gpu.ecc.reason);
       });
   EXPECT_EQ(told, "412000 not asked");
 }
@@ -147,29 +147,29 @@ TEST(Nvml, RefusalsOfChangesSayWhatWasTriedAndTheAnswer) {
               HasSubstr("GPU is lost"));
 }
 
-TEST(Nvml, ListsTheProcessesOfTheRightCard) {
-  CardSystem system = system_of("four");
-  ASSERT_EQ(system.cards.size(), 4u);
-  EXPECT_TRUE(system.cards[0].processes.empty());
-  ASSERT_EQ(system.cards[2].processes.size(), 1u);
-  EXPECT_EQ(system.cards[2].processes[0].pid, 4711);
-  EXPECT_EQ(system.cards[2].processes[0].memory_bytes, 21474836480);
+TEST(Nvml, ListsTheProcessesOfTheRightGpu) {
+  GpuSystem system = system_of("four");
+  ASSERT_EQ(system.gpus.size(), 4u);
+  EXPECT_TRUE(system.gpus[0].processes.empty());
+  ASSERT_EQ(system.gpus[2].processes.size(), 1u);
+  EXPECT_EQ(system.gpus[2].processes[0].pid, 4711);
+  EXPECT_EQ(system.gpus[2].processes[0].memory_bytes, 21474836480);
 }
 
 TEST(Nvml, ReadsEveryLinkToAPeerWithItsErrors) {
-  CardSystem system = system_of("nvlink");
-  ASSERT_EQ(system.cards.size(), 3u);
-  ASSERT_EQ(system.cards[0].links.size(), 18u);
-  EXPECT_EQ(*system.cards[0].peer_links, 18);
-  EXPECT_EQ(*system.cards[0].links[1].remote, "0000:3b:00.0");
-  EXPECT_FALSE(system.cards[1].links[4].up);
-  EXPECT_THAT(system.cards[1].links[4].remote.reason, HasSubstr("down"));
-  EXPECT_EQ(*system.cards[2].links[7].replays, 12);
-  EXPECT_EQ(*system.cards[2].links[7].recoveries, 1);
-  EXPECT_EQ(*system.cards[2].links[7].crc_errors, 340);
-  CardSystem without = system_of("healthy");
-  EXPECT_TRUE(without.cards.at(0).links.empty());
-  EXPECT_THAT(without.cards.at(0).peer_links.reason, HasSubstr("Not Supported"));
+  GpuSystem system = system_of("nvlink");
+  ASSERT_EQ(system.gpus.size(), 3u);
+  ASSERT_EQ(system.gpus[0].links.size(), 18u);
+  EXPECT_EQ(*system.gpus[0].peer_links, 18);
+  EXPECT_EQ(*system.gpus[0].links[1].remote, "0000:3b:00.0");
+  EXPECT_FALSE(system.gpus[1].links[4].up);
+  EXPECT_THAT(system.gpus[1].links[4].remote.reason, HasSubstr("down"));
+  EXPECT_EQ(*system.gpus[2].links[7].replays, 12);
+  EXPECT_EQ(*system.gpus[2].links[7].recoveries, 1);
+  EXPECT_EQ(*system.gpus[2].links[7].crc_errors, 340);
+  GpuSystem without = system_of("healthy");
+  EXPECT_TRUE(without.gpus.at(0).links.empty());
+  EXPECT_THAT(without.gpus.at(0).peer_links.reason, HasSubstr("Not Supported"));
 }
 
 // Sizes and offsets as a C++ compiler gives them for the header nvml.h of NVML 13 (x86-64).
@@ -225,11 +225,11 @@ TEST(Pcie, GenerationIsThatOfTheTransferRate) {
   EXPECT_EQ(pci_address(0, 0x3b, 0, 1), "0000:3b:00.1");
 }
 
-TEST(Card, MissingReadingsKeepTheirReasonThroughJson) {
-  Card card;
-  card.name = std::string("card");
-  card.ecc = Error{Code::kUnsupported, "no such thing"};
-  Result<Card> back = card_from_json(to_json(card));
+TEST(Gpu, MissingReadingsKeepTheirReasonThroughJson) {
+  Gpu gpu;
+  gpu.name = std::string("card");
+  gpu.ecc = Error{Code::kUnsupported, "no such thing"};
+  Result<Gpu> back = gpu_from_json(to_json(gpu));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(*back->name, "card");
   EXPECT_FALSE(back->ecc);

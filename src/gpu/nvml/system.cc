@@ -5,8 +5,8 @@
 namespace ridge::gpu::nvml {
 namespace {
 
-CardSlice read_slice(const Library& library, Device device, int index) {
-  CardSlice slice;
+GpuSlice read_slice(const Library& library, Device device, int index) {
+  GpuSlice slice;
   slice.index = index;
   Reader reader(library, device);
   slice.uuid = reader.text(library.nvmlDeviceGetUUID);
@@ -45,8 +45,8 @@ Reading<std::string> level_name(int level) {
   }
 }
 
-CardPair read_pair(const Library& library, int first, int second) {
-  CardPair pair{first, second, {}};
+GpuPair read_pair(const Library& library, int first, int second) {
+  GpuPair pair{first, second, {}};
   Device one = nullptr, other = nullptr;
   const auto& handle = library.nvmlDeviceGetHandleByIndex_v2;
   int code = handle(static_cast<unsigned>(first), &one);
@@ -83,21 +83,21 @@ Reading<std::string> architecture_name(const Reading<int64_t>& number) {
   }
 }
 
-std::vector<CardSlice> slices_of(const Library& library, Device card) {
+std::vector<GpuSlice> slices_of(const Library& library, Device gpu) {
   unsigned most = 0;
-  std::vector<CardSlice> slices;
+  std::vector<GpuSlice> slices;
   if (!library.nvmlDeviceGetMaxMigDeviceCount || !library.nvmlDeviceGetMigDeviceHandleByIndex) return slices;
-  if (library.nvmlDeviceGetMaxMigDeviceCount(card, &most) != kSuccess) return slices;
+  if (library.nvmlDeviceGetMaxMigDeviceCount(gpu, &most) != kSuccess) return slices;
   for (unsigned i = 0; i < most; ++i) {
     Device device = nullptr;
-    if (library.nvmlDeviceGetMigDeviceHandleByIndex(card, i, &device) == kSuccess)
+    if (library.nvmlDeviceGetMigDeviceHandleByIndex(gpu, i, &device) == kSuccess)
       slices.push_back(read_slice(library, device, static_cast<int>(i)));
   }
   return slices;
 }
 
-std::vector<CardPair> pairs_of(const Library& library, int count) {
-  std::vector<CardPair> pairs;
+std::vector<GpuPair> pairs_of(const Library& library, int count) {
+  std::vector<GpuPair> pairs;
   if (!library.nvmlDeviceGetTopologyCommonAncestor) return pairs;
   for (int first = 0; first < count; ++first)
     for (int second = first + 1; second < count; ++second) pairs.push_back(read_pair(library, first, second));

@@ -89,10 +89,10 @@ Status OpenClWorkspace::State::prefetch(cl_command_queue on, const Prefetch& pre
   return code == CL_SUCCESS ? Status{} : opencl_error("clEnqueueSVMMigrateMem", code);
 }
 
-Status OpenClWorkspace::State::renew(const Renew& renew) {
+Status OpenClWorkspace::State::renew(const Reallocate& renew) {
   OpenClBuffer& buffer = buffers.at(renew.buffer.value);
   if (buffer.kind != MemoryKind::kDevice)
-    return Error{Code::kInvalid, "only memory of the device itself is taken anew in the course of the work"};
+    return Error{Code::kInvalid, "only memory of the device itself is taken again in the course of the work"};
   auto fits = [&](const OpenClBuffer& one) { return one.bytes == buffer.bytes; };
   auto found = renew.pooled ? std::find_if(spare.begin(), spare.end(), fits) : spare.end();
   if (found != spare.end()) {

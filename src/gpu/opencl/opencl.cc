@@ -87,7 +87,7 @@ Result<std::vector<cl_platform_id>> platforms_of(const opencl::Library& library)
   if (code == CL_PLATFORM_NOT_FOUND_KHR || (code == CL_SUCCESS && count == 0))
     return Error{Code::kUnavailable, library.file.path() +
                                          " knows no implementation of OpenCL; install the driver's "
-                                         "(for a processor: pocl), which puts a file into "
+                                         "(for a CPU: pocl), which puts a file into "
                                          "/etc/OpenCL/vendors"};
   std::vector<cl_platform_id> platforms(count);
   if (code == CL_SUCCESS) code = library.clGetPlatformIDs(count, platforms.data(), nullptr);

@@ -1,4 +1,4 @@
-// OpenCL devices by the loader (libOpenCL.so.1), opened at run time: cards of AMD, Intel and others, and processors (pocl).
+// OpenCL devices by the loader (libOpenCL.so.1), opened at run time: GPUs of AMD, Intel and others, and CPUs (pocl).
 // Absent and without devices are values with a reason.
 //
 // Thread-safe but for Workspace, which is used by one thread.
@@ -33,7 +33,7 @@ struct OpenClDevice {
   int64_t largest_buffer_bytes = 0;
   double clock_hz = 0;          // highest, as the device says
   bool unified_memory = false;  // MemoryKind::kUnified works
-  // Lanes of a vector of the hardware (a card: 1); 0: the device does not compute in this type.
+  // Lanes of a vector of the hardware (a GPU: 1); 0: the device does not compute in this type.
   int64_t fp64_lanes = 0, fp32_lanes = 0, fp16_lanes = 0;
   bool integer_dot = false;  // sums of four products of 8-bit integers: cl_khr_integer_dot_product
   std::string pci_address;   // "0000:3b:00.0"; empty: the device tells none

@@ -1,4 +1,4 @@
-// On pocl, an implementation of OpenCL for processors, which ./dev setup brings.
+// On pocl, an implementation of OpenCL for CPUs, which ./dev setup brings.
 #include "gpu/opencl/opencl.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(OpenCl, MemoryOfABufferIsTakenAnewBetweenSteps) {
     auto buffer = space->add(std::vector<float>(64)), host = space->add(std::vector<float>(64), MemoryKind::kHost);
     ASSERT_TRUE(buffer && host);
     expect_memory_is_taken_anew(*space, *buffer, pooled);
-    auto of_host = space->run(std::vector<Step>{{Renew{*host, pooled}}});
+    auto of_host = space->run(std::vector<Step>{{Reallocate{*host, pooled}}});
     EXPECT_FALSE(of_host);
   }
 }
@@ -94,7 +94,8 @@ TEST(OpenCl, WhatWasQueuedBeforeAFailureEndsBeforeItsMemoryDoes) {
   ASSERT_TRUE(space) << space.error().message;
   auto host = space->add(content, MemoryKind::kHost), device = space->add(content);
   ASSERT_TRUE(host && device);
-  EXPECT_FALSE(space->run(std::vector<Step>{{Copy{*host, *device}}, {Copy{*device, *host}}, {Renew{*host, true}}}));
+  EXPECT_FALSE(
+      space->run(std::vector<Step>{{Copy{*host, *device}}, {Copy{*device, *host}}, {Reallocate{*host, true}}}));
 }
 
 TEST(OpenCl, SaysWhatIsWrongWithASourceOrALaunch) {

@@ -67,7 +67,7 @@ struct OpenClWorkspace::State {
   // Queued, but for unified memory; `at` and `bytes` in both.
   Status copy(cl_command_queue queue, OpenClBuffer& from, OpenClBuffer& to, size_t at, size_t bytes);
   Status prefetch(cl_command_queue queue, const Prefetch& prefetch);
-  Status renew(const Renew& renew);
+  Status renew(const Reallocate& renew);
   // Between a buffer and memory of the caller; done when it returns.
   Status exchange(OpenClBuffer& buffer, void* memory, size_t bytes, bool to_buffer);
 
@@ -79,7 +79,7 @@ struct OpenClWorkspace::State {
   OpenClObject<cl_context> context;
   std::vector<OpenClObject<cl_command_queue>> queues;
   std::vector<OpenClBuffer> buffers;
-  std::vector<OpenClBuffer> spare;  // given back by Renew, to be taken again
+  std::vector<OpenClBuffer> spare;  // given back by Reallocate, to be taken again
   OpenClObject<cl_program> program;
   std::map<std::string, OpenClObject<cl_kernel>> kernels;
 

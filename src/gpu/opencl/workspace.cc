@@ -104,10 +104,10 @@ Status OpenClWorkspace::State::queue_all(std::span<const Step> steps, std::vecto
       RIDGE_TRY(copy(on, from, to, part->first * sizeof(float), bytes));
     } else if (const auto* ahead = std::get_if<Prefetch>(&step.operation)) {
       RIDGE_TRY(prefetch(on, *ahead));
-    } else if (const auto* again = std::get_if<Renew>(&step.operation)) {
+    } else if (const auto* again = std::get_if<Reallocate>(&step.operation)) {
       RIDGE_TRY(renew(*again));
     } else {
-      return Error{Code::kUnsupported, "OpenCL has no library of matrix products"};
+      return Error{Code::kUnsupported, "OpenCL has no library of matrix multiplications"};
     }
   }
   return {};

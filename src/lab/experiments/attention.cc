@@ -113,8 +113,7 @@ void add_cases(std::vector<Case>& cases, const AttentionFormat& format, const Ta
   }
   for (auto [count, claimed] :
        {std::pair(size_t{512}, 2.6), std::pair(size_t{1024}, 4.4), std::pair(size_t{2048}, 7.9)})
-    cases.push_back(
-        attention_case(format, tensor, target.processor ? 1 : 16, count, {Figure::kGain, claimed, claimed}));
+    cases.push_back(attention_case(format, tensor, target.cpu ? 1 : 16, count, {Figure::kGain, claimed, claimed}));
 }
 
 }  // namespace
@@ -130,7 +129,7 @@ std::vector<Case> attention_half_cases(const Target& target) {
   if (target.family == Family::kNative) return cases;
   for (const AttentionFormat& format : kHalves) {
     add_cases(cases, format, target);
-    if (!target.small && !target.processor)  // beyond the claim's last figure: at least that
+    if (!target.small && !target.cpu)  // beyond the claim's last figure: at least that
       cases.push_back(
           attention_case(format, has_tensor_cores(format, target), 8, 4096, {Figure::kGain, 7.9, std::nullopt}));
   }

@@ -35,7 +35,7 @@ RIDGE_COPY(copy_64, 64, "avx512f")
 #undef RIDGE_COPY
 #undef RIDGE_AS_WRITTEN
 
-std::vector<CopyOfWidth> copies_of_this_processor() {
+std::vector<CopyOfWidth> copies_of_this_cpu() {
   std::vector<CopyOfWidth> all = {{4, copy_float}};
 #if defined(__x86_64__)
   all.push_back({16, copy_16});
@@ -48,7 +48,7 @@ std::vector<CopyOfWidth> copies_of_this_processor() {
 }  // namespace
 
 std::span<const CopyOfWidth> copies() {
-  static const std::vector<CopyOfWidth> all = copies_of_this_processor();
+  static const std::vector<CopyOfWidth> all = copies_of_this_cpu();
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Copies on the processor by loads and stores of a given width, each a loop of its own that the compiler does not widen.
+// Copies on the CPU by loads and stores of a given width, each a loop of its own that the compiler does not widen.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct CopyOfWidth {
   size_t bytes;  // per load and store
   Copy copy;
 };
-// Those that this processor can run, from 4 bytes up.
+// Those that this CPU can run, from 4 bytes up.
 std::span<const CopyOfWidth> copies();
 
 Copy widest_copy();

@@ -23,7 +23,7 @@ float positive_way(float x) {
   return x;
 }
 
-// On the processor the ways are short: a wrong guess of the branch costs about as much as twenty additions.
+// On the CPU the ways are short: a wrong guess of the branch costs about as much as twenty additions.
 void two_short_ways(std::span<const float> in, std::span<float> out) {
   for (size_t i = 0; i < in.size(); ++i) {
     float x = in[i];

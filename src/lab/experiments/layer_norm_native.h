@@ -1,4 +1,4 @@
-// sigmoid(layer_norm(x)) on one thread of the processor: in three passes over memory, or all in one.
+// sigmoid(layer_norm(x)) on one thread of the CPU: in three passes over memory, or all in one.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct LayerNormLoops {
   void (*sigmoid)(const LayerNormWork&);
   void (*fused)(const LayerNormWork&);
 };
-// Compiled for the widest vectors of this processor.
+// Compiled for the widest vectors of this CPU.
 const LayerNormLoops& layer_norm_loops();
 
 }  // namespace ridge::lab::experiments

@@ -1,4 +1,4 @@
-// L07, L16: a matrix product from memory, by tiles in shared memory, and by blocks in registers; on the processor in three orders of
+// L07, L16: a matrix multiplication from memory, by tiles in shared memory, and by blocks in registers; on the CPU in three orders of
 // the same loops; and multiply-adds alone, which none can outrun.
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ Variant matmul_kernel(std::string name, std::string kernel, size_t size, size_t 
 
 // Kernel multiply_adds: chains of x · factor + offset, each in a register of its own.
 void add_multiply_adds(Case& work, const Target& target) {
-  const size_t blocks = target.small ? 1 : target.processor ? 16 : 4096;
+  const size_t blocks = target.small ? 1 : target.cpu ? 16 : 4096;
   const int steps = target.small ? 8 : 1024;
   constexpr float kFactorAlone = 0.75F, kOffsetAlone = 0.125F;
   Variant variant;
@@ -50,7 +50,7 @@ void add_multiply_adds(Case& work, const Target& target) {
   work.variants.push_back(std::move(variant));
 }
 
-// Of the loops that `ridge bench device` measures the processor's FP32 peak with, the one of the widest vectors.
+// Of the loops that `ridge bench device` measures the CPU's FP32 peak with, the one of the widest vectors.
 void add_peak_loop(Case& work) {
   const limits::PeakKernel* widest = nullptr;
   for (const limits::PeakKernel* kernel : limits::peak_kernels_for(machine::this_isa()))
@@ -79,7 +79,7 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
       {"L16", 2, 3, "of what multiply-adds reach that fetch nothing; here 16 loads go with every 64", std::nullopt});
   if (!target.library) return;
   Variant variant;
-  variant.name = "maker's library";
+  variant.name = "vendor's library";
   variant.steps = {
       {gpu::LibraryProduct{{0}, {1}, {2}, gpu::cuda::ProductPrecision::kFp32, static_cast<int64_t>(size), false}}};
   work.comparisons.push_back(
@@ -113,7 +113,7 @@ void add_matmul_loops(Case& work, size_t size) {
 
 std::vector<Case> matmul_cases(const Target& target) {
   Case work;
-  size_t size = target.small ? kMatmulWide : target.family == Family::kNative || target.processor ? 512 : 1024;
+  size_t size = target.small ? kMatmulWide : target.family == Family::kNative || target.cpu ? 512 : 1024;
   work.title = fmt::format("product of {0} × {0} floats", size);
   work.kernels = "matmul";
   work.buffers = {random_values(size * size, 11), random_values(size * size, 13), std::vector<float>(size * size)};

@@ -1,4 +1,4 @@
-// Matrix products on one thread of the processor.
+// Matrix multiplications on one thread of the CPU.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct MatmulLoop {
   const char* name;
   Matmul run;
 };
-// From the plainest to the best, compiled for the widest vectors of this processor.
+// From the plainest to the best, compiled for the widest vectors of this CPU.
 std::span<const MatmulLoop> matmul_loops();
 
 }  // namespace ridge::lab::experiments

@@ -1,4 +1,4 @@
-// L15, L16: products by the tensor cores, of ours and of the maker's library, against what the cores reach when nothing has to be
+// L15, L16: products by the tensor cores, of ours and of the vendor's library, against what the cores reach when nothing has to be
 // fetched.
 #include <fmt/format.h>
 
@@ -61,13 +61,13 @@ void add_products_alone(Case& work, const TensorFormat& format, bool small) {
 }
 
 // Ours use mma.sync. Hopper and the servers' Blackwell reach their full rate by other instructions (PTX ISA: wgmma, tcgen05), which the
-// maker's library has: there what ours reach alone is no limit.
+// vendor's library has: there what ours reach alone is no limit.
 bool mma_is_all(int architecture) { return architecture < 90 || architecture >= 120; }
 
-// The maker's own product, beside the cores alone, which is what the guides' shares speak of.
+// The vendor's own product, beside the cores alone, which is what the guides' shares speak of.
 void add_library_product(Case& work, const TensorFormat& format, size_t size, int architecture) {
   Variant variant;
-  variant.name = "maker's library";
+  variant.name = "vendor's library";
   variant.steps = {{gpu::LibraryProduct{{kA}, {kB}, {kC}, format.precision, static_cast<int64_t>(size), true}}};
   const size_t library = work.variants.size();
   work.variants.push_back(std::move(variant));
@@ -100,7 +100,7 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
            "a block fetches {} values for every {} multiply-adds, while the cores work on what was "
            "fetched before{}",
            2 * kSide, kSide * kSide,
-           mma_is_all(target.architecture) ? "" : "; of what mma.sync reaches, which is not all that this card can"),
+           mma_is_all(target.architecture) ? "" : "; of what mma.sync reaches, which is not all that this GPU can"),
        Figure{Figure::kShare, format.claimed, 1.0}}};
   if (target.library) add_library_product(work, format, size, target.architecture);
   return work;

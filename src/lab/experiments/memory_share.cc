@@ -15,7 +15,7 @@ enum ShareBuffer : size_t { kShareFirst, kShareSecond, kShareResult, kShareSums 
 constexpr float kFactorOfTriad = 0.5F;
 constexpr size_t kSumThreads = 256, kFloatsPerSum = 64;  // as in kernels/memory_share.cu
 
-// Reading alone: of the loops that `ridge bench device` measures this processor's memory with, the one of the widest loads. Nothing
+// Reading alone: of the loops that `ridge bench device` measures this CPU's memory with, the one of the widest loads. Nothing
 // moves more.
 Variant reading_alone(size_t count) {
   const limits::MemoryKernel* widest = nullptr;
@@ -87,8 +87,8 @@ std::vector<float> sums_of_threads(std::span<const float> in) {
 }  // namespace
 
 std::vector<Case> memory_share_cases(const Target& target) {
-  // OpenCL's loops on a processor read slower than they copy (pocl 3.1: copying reached 134 % of reading alone): no limit there.
-  if (target.family == Family::kKernels && target.processor && !target.small) return {};
+  // OpenCL's loops on a CPU read slower than they copy (pocl 3.1: copying reached 134 % of reading alone): no limit there.
+  if (target.family == Family::kKernels && target.cpu && !target.small) return {};
   Case work;
   size_t count = floats_beyond_caches(target);
   work.title = fmt::format("{} read or written", size_text(count));

@@ -20,7 +20,7 @@ Variant one_copy(std::string name, PinnedBuffer from, PinnedBuffer to) {
 }  // namespace
 
 std::vector<Case> pinned_cases(const Target& target) {
-  if (target.family == Family::kNative) return {};  // the processor's memory is its own
+  if (target.family == Family::kNative) return {};  // the CPU's memory is its own
   Case work;
   size_t count = target.small ? 4096 : 16 << 20;
   work.title = fmt::format("{} copied", size_text(count));

@@ -21,7 +21,7 @@ Variant layers(std::string name, size_t count, From from) {
   for (size_t layer = 0; layer < kLayers; ++layer) {
     size_t written = layer + 1 == kLayers ? kPoolLast : layer % 2 == 0 ? kPoolBetween : kPoolOther;
     if (from != From::kKept && written != kPoolLast)
-      variant.steps.push_back({gpu::Renew{{written}, from == From::kPool}});
+      variant.steps.push_back({gpu::Reallocate{{written}, from == From::kPool}});
     variant.steps.push_back({launch_per_element(
         "scale", count, 256, {gpu::BufferNumber{read}, gpu::BufferNumber{written}, kLayerFactor, kLayerOffset})});
     read = written;

@@ -1,4 +1,4 @@
-// L33: as many threads as processors that may be used, or more.
+// L33: as many threads as CPUs that may be used, or more.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kStepsTogether = 64;  // all threads wait for each other after each, as an engine's do after an operator
 constexpr float kDecay = 0.75F, kGrowth = 0.125F;
 
-// Threads that are there before anything is measured: starting them would be a sixth of the time (16 of them, two processors).
+// Threads that are there before anything is measured: starting them would be a sixth of the time (16 of them, two CPUs).
 class Team {
  public:
   explicit Team(int threads) : threads_(threads), together_(threads) {
@@ -67,13 +67,12 @@ class Team {
 }  // namespace
 
 std::vector<Case> thread_count_cases(const Target& target) {
-  if (target.family != Family::kNative) return {};  // of the processor's threads
+  if (target.family != Family::kNative) return {};  // of the CPU's threads
   const size_t count = target.small ? 256 : 64 << 10;
-  const int processors = std::max(1, target.processors);
+  const int cpus = std::max(1, target.cpus);
   Case work;
-  work.title =
-      fmt::format("{} steps over {}, all threads waiting for each other after each; {} processor{} may be used",
-                  kStepsTogether, size_text(count), processors, processors == 1 ? "" : "s");
+  work.title = fmt::format("{} steps over {}, all threads waiting for each other after each; {} CPU{} may be used",
+                           kStepsTogether, size_text(count), cpus, cpus == 1 ? "" : "s");
   work.parameter = "threads";
   work.buffers = {random_values(count, 101), std::vector<float>(count)};
   work.output = 1;
@@ -85,16 +84,16 @@ std::vector<Case> thread_count_cases(const Target& target) {
   work.flops = 2.0 * kStepsTogether * static_cast<double>(count);
   for (int times : {1, 2, 4, 8}) {
     Variant variant;
-    variant.name = fmt::format("{} thread{}", times * processors, times * processors == 1 ? "" : "s");
-    variant.at = times * processors;
-    variant.native = [team = std::make_shared<Team>(times * processors)](NativeBuffers buffers) {
+    variant.name = fmt::format("{} thread{}", times * cpus, times * cpus == 1 ? "" : "s");
+    variant.at = times * cpus;
+    variant.native = [team = std::make_shared<Team>(times * cpus)](NativeBuffers buffers) {
       team->run(buffers[0], buffers[1]);
     };
     if (times > 1)
       work.comparisons.push_back(
           {"L33", 0, work.variants.size(),
-           fmt::format("{} threads share {} processor{}: at every step all wait for those that have none",
-                       times * processors, processors, processors == 1 ? "" : "s"),
+           fmt::format("{} threads share {} CPU{}: at every step all wait for those that have none", times * cpus, cpus,
+                       cpus == 1 ? "" : "s"),
            Figure{Figure::kGain, 1, std::nullopt}});
     work.variants.push_back(std::move(variant));
   }

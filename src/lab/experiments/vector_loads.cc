@@ -1,4 +1,4 @@
-// L05: one, two or four floats per load and store of a thread; on the processor 4 to 64 bytes.
+// L05: one, two or four floats per load and store of a thread; on the CPU 4 to 64 bytes.
 #include <fmt/format.h>
 
 #include "lab/experiments/all.h"

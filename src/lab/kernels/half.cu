@@ -39,7 +39,7 @@ DEVICE float value_of(ELEMENT bits, const int format) {
 DEVICE ELEMENT element_of(float value, const int format) {
   ELEMENT bits;
   WORD all = __float_as_uint(value);
-  if (format == BF16) return (all + 0x7fffu + ((all >> 16) & 1)) >> 16;  // cards before Ampere cannot round to it
+  if (format == BF16) return (all + 0x7fffu + ((all >> 16) & 1)) >> 16;  // GPUs before Ampere cannot round to it
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
   return bits;
 }

@@ -61,7 +61,7 @@ DEVICE void multiply(float* c, const WORD* a, const WORD* b, const int format) {
 #endif
 }
 
-// Shared memory is filled past the registers, in the background, where the card can (from Ampere).
+// Shared memory is filled past the registers, in the background, where the GPU can (from Ampere).
 DEVICE void copy_16_bytes(WORD* to, const WORD* from) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");

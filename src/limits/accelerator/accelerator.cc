@@ -10,7 +10,7 @@
 
 namespace ridge::limits::accelerator {
 
-bool runs_on_processor(const Facts& facts) { return facts.kind == "cpu"; }
+bool runs_on_cpu(const Facts& facts) { return facts.kind == "cpu"; }
 
 Json to_json(const Facts& facts) {
   return {{"device", facts.device},

@@ -1,5 +1,5 @@
 // A device that runs kernels, as far as measuring it asks: what it is, rooms to run kernels in, the way to the host's memory, and
-// the ways of starting something. Made of CUDA cards and of OpenCL devices.
+// the ways of starting something. Made of CUDA GPUs and of OpenCL devices.
 //
 // One thread. What is made of an accelerator must not outlive it.
 #pragma once
@@ -27,7 +27,7 @@ struct Facts {
   std::string device;  // as asked for: "opencl:0"
   std::string name;
   std::string kind =
-      "gpu";  // "cpu": an implementation of OpenCL that uses this machine's processor; "gpu", "accelerator", "other"
+      "gpu";  // "cpu": an implementation of OpenCL that uses this machine's CPU; "gpu", "accelerator", "other"
   std::string software;  // that runs it, with its version
   Dialect dialect = Dialect::kOpenCl;
   std::string capability;   // of CUDA: "8.9"; else empty
@@ -39,17 +39,17 @@ struct Facts {
   int64_t largest_buffer_bytes = 0;
   int64_t last_cache_bytes = 0;  // 0: not told
   double clock_hz = 0;           // highest, as the device says
-  // Lanes of a vector of the hardware (a card: 1); 0: not a type of this device.
+  // Lanes of a vector of the hardware (a GPU: 1); 0: not a type of this device.
   int64_t fp64_lanes = 0, fp32_lanes = 0, fp16_lanes = 0;
   bool bf16 = false, integer_dot = false;  // packed BF16 multiply-adds; sums of four products of 8-bit integers
 };
 Json to_json(const Facts& facts);
-bool runs_on_processor(const Facts& facts);
+bool runs_on_cpu(const Facts& facts);
 
 // Buffers and the kernels of one program.
-class Room {
+class DeviceContext {
  public:
-  virtual ~Room() = default;
+  virtual ~DeviceContext() = default;
   virtual Result<gpu::BufferNumber> add_bytes(size_t size) = 0;  // any content
   virtual Status read(gpu::BufferNumber buffer, std::span<float> content) const = 0;
   virtual Result<gpu::LaunchTime> run(std::span<const gpu::Launch> launches, int repeats) = 0;
@@ -74,7 +74,7 @@ struct Starting {
   int64_t at_once = 1;                                    // starts come in so many: `starts` must be a multiple
 };
 
-// A matrix product by the maker's library.
+// A matrix multiplication by the vendor's library.
 struct LibraryProduct {
   std::string what;  // library and shape
   double flops = 0;  // of one
@@ -94,7 +94,7 @@ class Accelerator {
   virtual ~Accelerator() = default;
   virtual const Facts& facts() const = 0;
   // `source`: a whole program (kernels.h).
-  virtual Result<std::unique_ptr<Room>> prepare(const std::string& source) = 0;
+  virtual Result<std::unique_ptr<DeviceContext>> prepare(const std::string& source) = 0;
   virtual Result<std::unique_ptr<Link>> link(size_t bytes) = 0;
   virtual Result<std::vector<Starting>> startings() = 0;
   virtual Result<std::unique_ptr<Products>> products() = 0;

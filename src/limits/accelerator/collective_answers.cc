@@ -20,7 +20,7 @@ std::string judged(const CollectiveAnswer& answer, const GroupLinks& links) {
       " See `ridge doctor --area gpu` for links that are down, slow or faulty, and NCCL_DEBUG=INFO for the way that "
       "NCCL takes.";
   if (links.parts > 1)
-    text += " Cards that may not reach each other's memory (nvidia-smi topo -p2p r) go through the host's.";
+    text += " GPUs that may not reach each other's memory (nvidia-smi topo -p2p r) go through the host's.";
   return text;
 }
 
@@ -30,7 +30,7 @@ std::string sentence_for(const CollectiveAnswer& answer, const std::optional<Gro
   const std::string rate =
       fmt::format("{}: {} for the smallest size; {} of bus bandwidth at {}", name, format_ms(1e3 * *answer.latency_s),
                   format_bandwidth(*answer.bus_bytes_per_s), format_bytes(static_cast<double>(answer.bytes)));
-  if (!answer.limit_bytes_per_s) return rate + "; what the links between the cards carry is not known.";
+  if (!answer.limit_bytes_per_s) return rate + "; what the links between the GPUs carry is not known.";
   return fmt::format("{}, {} of the {} that {} allows.{}", rate,
                      format_percent(100 * *answer.bus_bytes_per_s / *answer.limit_bytes_per_s),
                      format_bandwidth(*answer.limit_bytes_per_s), links->text,
@@ -40,14 +40,14 @@ std::string sentence_for(const CollectiveAnswer& answer, const std::optional<Gro
 }
 
 CollectiveAnswer answer_for(gpu::nccl::Collective collective, std::span<const CollectiveRow> rows,
-                            const std::optional<GroupLinks>& links, size_t cards) {
+                            const std::optional<GroupLinks>& links, size_t gpus) {
   CollectiveAnswer answer;
   answer.collective = collective;
   int64_t smallest = INT64_MAX, largest = 0;
   for (const CollectiveRow& row : rows) {
     if (row.collective != collective || !row.figure.typical) continue;
     largest = std::max(largest, row.bytes);
-    const double bus = bus_factor(collective, cards) * *row.figure.typical;
+    const double bus = bus_factor(collective, gpus) * *row.figure.typical;
     if (bus > answer.bus_bytes_per_s.value_or(0)) {
       answer.bus_bytes_per_s = bus;
       answer.bytes = row.bytes;
@@ -70,10 +70,10 @@ CollectiveAnswer answer_for(gpu::nccl::Collective collective, std::span<const Co
 }  // namespace
 
 std::vector<CollectiveAnswer> answers_of(std::span<const CollectiveRow> rows, const std::optional<GroupLinks>& links,
-                                         size_t cards) {
+                                         size_t gpus) {
   std::vector<CollectiveAnswer> answers;
   for (gpu::nccl::Collective collective : gpu::nccl::kCollectives)
-    answers.push_back(answer_for(collective, rows, links, cards));
+    answers.push_back(answer_for(collective, rows, links, gpus));
   return answers;
 }
 

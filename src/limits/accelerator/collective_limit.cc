@@ -18,82 +18,82 @@ using gpu::nccl::Collective;
 
 constexpr int kSwitchReducesFrom = 90;  // NVLink SHARP: NVLink 4 and the third NVSwitch (NVIDIA H100 white paper)
 
-// Where the links that are up lead: addresses of cards or switches, empty where they are hidden.
-std::multiset<std::string> ends_of(const JoinedCard& card) {
+// Where the links that are up lead: addresses of GPUs or switches, empty where they are hidden.
+std::multiset<std::string> ends_of(const JoinedGpu& gpu) {
   std::multiset<std::string> ends;
-  for (const gpu::PeerLink& link : card.links)
+  for (const gpu::PeerLink& link : gpu.links)
     if (link.up) ends.insert(link.remote ? *link.remote : "");
   return ends;
 }
 
-// A link with that end joins a card to another one: it leads to it, or to a switch that the other has a link to.
-bool joins(const std::string& end, const JoinedCard& other, const std::set<std::string>& all) {
+// A link with that end joins a GPU to another one: it leads to it, or to a switch that the other has a link to.
+bool joins(const std::string& end, const JoinedGpu& other, const std::set<std::string>& all) {
   return end == other.pci_address || (!all.contains(end) && ends_of(other).contains(end));
 }
 
-int64_t links_into_group(std::span<const JoinedCard> cards, size_t of, const std::set<std::string>& all) {
-  const std::multiset<std::string> ends = ends_of(cards[of]);
+int64_t links_into_group(std::span<const JoinedGpu> gpus, size_t of, const std::set<std::string>& all) {
+  const std::multiset<std::string> ends = ends_of(gpus[of]);
   return std::count_if(ends.begin(), ends.end(), [&](const std::string& end) {
-    for (size_t i = 0; i < cards.size(); ++i)
-      if (i != of && joins(end, cards[i], all)) return true;
+    for (size_t i = 0; i < gpus.size(); ++i)
+      if (i != of && joins(end, gpus[i], all)) return true;
     return false;
   });
 }
 
-void join_parts(std::span<const JoinedCard> cards, const std::set<std::string>& all, GroupLinks& links) {
-  links.part.resize(cards.size());
+void join_parts(std::span<const JoinedGpu> gpus, const std::set<std::string>& all, GroupLinks& links) {
+  links.part.resize(gpus.size());
   std::iota(links.part.begin(), links.part.end(), size_t{0});
-  for (size_t i = 0; i < cards.size(); ++i)
-    for (size_t j = 0; j < cards.size(); ++j) {
-      const std::multiset<std::string> ends = ends_of(cards[i]);
+  for (size_t i = 0; i < gpus.size(); ++i)
+    for (size_t j = 0; j < gpus.size(); ++j) {
+      const std::multiset<std::string> ends = ends_of(gpus[i]);
       const bool meet = i != j && std::any_of(ends.begin(), ends.end(),
-                                              [&](const std::string& end) { return joins(end, cards[j], all); });
+                                              [&](const std::string& end) { return joins(end, gpus[j], all); });
       const size_t from = links.part[j], to = links.part[i];
       if (meet) std::replace(links.part.begin(), links.part.end(), from, to);
     }
   links.parts = std::set<size_t>(links.part.begin(), links.part.end()).size();
 }
 
-bool all_lead_to_switches(std::span<const JoinedCard> cards, const std::set<std::string>& all) {
-  for (const JoinedCard& card : cards)
-    for (const std::string& end : ends_of(card))
+bool all_lead_to_switches(std::span<const JoinedGpu> gpus, const std::set<std::string>& all) {
+  for (const JoinedGpu& gpu : gpus)
+    for (const std::string& end : ends_of(gpu))
       if (all.contains(end)) return false;
   return true;
 }
 
 double lowest(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
-std::string text_of(const GroupLinks& links, std::span<const JoinedCard> cards) {
+std::string text_of(const GroupLinks& links, std::span<const JoinedGpu> gpus) {
   std::string pcie = "PCIe of unknown speed";
   const auto slowest = static_cast<size_t>(
       std::min_element(links.pcie_bytes_per_s.begin(), links.pcie_bytes_per_s.end()) - links.pcie_bytes_per_s.begin());
   if (links.pcie_bytes_per_s[slowest] > 0)
-    pcie = fmt::format("PCIe {}.0 x{}", cards[slowest].pcie_generation, cards[slowest].pcie_lanes);
-  if (links.parts == cards.size()) return pcie;
-  const std::string nvlink = fmt::format("NVLink{}, {} of each card", links.by_switch ? " by switch" : "",
+    pcie = fmt::format("PCIe {}.0 x{}", gpus[slowest].pcie_generation, gpus[slowest].pcie_lanes);
+  if (links.parts == gpus.size()) return pcie;
+  const std::string nvlink = fmt::format("NVLink{}, {} of each GPU", links.by_switch ? " by switch" : "",
                                          format_bandwidth(lowest(links.nvlink_bytes_per_s)));
   return links.parts == 1 ? nvlink : fmt::format("NVLink in {} parts, {} between them", links.parts, pcie);
 }
 
-// Of every part of several: what PCIe carries out of it, and its cards.
+// Of every part of several: what PCIe carries out of it, and its GPUs.
 struct PartOfGroup {
   double pcie_bytes_per_s = 0;
-  double cards = 0;
+  double gpus = 0;
 };
 std::vector<PartOfGroup> parts_of(const GroupLinks& links) {
   std::vector<PartOfGroup> parts(links.part.size());
   for (size_t i = 0; i < links.part.size(); ++i) {
     parts[links.part[i]].pcie_bytes_per_s += links.pcie_bytes_per_s[i];
-    ++parts[links.part[i]].cards;
+    ++parts[links.part[i]].gpus;
   }
-  std::erase_if(parts, [](const PartOfGroup& part) { return part.cards == 0; });
+  std::erase_if(parts, [](const PartOfGroup& part) { return part.gpus == 0; });
   return parts;
 }
 
 }  // namespace
 
-double bus_factor(Collective collective, size_t cards) {
-  const auto n = static_cast<double>(cards);
+double bus_factor(Collective collective, size_t gpus) {
+  const auto n = static_cast<double>(gpus);
   switch (collective) {
     case Collective::kAllReduce: return 2 * (n - 1) / n;
     case Collective::kBroadcast: return 1;
@@ -101,48 +101,48 @@ double bus_factor(Collective collective, size_t cards) {
   }
 }
 
-GroupLinks links_of(std::span<const JoinedCard> cards, const std::set<std::string>& all) {
+GroupLinks links_of(std::span<const JoinedGpu> gpus, const std::set<std::string>& all) {
   GroupLinks links;
   bool can_reduce = true;
-  for (size_t i = 0; i < cards.size(); ++i) {
-    links.nvlink_bytes_per_s.push_back(static_cast<double>(links_into_group(cards, i, all)) *
-                                       gpu::nvml::nvlink_bytes_per_s(cards[i].capability));
-    links.pcie_bytes_per_s.push_back(pcie_bytes_per_s(cards[i].pcie_generation, cards[i].pcie_lanes).value_or(0));
-    can_reduce = can_reduce && cards[i].capability >= kSwitchReducesFrom;
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    links.nvlink_bytes_per_s.push_back(static_cast<double>(links_into_group(gpus, i, all)) *
+                                       gpu::nvml::nvlink_bytes_per_s(gpus[i].capability));
+    links.pcie_bytes_per_s.push_back(pcie_bytes_per_s(gpus[i].pcie_generation, gpus[i].pcie_lanes).value_or(0));
+    can_reduce = can_reduce && gpus[i].capability >= kSwitchReducesFrom;
   }
-  join_parts(cards, all, links);
-  links.by_switch = links.parts == 1 && all_lead_to_switches(cards, all);
+  join_parts(gpus, all, links);
+  links.by_switch = links.parts == 1 && all_lead_to_switches(gpus, all);
   links.switch_reduces = links.by_switch && can_reduce;
-  links.text = text_of(links, cards);
+  links.text = text_of(links, gpus);
   return links;
 }
 
-// S: bytes of the operation; t: its time; B: what a card's links carry, one direction; n cards. Bus bandwidth b = factor · S / t.
-// All-reduce: without a switch that reduces, n - 1 partial sums and n - 1 results of S bytes each must be sent by somebody:
-// t >= 2 (n - 1) S / ΣB, b <= ΣB / n; and every card at least sends its own S: b <= 2 (n - 1) / n · B. With one, a card sends its S to
+// S: bytes of the operation; t: its time; B: what a GPU's links carry, one direction; n GPUs. Bus bandwidth b = factor · S / t.
+// All-reduce: without a switch that reduces, n - 1 partial sums and n - 1 results of S bytes each must be sent by one of them:
+// t >= 2 (n - 1) S / ΣB, b <= ΣB / n; and every GPU at least sends its own S: b <= 2 (n - 1) / n · B. With one, a GPU sends its S to
 // the switch and 1 / n of the result: t >= S (1 + 1 / n) / B (NVIDIA/nccl#2140 counts the same), b <= 2 (n - 1) / (n + 1) · B, if that is more.
-// All-gather: every card receives (n - 1) / n S; reduce-scatter: sends it; broadcast: receives or sends S: b <= B for each.
-// Parts of the group that only PCIe joins: the same for what must go in or out of a part with k cards by all its PCIe: of all-reduce
+// All-gather: every GPU receives (n - 1) / n S; reduce-scatter: sends it; broadcast: receives or sends S: b <= B for each.
+// Parts of the group that only PCIe joins: the same for what must go in or out of a part with k GPUs by all its PCIe: of all-reduce
 // and broadcast S, of the others (n - k) / n S.
 Result<double> bus_limit(const GroupLinks& links, Collective collective) {
   const auto n = static_cast<double>(links.part.size());
-  std::vector<double> card;
+  std::vector<double> gpu;
   for (size_t i = 0; i < links.part.size(); ++i) {
     if (links.parts > 1 && links.pcie_bytes_per_s[i] == 0)
-      return Error{Code::kUnavailable, fmt::format("it is not known what PCIe link card {} of the group has", i)};
-    card.push_back(links.nvlink_bytes_per_s[i] + (links.parts > 1 ? links.pcie_bytes_per_s[i] : 0));
+      return Error{Code::kUnavailable, fmt::format("it is not known what PCIe link GPU {} of the group has", i)};
+    gpu.push_back(links.nvlink_bytes_per_s[i] + (links.parts > 1 ? links.pcie_bytes_per_s[i] : 0));
   }
-  if (lowest(card) == 0) return Error{Code::kUnavailable, "it is not known what an NVLink of these cards carries"};
-  double limit = lowest(card);
+  if (lowest(gpu) == 0) return Error{Code::kUnavailable, "it is not known what an NVLink of these GPUs carries"};
+  double limit = lowest(gpu);
   if (collective == Collective::kAllReduce) {
-    const double mean = std::accumulate(card.begin(), card.end(), 0.0) / n;
-    limit = std::min(mean, 2 * (n - 1) / n * lowest(card));
-    if (links.switch_reduces) limit = std::max(limit, 2 * (n - 1) / (n + 1) * lowest(card));
+    const double mean = std::accumulate(gpu.begin(), gpu.end(), 0.0) / n;
+    limit = std::min(mean, 2 * (n - 1) / n * lowest(gpu));
+    if (links.switch_reduces) limit = std::max(limit, 2 * (n - 1) / (n + 1) * lowest(gpu));
   }
   if (links.parts == 1) return limit;
   for (const PartOfGroup& part : parts_of(links)) {
     const bool whole = collective == Collective::kAllReduce || collective == Collective::kBroadcast;
-    const double must_cross = whole ? 1 : (n - part.cards) / n;
+    const double must_cross = whole ? 1 : (n - part.gpus) / n;
     limit = std::min(limit, bus_factor(collective, links.part.size()) * part.pcie_bytes_per_s / must_cross);
   }
   return limit;
@@ -154,7 +154,7 @@ UsualShare usual_bus_bandwidth(const GroupLinks& links, Collective collective) {
     return {0.76 * lowest(links.pcie_bytes_per_s),
             "76 % of PCIe's line rate, as NCCL itself counts on (its src/graph/topo.h)"};
   const double line = lowest(links.nvlink_bytes_per_s);
-  // From three cards on: with two NCCL has nothing to gain from the switch.
+  // From three GPUs on: with two NCCL has nothing to gain from the switch.
   if (links.switch_reduces && collective == Collective::kAllReduce && links.part.size() > 2)
     return {1.3 * 0.8 * line, "80 % of NVLink's line rate and 30 % more where switches reduce (NVIDIA/nccl#1442)"};
   return {0.8 * line, "80 % of NVLink's line rate (NVIDIA/nccl#1054, nccl-tests#149)"};

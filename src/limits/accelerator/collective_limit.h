@@ -1,9 +1,9 @@
-// What several cards of one machine can exchange at most when they do a collective operation together, by how they are joined; and
+// What several GPUs of one machine can exchange at most when they do a collective operation together, by how they are joined; and
 // what of it is usual. Pure.
 //
 // Rates are "bus bandwidths" (NCCL tests, doc/PERFORMANCE.md): the rate of the operation (its bytes over its time) times a factor that
-// makes it that of the busiest direction of each card's links in a ring, so that it is comparable with what these carry, for any number
-// of cards. Where data need not go in a ring (trees; switches that reduce) the limit is higher, and derived from what must go over each
+// makes it that of the busiest direction of each GPU's links in a ring, so that it is comparable with what these carry, for any number
+// of GPUs. Where data need not go in a ring (trees; switches that reduce) the limit is higher, and derived from what must go over each
 // link at least.
 #pragma once
 
@@ -19,29 +19,29 @@
 namespace ridge::limits::accelerator {
 
 // All-reduce 2 (n - 1) / n, all-gather and reduce-scatter (n - 1) / n, broadcast 1.
-double bus_factor(gpu::nccl::Collective collective, size_t cards);
+double bus_factor(gpu::nccl::Collective collective, size_t gpus);
 
-// How a card of the group is joined to others.
-struct JoinedCard {
+// How a GPU of the group is joined to others.
+struct JoinedGpu {
   int capability = 0;       // 80 is 8.0
-  std::string pci_address;  // as gpu::Card has it
+  std::string pci_address;  // as gpu::GPU has it
   std::vector<gpu::PeerLink> links;
   int64_t pcie_generation = 0, pcie_lanes = 0;  // at most; 0: not known
 };
 
-// Ways between the cards of a group.
+// Ways between the GPUs of a group.
 struct GroupLinks {
   std::vector<double>
-      nvlink_bytes_per_s;  // of each card, one direction, to others of the group or to a switch that they share
-  std::vector<double> pcie_bytes_per_s;  // of each card, one direction; 0: not known
-  std::vector<size_t> part;  // cards with the same number are joined by NVLink, by others of theirs if need be
+      nvlink_bytes_per_s;  // of each GPU, one direction, to others of the group or to a switch that they share
+  std::vector<double> pcie_bytes_per_s;  // of each GPU, one direction; 0: not known
+  std::vector<size_t> part;  // GPUs with the same number are joined by NVLink, by others of theirs if need be
   size_t parts = 0;
   bool by_switch = false;       // all links lead to switches
   bool switch_reduces = false;  // which can also reduce: from compute capability 9.0 on
-  std::string text;             // "NVLink by switch, 450 GB/s of each card", "PCIe 4.0 x16"
+  std::string text;             // "NVLink by switch, 450 GB/s of each GPU", "PCIe 4.0 x16"
 };
-// `all`: PCI addresses of the machine's cards. What has another address is a switch; virtual machines may hide it.
-GroupLinks links_of(std::span<const JoinedCard> cards, const std::set<std::string>& all);
+// `all`: PCI addresses of the machine's GPUs. What has another address is a switch; virtual machines may hide it.
+GroupLinks links_of(std::span<const JoinedGpu> gpus, const std::set<std::string>& all);
 
 // The highest bus bandwidth that the links allow, whatever the algorithm. kUnavailable: the links are not known.
 // Four A100 joined to each other by four links of 25 GB/s each: 300 GB/s.

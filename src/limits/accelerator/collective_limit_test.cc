@@ -1,4 +1,4 @@
-// What links between cards allow, by hand.
+// What links between GPUs allow, by hand.
 #include "limits/accelerator/collective_limit.h"
 
 #include <gmock/gmock.h>
@@ -10,16 +10,16 @@ namespace {
 using gpu::nccl::Collective;
 using testing::Each;
 
-JoinedCard joined_card(int capability, const std::string& address, const std::vector<std::string>& ends,
-                       int64_t generation = 4, int64_t lanes = 16) {
-  JoinedCard card{capability, address, {}, generation, lanes};
+JoinedGpu joined_gpu(int capability, const std::string& address, const std::vector<std::string>& ends,
+                     int64_t generation = 4, int64_t lanes = 16) {
+  JoinedGpu gpu{capability, address, {}, generation, lanes};
   for (const std::string& end : ends) {
     gpu::PeerLink link;
     link.up = end != "down";
     if (link.up && end != "hidden") link.remote = end;
-    card.links.push_back(link);
+    gpu.links.push_back(link);
   }
-  return card;
+  return gpu;
 }
 
 std::vector<std::string> times(int count, const std::string& end) {
@@ -27,25 +27,25 @@ std::vector<std::string> times(int count, const std::string& end) {
 }
 
 // Each joined to each other by so many links.
-std::vector<JoinedCard> mesh(int cards, int capability, int links) {
-  std::vector<JoinedCard> all;
-  for (int i = 0; i < cards; ++i) {
+std::vector<JoinedGpu> mesh(int gpus, int capability, int links) {
+  std::vector<JoinedGpu> all;
+  for (int i = 0; i < gpus; ++i) {
     std::vector<std::string> ends;
-    for (int j = 0; j < cards; ++j)
+    for (int j = 0; j < gpus; ++j)
       for (int k = 0; i != j && k < links; ++k) ends.push_back(std::to_string(j));
-    all.push_back(joined_card(capability, std::to_string(i), ends));
+    all.push_back(joined_gpu(capability, std::to_string(i), ends));
   }
   return all;
 }
 
-std::set<std::string> addresses_of(const std::vector<JoinedCard>& cards) {
+std::set<std::string> addresses_of(const std::vector<JoinedGpu>& gpus) {
   std::set<std::string> all;
-  for (const JoinedCard& card : cards) all.insert(card.pci_address);
+  for (const JoinedGpu& gpu : gpus) all.insert(gpu.pci_address);
   return all;
 }
 
-double limit_of(const std::vector<JoinedCard>& cards, Collective collective) {
-  Result<double> limit = bus_limit(links_of(cards, addresses_of(cards)), collective);
+double limit_of(const std::vector<JoinedGpu>& gpus, Collective collective) {
+  Result<double> limit = bus_limit(links_of(gpus, addresses_of(gpus)), collective);
   EXPECT_TRUE(limit.ok());
   return limit ? *limit : 0;
 }
@@ -60,17 +60,17 @@ TEST(BusFactor, IsOfNcclTests) {
 }
 
 // Twelve links of 25 GB/s of each of four A100: 300 GB/s, of which NVIDIA's developers expect 240 (nccl-tests#149).
-TEST(BusLimit, OfCardsThatAreAllJoinedIsWhatTheLinksOfOneCarry) {
-  const std::vector<JoinedCard> cards = mesh(4, 80, 4);
-  for (Collective collective : gpu::nccl::kCollectives) EXPECT_DOUBLE_EQ(limit_of(cards, collective), 300e9);
-  const GroupLinks links = links_of(cards, addresses_of(cards));
-  EXPECT_EQ(links.text, "NVLink, 300 GB/s of each card");
+TEST(BusLimit, OfGpusThatAreAllJoinedIsWhatTheLinksOfOneCarry) {
+  const std::vector<JoinedGpu> gpus = mesh(4, 80, 4);
+  for (Collective collective : gpu::nccl::kCollectives) EXPECT_DOUBLE_EQ(limit_of(gpus, collective), 300e9);
+  const GroupLinks links = links_of(gpus, addresses_of(gpus));
+  EXPECT_EQ(links.text, "NVLink, 300 GB/s of each GPU");
   EXPECT_DOUBLE_EQ(usual_bus_bandwidth(links, Collective::kAllReduce).bytes_per_s, 240e9);
 }
 
 // Two of the four: only the four links between them count; those to the others lead to no switch.
-TEST(BusLimit, CountsNoLinksToCardsOutsideTheGroup) {
-  const std::vector<JoinedCard> all = mesh(4, 80, 4), two = {all[0], all[1]};
+TEST(BusLimit, CountsNoLinksToGpusOutsideTheGroup) {
+  const std::vector<JoinedGpu> all = mesh(4, 80, 4), two = {all[0], all[1]};
   const GroupLinks links = links_of(two, addresses_of(all));
   EXPECT_THAT(links.nvlink_bytes_per_s, Each(100e9));
   EXPECT_FALSE(links.by_switch);
@@ -79,55 +79,54 @@ TEST(BusLimit, CountsNoLinksToCardsOutsideTheGroup) {
 // Eight H100 on switches that reduce: 18 links of 25 GB/s; 2 · 7 / 9 · 450 = 700 GB/s of all-reduce, 450 of the others. 480 GB/s are seen
 // (NVIDIA/nccl#1442).
 TEST(BusLimit, OfASwitchThatReducesIsHigherForAllReduce) {
-  std::vector<JoinedCard> cards;
-  for (int i = 0; i < 8; ++i) cards.push_back(joined_card(90, std::to_string(i), times(18, "switch"), 5));
-  EXPECT_DOUBLE_EQ(limit_of(cards, Collective::kAllReduce), 700e9);
-  EXPECT_DOUBLE_EQ(limit_of(cards, Collective::kAllGather), 450e9);
-  const GroupLinks links = links_of(cards, addresses_of(cards));
-  EXPECT_EQ(links.text, "NVLink by switch, 450 GB/s of each card");
+  std::vector<JoinedGpu> gpus;
+  for (int i = 0; i < 8; ++i) gpus.push_back(joined_gpu(90, std::to_string(i), times(18, "switch"), 5));
+  EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), 700e9);
+  EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllGather), 450e9);
+  const GroupLinks links = links_of(gpus, addresses_of(gpus));
+  EXPECT_EQ(links.text, "NVLink by switch, 450 GB/s of each GPU");
   EXPECT_NEAR(usual_bus_bandwidth(links, Collective::kAllReduce).bytes_per_s, 468e9, 1e9);
-  cards.resize(2);
-  EXPECT_DOUBLE_EQ(limit_of(cards, Collective::kAllReduce), 450e9) << "of two cards it saves nothing";
+  gpus.resize(2);
+  EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), 450e9) << "of two GPUs it saves nothing";
 }
 
-// With A100 switches do not reduce. One card has two of its twelve links down: the mean of 300 and 250 GB/s.
+// With A100 switches do not reduce. One GPU has two of its twelve links down: the mean of 300 and 250 GB/s.
 TEST(BusLimit, FallsWithLinksThatAreDown) {
-  std::vector<JoinedCard> cards = {joined_card(80, "0", times(12, "switch")),
-                                   joined_card(80, "1", times(10, "switch"))};
-  cards[1].links.push_back(gpu::PeerLink{});
-  EXPECT_DOUBLE_EQ(limit_of(cards, Collective::kAllReduce), 250e9) << "at most its own data, of two cards";
-  for (int i = 2; i < 8; ++i) cards.push_back(joined_card(80, std::to_string(i), times(12, "switch")));
-  EXPECT_DOUBLE_EQ(limit_of(cards, Collective::kAllReduce), (7 * 300e9 + 250e9) / 8);
-  EXPECT_DOUBLE_EQ(limit_of(cards, Collective::kAllGather), 250e9);
+  std::vector<JoinedGpu> gpus = {joined_gpu(80, "0", times(12, "switch")), joined_gpu(80, "1", times(10, "switch"))};
+  gpus[1].links.push_back(gpu::PeerLink{});
+  EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), 250e9) << "at most its own data, of two GPUs";
+  for (int i = 2; i < 8; ++i) gpus.push_back(joined_gpu(80, std::to_string(i), times(12, "switch")));
+  EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), (7 * 300e9 + 250e9) / 8);
+  EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllGather), 250e9);
 }
 
 TEST(BusLimit, TakesASwitchThatIsHiddenForOneThatAllShare) {
-  const std::vector<JoinedCard> cards = {joined_card(80, "0", times(12, "hidden")),
-                                         joined_card(80, "1", times(12, "hidden"))};
-  EXPECT_DOUBLE_EQ(limit_of(cards, Collective::kAllReduce), 300e9);
+  const std::vector<JoinedGpu> gpus = {joined_gpu(80, "0", times(12, "hidden")),
+                                       joined_gpu(80, "1", times(12, "hidden"))};
+  EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), 300e9);
 }
 
 // PCIe Base Specification 6.0, 1.2: 31.5 GB/s of 4.0 x16.
 TEST(BusLimit, WithoutNvlinkIsThatOfPcie) {
-  std::vector<JoinedCard> cards = {joined_card(89, "0", {}), joined_card(89, "1", {})};
-  for (Collective collective : gpu::nccl::kCollectives) EXPECT_NEAR(limit_of(cards, collective), 31.5e9, 0.02e9);
-  const GroupLinks links = links_of(cards, addresses_of(cards));
+  std::vector<JoinedGpu> gpus = {joined_gpu(89, "0", {}), joined_gpu(89, "1", {})};
+  for (Collective collective : gpu::nccl::kCollectives) EXPECT_NEAR(limit_of(gpus, collective), 31.5e9, 0.02e9);
+  const GroupLinks links = links_of(gpus, addresses_of(gpus));
   EXPECT_EQ(links.text, "PCIe 4.0 x16");
   EXPECT_NEAR(usual_bus_bandwidth(links, Collective::kBroadcast).bytes_per_s, 23.9e9, 0.1e9);
-  cards[1].pcie_lanes = 0;
-  EXPECT_FALSE(bus_limit(links_of(cards, addresses_of(cards)), Collective::kAllReduce).ok()) << "not known";
+  gpus[1].pcie_lanes = 0;
+  EXPECT_FALSE(bus_limit(links_of(gpus, addresses_of(gpus)), Collective::kAllReduce).ok()) << "not known";
 }
 
 // Two pairs with bridges (4 links of 14.0625 GB/s): what is gathered comes into a pair over its two PCIe links, 3 / 2 · 63.0 GB/s = 94.5
-// in terms of the bus; a card takes in 56.25 + 31.5 = 87.8.
+// in terms of the bus; a GPU takes in 56.25 + 31.5 = 87.8.
 TEST(BusLimit, OfPairsIsThatOfThePcieBetweenThem) {
-  std::vector<JoinedCard> cards;
-  for (int i = 0; i < 4; ++i) cards.push_back(joined_card(86, std::to_string(i), times(4, std::to_string(i ^ 1))));
-  const GroupLinks links = links_of(cards, addresses_of(cards));
+  std::vector<JoinedGpu> gpus;
+  for (int i = 0; i < 4; ++i) gpus.push_back(joined_gpu(86, std::to_string(i), times(4, std::to_string(i ^ 1))));
+  const GroupLinks links = links_of(gpus, addresses_of(gpus));
   EXPECT_EQ(links.parts, 2u);
   EXPECT_EQ(links.text, "NVLink in 2 parts, PCIe 4.0 x16 between them");
-  EXPECT_NEAR(limit_of(cards, Collective::kAllGather), 87.8e9, 0.1e9);
-  EXPECT_NEAR(limit_of(cards, Collective::kBroadcast), 63.0e9, 0.1e9);
+  EXPECT_NEAR(limit_of(gpus, Collective::kAllGather), 87.8e9, 0.1e9);
+  EXPECT_NEAR(limit_of(gpus, Collective::kBroadcast), 63.0e9, 0.1e9);
 }
 
 TEST(Normality, IsBesideWhatIsUsual) {

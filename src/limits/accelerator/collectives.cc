@@ -34,7 +34,7 @@ struct CollectiveQuestion {
 };
 
 // Of all, or of those wanted, as CUDA counts.
-Result<std::vector<size_t>> usable_cards(const gpu::cuda::Cuda& cuda, std::vector<size_t> wanted) {
+Result<std::vector<size_t>> usable_gpus(const gpu::cuda::Cuda& cuda, std::vector<size_t> wanted) {
   if (wanted.empty())
     for (size_t i = 0; i < cuda.devices().size(); ++i) wanted.push_back(i);
   for (size_t index : wanted) RIDGE_TRY(check_usable(cuda, index));
@@ -43,30 +43,30 @@ Result<std::vector<size_t>> usable_cards(const gpu::cuda::Cuda& cuda, std::vecto
 
 std::string alone_text(const Facts& facts) {
   return fmt::format(
-      "there is one card only, {0} ({1}): nothing goes between cards; `ridge bench device -d {0}` "
+      "there is one GPU only, {0} ({1}): nothing goes between GPUs; `ridge bench device -d {0}` "
       "measures what it can do itself",
       facts.device, facts.name);
 }
 
-// By the management library, which knows the cards by their addresses.
-Result<GroupLinks> find_links(const gpu::cuda::Cuda& cuda, const std::vector<size_t>& cards) {
+// By the management library, which knows the GPUs by their addresses.
+Result<GroupLinks> find_links(const gpu::cuda::Cuda& cuda, const std::vector<size_t>& gpus) {
   RIDGE_ASSIGN(const gpu::nvml::Nvml nvml, gpu::nvml::Nvml::open());
-  const gpu::CardSystem system = nvml.system();
+  const gpu::GpuSystem system = nvml.system();
   std::set<std::string> all;
-  for (const gpu::Card& card : system.cards)
-    if (card.pci_address) all.insert(*card.pci_address);
-  std::vector<JoinedCard> joined;
-  for (size_t index : cards) {
+  for (const gpu::Gpu& gpu : system.gpus)
+    if (gpu.pci_address) all.insert(*gpu.pci_address);
+  std::vector<JoinedGpu> joined;
+  for (size_t index : gpus) {
     const gpu::cuda::CudaDevice& device = cuda.devices()[index];
-    RIDGE_ASSIGN(const int its, matching_card(system.cards, facts_of(device, index)));
-    const gpu::Card& card = system.cards[static_cast<size_t>(its)];
-    JoinedCard& one = joined.emplace_back();
+    RIDGE_ASSIGN(const int its, matching_gpu(system.gpus, facts_of(device, index)));
+    const gpu::Gpu& gpu = system.gpus[static_cast<size_t>(its)];
+    JoinedGpu& one = joined.emplace_back();
     one.capability = device.capability;
-    one.pci_address = card.pci_address ? *card.pci_address : device.pci_address;
-    one.links = card.links;
-    // An idle link saves power; under load it goes up to what card and slot can do.
-    if (card.pcie_generation_max) one.pcie_generation = *card.pcie_generation_max;
-    if (card.pcie_width_max) one.pcie_lanes = *card.pcie_width_max;
+    one.pci_address = gpu.pci_address ? *gpu.pci_address : device.pci_address;
+    one.links = gpu.links;
+    // An idle link saves power; under load it goes up to what GPU and slot can do.
+    if (gpu.pcie_generation_max) one.pcie_generation = *gpu.pcie_generation_max;
+    if (gpu.pcie_width_max) one.pcie_lanes = *gpu.pcie_width_max;
   }
   return links_of(joined, all);
 }
@@ -76,13 +76,13 @@ Result<int64_t> largest_that_fits(const std::vector<gpu::cuda::CudaContext>& con
     RIDGE_ASSIGN(const size_t free, context.free_bytes());
     wanted = std::min(wanted, static_cast<int64_t>(kShareOfMemory * static_cast<double>(free)));
   }
-  if (wanted < 8) return Error{Code::kExhausted, "the cards have no memory free; nvidia-smi shows who uses it"};
+  if (wanted < 8) return Error{Code::kExhausted, "the GPUs have no memory free; nvidia-smi shows who uses it"};
   return collective_sizes(wanted).back();
 }
 
 // What is gathered or scattered has equal parts of whole values.
-int64_t whole_parts(gpu::nccl::Collective collective, int64_t bytes, size_t cards) {
-  const auto unit = static_cast<int64_t>(sizeof(float) * cards);
+int64_t whole_parts(gpu::nccl::Collective collective, int64_t bytes, size_t gpus) {
+  const auto unit = static_cast<int64_t>(sizeof(float) * gpus);
   const bool parts =
       collective == gpu::nccl::Collective::kAllGather || collective == gpu::nccl::Collective::kReduceScatter;
   return parts ? (bytes + unit - 1) / unit * unit : bytes;
@@ -146,10 +146,10 @@ std::vector<NamedQuestion> named(std::vector<CollectiveQuestion>& questions) {
 }
 
 // contexts → group → every size of every operation, tried → in turns
-Result<std::vector<CollectiveQuestion>> ask_everything(const gpu::cuda::Cuda& cuda, const std::vector<size_t>& cards,
+Result<std::vector<CollectiveQuestion>> ask_everything(const gpu::cuda::Cuda& cuda, const std::vector<size_t>& gpus,
                                                        const gpu::nccl::Nccl& nccl, const CollectiveOptions& options) {
   std::vector<gpu::cuda::CudaContext> contexts;
-  for (size_t index : cards) {
+  for (size_t index : gpus) {
     RIDGE_ASSIGN(contexts.emplace_back(), cuda.context(index));
   }
   RIDGE_ASSIGN(const int64_t largest, largest_that_fits(contexts, options.largest_bytes));
@@ -166,7 +166,7 @@ Result<std::vector<CollectiveQuestion>> ask_everything(const gpu::cuda::Cuda& cu
 }
 
 void take_answers(const std::vector<CollectiveQuestion>& questions, CollectivesMeasured& measured) {
-  const size_t cards = measured.cards.size();
+  const size_t gpus = measured.gpus.size();
   for (const CollectiveQuestion& asked : questions) {
     CollectiveRow row = asked.row;
     row.figure = answer(asked.question);
@@ -174,10 +174,10 @@ void take_answers(const std::vector<CollectiveQuestion>& questions, CollectivesM
     const Result<double> limit = measured.links ? bus_limit(*measured.links, row.collective) : Result<double>(Error{});
     if (limit && row.figure.best)
       row.figure.shares.push_back(share_of(measured.links->text, *row.figure.best,
-                                           *limit / bus_factor(row.collective, cards), Origin::kDerived));
+                                           *limit / bus_factor(row.collective, gpus), Origin::kDerived));
     measured.rows.push_back(std::move(row));
   }
-  measured.answers = answers_of(measured.rows, measured.links, cards);
+  measured.answers = answers_of(measured.rows, measured.links, gpus);
 }
 
 }  // namespace
@@ -185,7 +185,7 @@ void take_answers(const std::vector<CollectiveQuestion>& questions, CollectivesM
 std::optional<Result<std::vector<size_t>>> group_from_name(std::string_view name) {
   if (name == "cuda:all") return std::vector<size_t>{};
   if (name.find(',') == std::string_view::npos) return std::nullopt;
-  std::vector<size_t> cards;
+  std::vector<size_t> gpus;
   for (std::string_view rest = name; !rest.empty();) {
     const std::string_view one = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
@@ -193,11 +193,11 @@ std::optional<Result<std::vector<size_t>>> group_from_name(std::string_view name
     const std::string_view digits = one.starts_with("cuda:") ? one.substr(5) : std::string_view();
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (digits.empty() || error != std::errc() || end != digits.data() + digits.size())
-      return invalid(fmt::format("'{}' of '{}' is no card; several are named cuda:0,cuda:1 or cuda:all", one, name));
-    if (std::ranges::find(cards, index) != cards.end()) return invalid(fmt::format("'{}' names {} twice", name, one));
-    cards.push_back(index);
+      return invalid(fmt::format("'{}' of '{}' is no GPU; several are named cuda:0,cuda:1 or cuda:all", one, name));
+    if (std::ranges::find(gpus, index) != gpus.end()) return invalid(fmt::format("'{}' names {} twice", name, one));
+    gpus.push_back(index);
   }
-  return cards;
+  return gpus;
 }
 
 std::vector<int64_t> collective_sizes(int64_t largest_bytes) {
@@ -211,20 +211,20 @@ Result<CollectivesMeasured> measure_collectives(const CollectiveOptions& options
   CollectivesMeasured measured;
   if (options.measuring.progress) options.measuring.progress("make ready", 0);
   RIDGE_ASSIGN(const gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
-  RIDGE_ASSIGN(const std::vector<size_t> cards, usable_cards(cuda, options.cards));
-  for (size_t index : cards) measured.cards.push_back(facts_of(cuda.devices()[index], index));
-  if (cards.size() == 1) {
-    measured.alone = alone_text(measured.cards.front());
+  RIDGE_ASSIGN(const std::vector<size_t> gpus, usable_gpus(cuda, options.gpus));
+  for (size_t index : gpus) measured.gpus.push_back(facts_of(cuda.devices()[index], index));
+  if (gpus.size() == 1) {
+    measured.alone = alone_text(measured.gpus.front());
     return measured;
   }
   RIDGE_ASSIGN(const gpu::nccl::Nccl nccl, gpu::nccl::Nccl::open());
   measured.library = fmt::format("NCCL {} ({})", nccl.version(), nccl.path());
-  Result<GroupLinks> links = find_links(cuda, cards);
+  Result<GroupLinks> links = find_links(cuda, gpus);
   if (links)
     measured.links = std::move(*links);
   else
     measured.links_reason = links.error().message;
-  RIDGE_ASSIGN(std::vector<CollectiveQuestion> questions, ask_everything(cuda, cards, nccl, options));
+  RIDGE_ASSIGN(std::vector<CollectiveQuestion> questions, ask_everything(cuda, gpus, nccl, options));
   take_answers(questions, measured);
   measured.measured_at = now_in_utc();
   measured.seconds = to_seconds(SteadyClock::now() - begin);

@@ -1,4 +1,4 @@
-// Measures how fast several of NVIDIA's cards of this machine exchange data: collective operations by NCCL, over sizes, beside what the
+// Measures how fast several of NVIDIA's GPUs of this machine exchange data: collective operations by NCCL, over sizes, beside what the
 // links between them carry and what of it is usual, with a verdict. Method as of one device (measure.h); what arrives is checked.
 #pragma once
 
@@ -24,7 +24,7 @@ std::optional<Result<std::vector<size_t>>> group_from_name(std::string_view name
 
 struct CollectiveOptions {
   Options measuring;
-  std::vector<size_t> cards;                        // as CUDA counts; empty: all
+  std::vector<size_t> gpus;                         // as CUDA counts; empty: all
   int64_t largest_bytes = int64_t{8} << 30;         // of an operation; less where memory or time do not suffice
   Nanoseconds patience = std::chrono::seconds(60);  // with any one call
 };
@@ -48,8 +48,8 @@ struct CollectiveAnswer {
 };
 
 struct CollectivesMeasured {
-  std::vector<Facts> cards;
-  std::string alone;    // said where there is one card only, and so nothing to measure; else empty
+  std::vector<Facts> gpus;
+  std::string alone;    // said where there is one GPU only, and so nothing to measure; else empty
   std::string library;  // "NCCL 2.32.3 (libnccl.so.2)"
   std::optional<GroupLinks> links;
   std::string links_reason;  // why they are not known
@@ -60,14 +60,14 @@ struct CollectivesMeasured {
   double seconds = 0;
 };
 
-// kNotFound: no driver, no such card, no NCCL; kUnsupported: one of them is too old. What fails once it measures is `failure`.
+// kNotFound: no driver, no such GPU, no NCCL; kUnsupported: one of them is too old. What fails once it measures is `failure`.
 Result<CollectivesMeasured> measure_collectives(const CollectiveOptions& options);
 
 // 8 B, 64 B, … up to the largest.
 std::vector<int64_t> collective_sizes(int64_t largest_bytes);
 // Pure; the rows in any order.
 std::vector<CollectiveAnswer> answers_of(std::span<const CollectiveRow> rows, const std::optional<GroupLinks>& links,
-                                         size_t cards);
+                                         size_t gpus);
 
 Json to_json(const CollectivesMeasured& measured);
 

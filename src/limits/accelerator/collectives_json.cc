@@ -8,10 +8,10 @@ namespace {
 
 Json or_null_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-Json row_json(const CollectiveRow& row, size_t cards) {
+Json row_json(const CollectiveRow& row, size_t gpus) {
   Json json = {{"collective", gpu::nccl::collective_name(row.collective)}, {"bytes", row.bytes}};
   add_figure(json, row.figure, "bytes_per_s");
-  const double factor = bus_factor(row.collective, cards);
+  const double factor = bus_factor(row.collective, gpus);
   json["bus_bytes_per_s"] = row.figure.best ? Json(factor * *row.figure.best) : Json(nullptr);
   json["typical_bus_bytes_per_s"] = row.figure.typical ? Json(factor * *row.figure.typical) : Json(nullptr);
   json["typical_seconds"] =
@@ -45,12 +45,12 @@ Json links_json_of(const GroupLinks& links) {
 }  // namespace
 
 Json to_json(const CollectivesMeasured& measured) {
-  Json cards = Json::array(), rows = Json::array(), answers = Json::array();
-  for (const Facts& facts : measured.cards) cards.push_back(to_json(facts));
-  for (const CollectiveRow& row : measured.rows) rows.push_back(row_json(row, measured.cards.size()));
+  Json gpus = Json::array(), rows = Json::array(), answers = Json::array();
+  for (const Facts& facts : measured.gpus) gpus.push_back(to_json(facts));
+  for (const CollectiveRow& row : measured.rows) rows.push_back(row_json(row, measured.gpus.size()));
   for (const CollectiveAnswer& answer : measured.answers) answers.push_back(answer_json(answer));
-  if (!measured.alone.empty()) return {{"cards", cards}, {"reason", measured.alone}};
-  return {{"cards", cards},
+  if (!measured.alone.empty()) return {{"cards", gpus}, {"reason", measured.alone}};
+  return {{"cards", gpus},
           {"library", measured.library},
           {"links", measured.links ? links_json_of(*measured.links) : Json{{"reason", measured.links_reason}}},
           {"collectives", rows},

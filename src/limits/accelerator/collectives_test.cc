@@ -1,4 +1,4 @@
-// On the stand-ins for NVIDIA's driver, its management library and NCCL: four A100, each joined to each other by four links.
+// On the fakes for NVIDIA's driver, its management library and NCCL: four A100, each joined to each other by four links.
 #include "limits/accelerator/collectives.h"
 
 #include <gmock/gmock.h>
@@ -19,9 +19,9 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-// Runs the body with NCCL that does what the script says, on the four cards.
-void on_four_cards(const std::string& script, const std::function<void()>& body) {
-  gpu::on_cards("four-nvlink", [&] {
+// Runs the body with NCCL that does what the script says, on the four GPUs.
+void on_four_gpus(const std::string& script, const std::function<void()>& body) {
+  gpu::on_gpus("four-nvlink", [&] {
     const std::string file = testing::TempDir() + "collectives_" + std::to_string(getpid()) + ".txt";
     std::ofstream(file) << script << "\n";
     setenv("RIDGE_NCCL", gpu::test_support("libnccl.so.1").c_str(), 1);
@@ -32,11 +32,11 @@ void on_four_cards(const std::string& script, const std::function<void()>& body)
   });
 }
 
-CollectiveOptions quick(std::vector<size_t> cards = {}) {
+CollectiveOptions quick(std::vector<size_t> gpus = {}) {
   CollectiveOptions options;
   options.measuring.most_seconds = 0.01;
   options.measuring.least_rounds = 1;
-  options.cards = std::move(cards);
+  options.gpus = std::move(gpus);
   options.largest_bytes = 512;
   options.patience = std::chrono::seconds(60);
   return options;
@@ -66,11 +66,11 @@ GroupLinks four_a100() {
   links.pcie_bytes_per_s = std::vector<double>(4, 31.5e9);
   links.part = {0, 0, 0, 0};
   links.parts = 1;
-  links.text = "NVLink, 300 GB/s of each card";
+  links.text = "NVLink, 300 GB/s of each GPU";
   return links;
 }
 
-TEST(CollectiveGroup, IsNamedByItsCards) {
+TEST(CollectiveGroup, IsNamedByItsGpus) {
   EXPECT_FALSE(group_from_name("cuda:1")) << "one device";
   EXPECT_FALSE(group_from_name("opencl:0"));
   EXPECT_TRUE(group_from_name("cuda:all")->value().empty());
@@ -88,7 +88,7 @@ TEST(CollectiveAnswer, SaysWhetherTheFigureIsNormal) {
   const CollectiveAnswer normal = answers_of(some_rows(154e9), four_a100(), 4).front();
   EXPECT_EQ(normal.sentence,
             "all-reduce: 10.0 µs for the smallest size; 231 GB/s of bus bandwidth at 1.00 GiB, 77.0 % of the 300 GB/s "
-            "that NVLink, 300 GB/s of each card allows. NVIDIA's developers count on 80 % of NVLink's line rate "
+            "that NVLink, 300 GB/s of each GPU allows. NVIDIA's developers count on 80 % of NVLink's line rate "
             "(NVIDIA/nccl#1054, nccl-tests#149), here 240 GB/s: normal.");
   const CollectiveAnswer low = answers_of(some_rows(70e9), four_a100(), 4).front();
   EXPECT_THAT(low.sentence, AllOf(HasSubstr("far too low"), HasSubstr("ridge doctor --area gpu")));
@@ -111,12 +111,12 @@ TEST(WireCheck, KnowsWhatArrives) {
 }
 
 TEST(Collectives, AreMeasuredBesideWhatTheLinksCarry) {
-  on_four_cards("", [] {
+  on_four_gpus("", [] {
     Result<CollectivesMeasured> measured = measured_whole(quick({0, 3}));
     ASSERT_TRUE(measured.ok()) << measured.error().message;
     EXPECT_EQ(measured->failure, "");
     ASSERT_TRUE(measured->links) << measured->links_reason;
-    EXPECT_EQ(measured->links->text, "NVLink, 100 GB/s of each card") << "four links join the two";
+    EXPECT_EQ(measured->links->text, "NVLink, 100 GB/s of each GPU") << "four links join the two";
     ASSERT_EQ(measured->rows.size(), 12u);
     for (const CollectiveRow& row : measured->rows) {
       EXPECT_GT(row.figure.best.value_or(0), 0) << row.figure.reason;
@@ -126,8 +126,8 @@ TEST(Collectives, AreMeasuredBesideWhatTheLinksCarry) {
   });
 }
 
-TEST(Collectives, OfThreeCardsGatherWholeParts) {
-  on_four_cards("", [] {
+TEST(Collectives, OfThreeGpusGatherWholeParts) {
+  on_four_gpus("", [] {
     Result<CollectivesMeasured> measured = measured_whole(quick({0, 1, 2}));
     ASSERT_TRUE(measured.ok()) << measured.error().message;
     EXPECT_EQ(measured->failure, "");
@@ -139,7 +139,7 @@ TEST(Collectives, OfThreeCardsGatherWholeParts) {
 }
 
 TEST(Collectives, NoticeThatSomethingArrivesWrong) {
-  on_four_cards("wrong_after 0", [] {
+  on_four_gpus("wrong_after 0", [] {
     Result<CollectivesMeasured> measured = measure_collectives(quick());
     ASSERT_TRUE(measured.ok()) << measured.error().message;
     EXPECT_THAT(measured->failure, AllOf(HasSubstr("all-reduce of 8"), HasSubstr("is right")));
@@ -149,7 +149,7 @@ TEST(Collectives, NoticeThatSomethingArrivesWrong) {
 
 // The rest is not tried: nothing works after an abort.
 TEST(Collectives, EndWithWhatBroke) {
-  on_four_cards("stuck_after 8", [] {
+  on_four_gpus("stuck_after 8", [] {
     CollectiveOptions options = quick({0, 1});
     options.patience = std::chrono::seconds(2);
     Result<CollectivesMeasured> measured = measure_collectives(options);
@@ -160,11 +160,11 @@ TEST(Collectives, EndWithWhatBroke) {
   });
 }
 
-TEST(Collectives, OfOneCardAreNone) {
-  on_four_cards("", [] {
+TEST(Collectives, OfOneGpuAreNone) {
+  on_four_gpus("", [] {
     Result<CollectivesMeasured> measured = measure_collectives(quick({2}));
     ASSERT_TRUE(measured.ok());
-    EXPECT_THAT(measured->alone, HasSubstr("one card only, cuda:2"));
+    EXPECT_THAT(measured->alone, HasSubstr("one GPU only, cuda:2"));
   });
 }
 

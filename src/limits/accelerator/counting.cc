@@ -11,7 +11,7 @@ namespace {
 
 // A kernel in its room, with what it leaves.
 struct CountingRun {
-  std::shared_ptr<Room> room;
+  std::shared_ptr<DeviceContext> room;
   Counting counting;
   gpu::BufferNumber out, cycles;
   int64_t steps = 0;  // of the last launch
@@ -52,14 +52,14 @@ struct CountingRun {
 
 std::vector<Layout> layouts(const Facts& facts) {
   const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
-  if (runs_on_processor(facts)) return {{1, units}, {1, 4 * units}, {8, units}};
+  if (runs_on_cpu(facts)) return {{1, units}, {1, 4 * units}, {8, units}};
   std::vector<Layout> result = {{256, 4 * units}, {256, 2 * units}, {128, 8 * units}};
   const auto most = static_cast<size_t>(std::max<int64_t>(1, facts.threads_per_block));
   for (Layout& layout : result) layout.threads = std::min(layout.threads, most);
   return result;
 }
 
-Result<Candidate> counting_candidate(const std::shared_ptr<Room>& room, const Counting& counting) {
+Result<Candidate> counting_candidate(const std::shared_ptr<DeviceContext>& room, const Counting& counting) {
   auto state = std::make_shared<CountingRun>();
   state->room = room;
   state->counting = counting;

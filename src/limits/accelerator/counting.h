@@ -34,7 +34,7 @@ struct Counting {
   double tolerance = 0;                                           // relative
   bool counts_cycles = false;                                     // on the device: then the clock is known
 };
-Result<Candidate> counting_candidate(const std::shared_ptr<Room>& room, const Counting& counting);
+Result<Candidate> counting_candidate(const std::shared_ptr<DeviceContext>& room, const Counting& counting);
 
 struct PeakQuestion {
   Precision precision = Precision::kFp32;

@@ -10,7 +10,7 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-class CudaRoom : public Room {
+class CudaRoom : public DeviceContext {
  public:
   CudaRoom(gpu::cuda::CudaWorkspace workspace, gpu::cuda::CudaEvent begin, gpu::cuda::CudaEvent end)
       : workspace_(std::move(workspace)), begin_(std::move(begin)), end_(std::move(end)) {}
@@ -40,12 +40,13 @@ class CudaAccelerator : public Accelerator {
   CudaAccelerator(gpu::cuda::Cuda cuda, size_t index, gpu::cuda::CudaContext context, Facts facts)
       : cuda_(std::move(cuda)), index_(index), context_(std::move(context)), facts_(std::move(facts)) {}
   const Facts& facts() const override { return facts_; }
-  Result<std::unique_ptr<Room>> prepare(const std::string& source) override {
+  Result<std::unique_ptr<DeviceContext>> prepare(const std::string& source) override {
     RIDGE_ASSIGN(gpu::cuda::CudaWorkspace workspace, cuda_.workspace(index_));
     RIDGE_TRY(workspace.build(source));
     RIDGE_ASSIGN(gpu::cuda::CudaEvent begin, gpu::cuda::CudaEvent::create(context_));
     RIDGE_ASSIGN(gpu::cuda::CudaEvent end, gpu::cuda::CudaEvent::create(context_));
-    return std::unique_ptr<Room>(std::make_unique<CudaRoom>(std::move(workspace), std::move(begin), std::move(end)));
+    return std::unique_ptr<DeviceContext>(
+        std::make_unique<CudaRoom>(std::move(workspace), std::move(begin), std::move(end)));
   }
   Result<std::unique_ptr<Link>> link(size_t bytes) override { return open_cuda_link(context_, bytes); }
   Result<std::vector<Starting>> startings() override {
@@ -89,8 +90,8 @@ Facts facts_of(const gpu::cuda::CudaDevice& device, size_t index) {
 
 std::vector<Facts> facts_of(const gpu::cuda::Cuda& cuda) {
   std::vector<Facts> all;
-  for (const gpu::cuda::CudaDevice& card : cuda.devices()) {
-    all.push_back(facts_of(card, all.size()));
+  for (const gpu::cuda::CudaDevice& gpu : cuda.devices()) {
+    all.push_back(facts_of(gpu, all.size()));
     all.back().software = "CUDA driver " + cuda.driver_version_text();
   }
   return all;

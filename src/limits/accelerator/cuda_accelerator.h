@@ -1,4 +1,4 @@
-// NVIDIA's cards, by the driver, as accelerators.
+// NVIDIA's GPUs, by the driver, as accelerators.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 namespace ridge::limits::accelerator {
 
 Facts facts_of(const gpu::cuda::CudaDevice& device, size_t index);
-// Of every card of the driver's, with its version.
+// Of every GPU of the driver's, with its version.
 std::vector<Facts> facts_of(const gpu::cuda::Cuda& cuda);
-// kNotFound: no such card; kUnavailable: it cannot be used, with the reason.
+// kNotFound: no such GPU; kUnavailable: it cannot be used, with the reason.
 Status check_usable(const gpu::cuda::Cuda& cuda, size_t index);
 // kNotFound: no driver, too; else as check_usable.
 Result<std::unique_ptr<Accelerator>> open_cuda_accelerator(size_t index);

@@ -67,7 +67,7 @@ class CudaLink : public Link {
     RIDGE_TRY(to_host_.fetch(memory, to_device_.device));
     RIDGE_TRY(to_host_.stream.synchronize());
     if (std::ranges::equal(sent, got)) return {};
-    return Error{Code::kFailed, fmt::format("{} bytes of {} memory came back from the card changed", bytes(),
+    return Error{Code::kFailed, fmt::format("{} bytes of {} memory came back from the GPU changed", bytes(),
                                             gpu::host_memory_name(memory))};
   }
 

@@ -1,4 +1,4 @@
-// The way between the host's memory and an NVIDIA card.
+// The way between the host's memory and an NVIDIA GPU.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt on an NVIDIA card, with factors made on the card and results looked at.
+// Matrix multiplications by cuBLASLt on an NVIDIA GPU, with factors made on the GPU and results looked at.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ double value_at(Precision precision, const std::vector<std::byte>& values, size_
 // keep 14 bits at every step (DeepSeek-V3 Technical Report, 3.3.2): 5 %.
 double sum_tolerance(Precision precision, int64_t k);
 
-// `workspace`: of the card, empty; `newest_cuda`: major number of the driver's CUDA.
+// `workspace`: of the GPU, empty; `newest_cuda`: major number of the driver's CUDA.
 Result<std::unique_ptr<Products>> open_cuda_products(gpu::cuda::CudaWorkspace workspace, int newest_cuda);
 
 }  // namespace ridge::limits::accelerator

@@ -1,4 +1,4 @@
-// What it costs to start kernels on an NVIDIA card: alone, queued, from stream to stream, in graphs.
+// What it costs to start kernels on an NVIDIA GPU: alone, queued, from stream to stream, in graphs.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The kernels that measure a device: they compile for cards that are not there, and compute what they must on pocl, an
-// implementation of OpenCL for processors, which ./dev setup brings.
+// The kernels that measure a device: they compile for GPUs that are not there, and compute what they must on pocl, an
+// implementation of OpenCL for CPUs, which ./dev setup brings.
 #include "limits/accelerator/kernels.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-// Facts of a card of that compute capability that has everything.
-Facts card_of(int capability) {
+// Facts of a GPU of that compute capability that has everything.
+Facts gpu_of(int capability) {
   Facts facts;
   facts.dialect = Dialect::kCuda;
   facts.capability = std::to_string(capability / 10) + "." + std::to_string(capability % 10);
@@ -48,17 +48,17 @@ class EveryGeneration : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(EveryGeneration, OfCudaCardsHasItsMultiplyAdds) {
-  for (const LaneType& type : lane_types(card_of(GetParam())))
+TEST_P(EveryGeneration, OfCudaGpusHasItsMultiplyAdds) {
+  for (const LaneType& type : lane_types(gpu_of(GetParam())))
     if (type.reason.empty()) compile(type.definitions, {"arithmetic", "multiply_adds"}, kOfThousandThreads);
 }
 
-TEST_P(EveryGeneration, OfCudaCardsHasItsTiles) {
+TEST_P(EveryGeneration, OfCudaGpusHasItsTiles) {
   for (const MmaShape& shape : mma_shapes())
     if (has_shape(shape, GetParam())) compile("#define " + std::string(shape.name) + "\n", {"mma"}, kOfThousandThreads);
 }
 
-TEST_P(EveryGeneration, OfCudaCardsReadsAndWrites) {
+TEST_P(EveryGeneration, OfCudaGpusReadsAndWrites) {
   compile("", {"memory"}, 128);
   compile("", {"launch"}, 128);
   compile("", {"random_bits"}, 128);
@@ -100,9 +100,9 @@ TEST(DeviceKernels, LinksAndStartsWorkOnOpenCl) {
   for (StartQuestion& asked : start_questions(**device)) run_and_check(asked.question);
 }
 
-// The way through NVIDIA's driver, on its stand-in, which runs kernels by pocl: all but what only a card can (assembly).
+// The way through NVIDIA's driver, on its fake, which runs kernels by pocl: all but what only a GPU can (assembly).
 TEST(DeviceKernels, RunThroughNvidiasDriver) {
-  gpu::play_cards("bench");
+  gpu::play_gpus("bench");
   auto device = open_accelerator("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
   EXPECT_EQ((*device)->facts().capability, "9.0");
@@ -116,7 +116,7 @@ TEST(DeviceKernels, RunThroughNvidiasDriver) {
 }
 
 TEST(DeviceKernels, ProductsOfTheLibraryAreRightInEveryType) {
-  gpu::play_cards("bench");
+  gpu::play_gpus("bench");
   auto device = open_accelerator("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
   auto products = (*device)->products();

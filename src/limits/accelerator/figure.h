@@ -25,8 +25,8 @@ struct Share {
 // What the management library saw while the bursts of a figure ran. Absent: not told, or no sample fell into them.
 struct Observed {
   std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;  // means, of the temperature the highest
-  std::vector<std::string> slowdowns;                                       // why the card was slower than it can be
-  bool clocks_set = false;  // somebody fixed the clocks, and that showed
+  std::vector<std::string> slowdowns;                                       // why the GPU was slower than it can be
+  bool clocks_set = false;  // the clocks were fixed by hand, and that showed
   int samples = 0;
 };
 
@@ -72,13 +72,13 @@ struct Measured {
   std::vector<BandwidthRow> bandwidths;
   std::vector<LinkRow> links;
   std::vector<StartRow> starts;
-  std::string datasheet;         // that shares refer to, or why there is none
-  std::string processor_limits;  // why a processor is not beside its own, or that they are too low
-  std::string observer;          // the library that watched the card, or why none did
-  std::string measured_at;       // UTC
-  double seconds = 0;            // that measuring took, making ready included
-  bool recalled = false;         // measured by an earlier run, and kept since then
-  std::string kept;              // where, or why not
+  std::string datasheet;    // that shares refer to, or why there is none
+  std::string cpu_limits;   // why a CPU is not beside its own, or that they are too low
+  std::string observer;     // the library that watched the GPU, or why none did
+  std::string measured_at;  // UTC
+  double seconds = 0;       // that measuring took, making ready included
+  bool recalled = false;    // measured by an earlier run, and kept since then
+  std::string kept;         // where, or why not
 };
 
 // Adds the members that every figure has; `unit`: the name of its own one, "flops_per_s".

@@ -102,7 +102,7 @@ Json to_json(const Measured& measured) {
           {"recalled", measured.recalled},
           {"kept", measured.kept},
           {"datasheet", measured.datasheet},
-          {"processor_limits", measured.processor_limits},
+          {"processor_limits", measured.cpu_limits},
           {"observer", measured.observer},
           {"peaks", peaks_json(measured.peaks)},
           {"bandwidth", bandwidths_json(measured.bandwidths)},

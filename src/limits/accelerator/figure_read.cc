@@ -110,7 +110,7 @@ Result<Measured> measured_from_json(const Json& json) {
   RIDGE_ASSIGN(measured.measured_at, json_member<std::string>(json, "measured_at"));
   RIDGE_ASSIGN(measured.seconds, json_member<double>(json, "seconds"));
   RIDGE_ASSIGN(measured.datasheet, json_member<std::string>(json, "datasheet"));
-  RIDGE_ASSIGN(measured.processor_limits, json_member<std::string>(json, "processor_limits"));
+  RIDGE_ASSIGN(measured.cpu_limits, json_member<std::string>(json, "processor_limits"));
   RIDGE_ASSIGN(measured.observer, json_member<std::string>(json, "observer"));
   RIDGE_ASSIGN(measured.setting, setting_from_json(json.contains("setting") ? json["setting"] : Json()));
   RIDGE_TRY(read_peaks(json, measured.peaks));

@@ -31,8 +31,7 @@ Candidate transferring(const std::shared_ptr<Link>& link, gpu::Way way, gpu::Hos
 }  // namespace
 
 int64_t link_bytes(const Facts& facts) {
-  const int64_t wanted =
-      runs_on_processor(facts) ? std::max(32 * kMebibyte, 2 * facts.last_cache_bytes) : 256 * kMebibyte;
+  const int64_t wanted = runs_on_cpu(facts) ? std::max(32 * kMebibyte, 2 * facts.last_cache_bytes) : 256 * kMebibyte;
   return std::min(wanted, facts.memory_bytes / 8);
 }
 

@@ -39,13 +39,13 @@ struct Questions {
   }
 };
 
-Figure figure_of(const Question& question, const std::vector<CardSample>& samples) {
+Figure figure_of(const Question& question, const std::vector<GpuSample>& samples) {
   Figure figure = answer(question);
   if (const Candidate* winner = question.winner()) figure.observed = observed_in(samples, winner->windows);
   return figure;
 }
 
-void answer_all(const Questions& questions, const std::vector<CardSample>& samples, Measured& measured) {
+void answer_all(const Questions& questions, const std::vector<GpuSample>& samples, Measured& measured) {
   for (const PeakQuestion& asked : questions.peaks)
     measured.peaks.push_back({asked.precision, asked.way, figure_of(asked.question, samples)});
   for (const BandwidthQuestion& asked : questions.bandwidths)
@@ -57,18 +57,18 @@ void answer_all(const Questions& questions, const std::vector<CardSample>& sampl
     measured.starts.push_back({asked.what, asked.meaning, figure_of(asked.question, samples)});
 }
 
-// The processor's own limits, if they are known: they are recalled, never measured beside the device.
-void refer_to_processor(const Options& options, References& references) {
+// The CPU's own limits, if they are known: they are recalled, never measured beside the device.
+void refer_to_cpu(const Options& options, References& references) {
   Result<machine::Machine> machine = machine::probe();
   if (machine)
     machine = recall_or_measure(std::move(*machine), {false, options.machine_cache, {}}, [](const machine::Machine&) {
-      return Result<Limits>(Error{
-          Code::kUnavailable, "the limits of this processor are not known yet; 'ridge bench device' measures them"});
+      return Result<Limits>(
+          Error{Code::kUnavailable, "the limits of this CPU are not known yet; 'ridge bench device' measures them"});
     });
   if (machine)
-    references.processor = std::move(*machine);
+    references.cpu = std::move(*machine);
   else
-    references.processor_reason = machine.error().message;
+    references.cpu_reason = machine.error().message;
 }
 
 References references_for(const Facts& facts, const Watched& watched, const Options& options) {
@@ -80,10 +80,10 @@ References references_for(const Facts& facts, const Watched& watched, const Opti
     references.datasheet = std::move(*device);
   else
     references.datasheet_reason = device.error().message;
-  if (runs_on_processor(facts)) refer_to_processor(options, references);
-  if (watched.card && watched.card->pcie_generation_max && watched.card->pcie_width_max) {
-    // An idle link saves power; under load it goes up to what card and slot can do.
-    const int64_t generation = *watched.card->pcie_generation_max, lanes = *watched.card->pcie_width_max;
+  if (runs_on_cpu(facts)) refer_to_cpu(options, references);
+  if (watched.gpu && watched.gpu->pcie_generation_max && watched.gpu->pcie_width_max) {
+    // An idle link saves power; under load it goes up to what GPU and slot can do.
+    const int64_t generation = *watched.gpu->pcie_generation_max, lanes = *watched.gpu->pcie_width_max;
     references.link_bytes_per_s = pcie_bytes_per_s(generation, lanes);
     references.link = fmt::format("PCIe {}.0 x{}", generation, lanes);
   }
@@ -106,11 +106,11 @@ Result<Measured> measure(Accelerator& accelerator, const Options& options) {
   if (options.progress) options.progress("make ready", 0);
   Questions questions{all_peak_questions(accelerator), memory_questions(accelerator), link_questions(accelerator),
                       start_questions(accelerator)};
-  const Watched watched = watch_card(measured.facts);
+  const Watched watched = watch_gpu(measured.facts);
   ask_in_rounds(questions.all(), options);
-  answer_all(questions, watched.watch ? watched.watch->samples() : std::vector<CardSample>{}, measured);
+  answer_all(questions, watched.watch ? watched.watch->samples() : std::vector<GpuSample>{}, measured);
   const References references = references_for(measured.facts, watched, options);
-  measured.processor_limits = references.processor_reason;
+  measured.cpu_limits = references.cpu_reason;
   add_shares(measured, references);
   measured.observer = watched.by;
   measured.datasheet = references.datasheet ? references.datasheet->vendor + " " + references.datasheet->name

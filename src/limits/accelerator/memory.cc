@@ -32,7 +32,7 @@ Cut cut_for(const Facts& facts, Layout layout, int64_t elements) {
   layout.blocks = std::clamp<size_t>(static_cast<size_t>(elements / of_block), 1, layout.blocks);
   Cut cut{layout};
   cut.steps = static_cast<int32_t>(elements / cut.threads() / 4 * 4);
-  const bool stretches = runs_on_processor(facts);
+  const bool stretches = runs_on_cpu(facts);
   cut.by_thread = stretches ? cut.steps : 1;
   cut.by_step = stretches ? 1 : static_cast<int32_t>(cut.threads());
   return cut;
@@ -42,7 +42,7 @@ Cut cut_for(const Facts& facts, Layout layout, int64_t elements) {
 std::vector<Layout> memory_layouts(const Facts& facts) {
   std::vector<Layout> result = layouts(facts);
   const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
-  if (runs_on_processor(facts))
+  if (runs_on_cpu(facts))
     result.pop_back();  // stretches are for one thread per block
   else
     result.back() = {result.back().threads, 64 * units};
@@ -50,7 +50,7 @@ std::vector<Layout> memory_layouts(const Facts& facts) {
 }
 
 std::vector<Layout> shared_layouts(const Facts& facts) {
-  if (!runs_on_processor(facts)) return layouts(facts);
+  if (!runs_on_cpu(facts)) return layouts(facts);
   const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
   return {{16, units}, {64, units}};
 }
@@ -58,7 +58,7 @@ std::vector<Layout> shared_layouts(const Facts& facts) {
 // The buffers that all questions about memory share.
 struct Memory {
   Facts facts;
-  std::unique_ptr<Room> room;
+  std::unique_ptr<DeviceContext> room;
   gpu::BufferNumber from, to, sums;
   int64_t buffer_bytes = 0;
   int64_t lanes = 4;  // floats of an element
@@ -96,7 +96,7 @@ using MemoryHandle = std::shared_ptr<Memory>;
 Result<MemoryHandle> make_memory(Accelerator& accelerator) {
   auto memory = std::make_shared<Memory>();
   memory->facts = accelerator.facts();
-  memory->lanes = runs_on_processor(memory->facts) ? 16 : 4;
+  memory->lanes = runs_on_cpu(memory->facts) ? 16 : 4;
   RIDGE_ASSIGN(memory->room,
                accelerator.prepare(kernel_source(fmt::format("#define WIDE_LANES {}\n", memory->lanes), {"memory"})));
   memory->buffer_bytes = dram_bytes(memory->facts);
@@ -254,8 +254,8 @@ BandwidthQuestion shared_question(const MemoryHandle& memory) {
 }  // namespace
 
 int64_t dram_bytes(const Facts& facts) {
-  const int64_t wanted = runs_on_processor(facts) ? std::max(64 * kMiB, 6 * facts.last_cache_bytes)
-                                                  : std::max(512 * kMiB, 8 * facts.last_cache_bytes);
+  const int64_t wanted = runs_on_cpu(facts) ? std::max(64 * kMiB, 6 * facts.last_cache_bytes)
+                                            : std::max(512 * kMiB, 8 * facts.last_cache_bytes);
   int64_t most = std::min(facts.memory_bytes / 8, 4096 * kMiB);
   if (facts.largest_buffer_bytes > 0) most = std::min(most, facts.largest_buffer_bytes);
   return std::min(wanted, most) / kMiB * kMiB;

@@ -46,7 +46,7 @@ Counting tile_counting(const MmaShape& shape, const Layout& layout) {
 }
 
 Status add_tile_candidates(Accelerator& accelerator, const MmaShape& shape, Question& question) {
-  RIDGE_ASSIGN(std::shared_ptr<Room> room,
+  RIDGE_ASSIGN(std::shared_ptr<DeviceContext> room,
                accelerator.prepare(kernel_source(fmt::format("#define {}\n", shape.name), {"mma"})));
   for (const Layout& layout : layouts(accelerator.facts())) {
     RIDGE_ASSIGN(Candidate candidate, counting_candidate(room, tile_counting(shape, layout)));

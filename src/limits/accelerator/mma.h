@@ -1,6 +1,6 @@
 // Peaks by kernels of ours on tensor cores (kernels/mma.cu): the mma.sync instructions of PTX. Private to limits/accelerator.
 //
-// Not the card's full rate everywhere: Hopper and the servers' Blackwell reach it only by instructions that fetch their operands from
+// Not the GPU's full rate everywhere: Hopper and the servers' Blackwell reach it only by instructions that fetch their operands from
 // shared memory themselves (wgmma, tcgen05), which cuBLASLt uses.
 #pragma once
 

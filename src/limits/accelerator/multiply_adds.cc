@@ -49,7 +49,7 @@ Counting counting_of(const Facts& facts, const LaneType& type, const Layout& lay
 }
 
 Status add_candidates(Accelerator& accelerator, const LaneType& type, Question& question) {
-  RIDGE_ASSIGN(std::shared_ptr<Room> room,
+  RIDGE_ASSIGN(std::shared_ptr<DeviceContext> room,
                accelerator.prepare(kernel_source(type.definitions, {"arithmetic", "multiply_adds"})));
   for (const Layout& layout : layouts(accelerator.facts())) {
     RIDGE_ASSIGN(Candidate candidate, counting_candidate(room, counting_of(accelerator.facts(), type, layout)));

@@ -51,7 +51,7 @@ TEST(Tiles, OfATypeHaveOneShapePerGeneration) {
     }
 }
 
-Facts facts_of_card(int64_t units, int64_t threads) {
+Facts facts_of_gpu(int64_t units, int64_t threads) {
   Facts facts;
   facts.compute_units = units;
   facts.threads_per_block = threads;
@@ -59,15 +59,15 @@ Facts facts_of_card(int64_t units, int64_t threads) {
 }
 
 TEST(Layouts, KeepEveryUnitBusyInOneWave) {
-  for (const Layout& layout : layouts(facts_of_card(132, 1024))) {
+  for (const Layout& layout : layouts(facts_of_gpu(132, 1024))) {
     EXPECT_EQ(layout.blocks % 132, 0u);
     EXPECT_LE(layout.blocks / 132 * layout.threads, 1024u) << "with 64 registers each, 1024 threads fit";
   }
-  for (const Layout& layout : layouts(facts_of_card(10, 64))) EXPECT_LE(layout.threads, 64u);
+  for (const Layout& layout : layouts(facts_of_gpu(10, 64))) EXPECT_LE(layout.threads, 64u);
 }
 
 TEST(Arithmetics, ThatADeviceLacksHaveAReason) {
-  Facts facts = facts_of_card(1, 1);
+  Facts facts = facts_of_gpu(1, 1);
   facts.fp32_lanes = 16;
   for (const LaneType& type : lane_types(facts)) {
     EXPECT_EQ(type.reason.empty(), type.precision == Precision::kFp32);

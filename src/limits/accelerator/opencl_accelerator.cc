@@ -9,7 +9,7 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-class OpenClRoom : public Room {
+class OpenClRoom : public DeviceContext {
  public:
   explicit OpenClRoom(gpu::opencl::OpenClWorkspace workspace) : workspace_(std::move(workspace)) {}
   Result<gpu::BufferNumber> add_bytes(size_t size) override { return workspace_.add_bytes(size); }
@@ -43,10 +43,10 @@ class OpenClAccelerator : public Accelerator {
   OpenClAccelerator(gpu::opencl::OpenCl opencl, size_t index)
       : opencl_(std::move(opencl)), index_(index), facts_(facts_of(opencl_.devices()[index], index)) {}
   const Facts& facts() const override { return facts_; }
-  Result<std::unique_ptr<Room>> prepare(const std::string& source) override {
+  Result<std::unique_ptr<DeviceContext>> prepare(const std::string& source) override {
     RIDGE_ASSIGN(gpu::opencl::OpenClWorkspace workspace, opencl_.workspace(index_));
     RIDGE_TRY(workspace.build(source));
-    return std::unique_ptr<Room>(std::make_unique<OpenClRoom>(std::move(workspace)));
+    return std::unique_ptr<DeviceContext>(std::make_unique<OpenClRoom>(std::move(workspace)));
   }
   Result<std::unique_ptr<Link>> link(size_t bytes) override {
     RIDGE_ASSIGN(gpu::opencl::OpenClLink link, opencl_.link(index_, bytes));
@@ -54,7 +54,7 @@ class OpenClAccelerator : public Accelerator {
   }
   Result<std::vector<Starting>> startings() override;
   Result<std::unique_ptr<Products>> products() override {
-    return Error{Code::kUnsupported, "OpenCL has no library of matrix products of its own"};
+    return Error{Code::kUnsupported, "OpenCL has no library of matrix multiplications of its own"};
   }
 
  private:

@@ -68,7 +68,7 @@ std::vector<PeakQuestion> product_questions(Accelerator& accelerator) {
   for (Precision precision : kProductPrecisions) {
     PeakQuestion asked{precision, "cuBLASLt", {}};
     if (!products) asked.question.reason = opened.error().message;
-    if (products) asked.question.reason = "the card has too little free memory for a product that fills it";
+    if (products) asked.question.reason = "the GPU has too little free memory for a product that fills it";
     for (const ProductShape& shape : product_shapes(accelerator.facts(), precision)) {
       if (!products) break;
       Result<LibraryProduct> product = products->prepare(precision, shape.m, shape.n, shape.k);

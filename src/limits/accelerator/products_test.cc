@@ -13,7 +13,7 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-Facts card_with(int64_t units, int64_t free_bytes) {
+Facts gpu_with(int64_t units, int64_t free_bytes) {
   Facts facts;
   facts.compute_units = units;
   facts.largest_buffer_bytes = free_bytes / 4;
@@ -21,28 +21,28 @@ Facts card_with(int64_t units, int64_t free_bytes) {
 }
 
 // H100: 132 multiprocessors; 4 waves of 132 tiles of 256 · 128 are 17.3 million numbers, a square of 4160.
-TEST(ProductShapes, FillTheCardWithWholeWaves) {
-  std::vector<ProductShape> shapes = product_shapes(card_with(132, int64_t{64} << 30), Precision::kFp16);
+TEST(ProductShapes, FillTheGpuWithWholeWaves) {
+  std::vector<ProductShape> shapes = product_shapes(gpu_with(132, int64_t{64} << 30), Precision::kFp16);
   ASSERT_EQ(shapes.size(), 3u);
   EXPECT_EQ(shapes[0].m, 4352);
   EXPECT_EQ(shapes[1].m, 8448);
   EXPECT_EQ(shapes[2].m, 16640);
-  EXPECT_EQ(product_shapes(card_with(132, int64_t{64} << 30), Precision::kFp32)[0].m, 2304);
+  EXPECT_EQ(product_shapes(gpu_with(132, int64_t{64} << 30), Precision::kFp32)[0].m, 2304);
 }
 
 // A GeForce multiplies FP64 at 1/64 of FP32: 8448³ would take a second. An H100 at half.
 TEST(ProductShapes, AreSmallWhereTheTypeIsThereForCompatibilityOnly) {
-  Facts card = card_with(128, int64_t{64} << 30);
-  card.capability = "8.9";
-  EXPECT_EQ(product_shapes(card, Precision::kFp64).size(), 1u);
-  card.capability = "9.0";
-  EXPECT_EQ(product_shapes(card, Precision::kFp64).size(), 3u);
+  Facts gpu = gpu_with(128, int64_t{64} << 30);
+  gpu.capability = "8.9";
+  EXPECT_EQ(product_shapes(gpu, Precision::kFp64).size(), 1u);
+  gpu.capability = "9.0";
+  EXPECT_EQ(product_shapes(gpu, Precision::kFp64).size(), 3u);
 }
 
 TEST(ProductShapes, LeaveHalfOfTheMemoryFree) {
-  EXPECT_EQ(product_shapes(card_with(132, int64_t{4} << 30), Precision::kFp16).size(), 2u)
+  EXPECT_EQ(product_shapes(gpu_with(132, int64_t{4} << 30), Precision::kFp16).size(), 2u)
       << "3 · 8448² · 8 bytes: 1.7 GB";
-  EXPECT_TRUE(product_shapes(card_with(132, 1 << 20), Precision::kFp16).empty());
+  EXPECT_TRUE(product_shapes(gpu_with(132, 1 << 20), Precision::kFp16).empty());
 }
 
 std::vector<std::byte> bytes_of(auto value) {

@@ -30,7 +30,7 @@ struct Candidate {
   std::string conditions;
   std::function<std::string()> how;  // what is known of it only when it has run; may be empty
   std::function<Result<Burst>(int64_t repeats)> work;
-  // Compares what the last work left with what must be there: a compiler may have removed what nobody looks at.
+  // Compares what the last work left with what must be there: a compiler may have removed what is never read.
   std::function<Status()> check;
   int64_t most_repeats = INT64_MAX;            // in one burst
   int64_t repeats = 0;                         // 0 = to be found so that a burst takes kBurstSeconds

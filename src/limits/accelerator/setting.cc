@@ -25,7 +25,7 @@ Json value_or_null(const std::optional<Value>& value) {
 }  // namespace
 
 Json to_json(const Setting& setting) {
-  return {{"card", setting.card},
+  return {{"card", setting.gpu},
           {"name", setting.name},
           {"driver", setting.driver},
           {"compute_units", setting.compute_units},
@@ -36,7 +36,7 @@ Json to_json(const Setting& setting) {
 
 Result<Setting> setting_from_json(const Json& json) {
   Setting setting;
-  RIDGE_ASSIGN(setting.card, json_member<std::string>(json, "card"));
+  RIDGE_ASSIGN(setting.gpu, json_member<std::string>(json, "card"));
   RIDGE_ASSIGN(setting.name, json_member<std::string>(json, "name"));
   RIDGE_ASSIGN(setting.driver, json_member<std::string>(json, "driver"));
   RIDGE_ASSIGN(setting.compute_units, json_member<int64_t>(json, "compute_units"));
@@ -46,20 +46,20 @@ Result<Setting> setting_from_json(const Json& json) {
   return setting;
 }
 
-Setting setting_of(const Facts& facts, const gpu::CardSystem* system) {
+Setting setting_of(const Facts& facts, const gpu::GpuSystem* system) {
   Setting setting;
-  setting.card = facts.uuid.empty() ? facts.pci_address : facts.uuid;
+  setting.gpu = facts.uuid.empty() ? facts.pci_address : facts.uuid;
   setting.name = facts.name;
   setting.driver = facts.software;
   setting.compute_units = facts.compute_units;
   if (!system) return setting;
-  const Result<int> index = matching_card(system->cards, facts);
+  const Result<int> index = matching_gpu(system->gpus, facts);
   if (!index) return setting;
-  const gpu::Card& card = system->cards[static_cast<size_t>(*index)];
+  const gpu::Gpu& gpu = system->gpus[static_cast<size_t>(*index)];
   if (system->driver_version)
     setting.driver = *system->driver_version + (facts.software.empty() ? "" : ", " + facts.software);
-  setting.power_limit_mw = card.power_limit_mw.value;
-  setting.ecc = card.ecc.value;
+  setting.power_limit_mw = gpu.power_limit_mw.value;
+  setting.ecc = gpu.ecc.value;
   return setting;
 }
 
@@ -67,7 +67,7 @@ Setting setting_now(const Facts& facts) {
   if (facts.uuid.empty() && facts.pci_address.empty()) return setting_of(facts, nullptr);
   const Result<gpu::nvml::Nvml> nvml = gpu::nvml::Nvml::open();
   if (!nvml) return setting_of(facts, nullptr);
-  const gpu::CardSystem system = nvml->system();
+  const gpu::GpuSystem system = nvml->system();
   return setting_of(facts, &system);
 }
 
@@ -77,7 +77,7 @@ std::string differences(const Setting& then, const Setting& now) {
     if (before == after) return;
     text += fmt::format("{}{} {} then, {} now", text.empty() ? "" : "; ", what, before, after);
   };
-  compare("card", then.card, now.card);
+  compare("card", then.gpu, now.gpu);
   compare("name", then.name, now.name);
   compare("driver", then.driver, now.driver);
   compare("units", std::to_string(then.compute_units), std::to_string(now.compute_units));

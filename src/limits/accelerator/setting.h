@@ -1,7 +1,7 @@
 // What a device is and how it is set: what was measured of it holds for this alone. Another driver compiles and schedules
-// otherwise, a power limit lowers clocks, error correction takes bandwidth, a slice of a divided card has less of everything.
+// otherwise, a power limit lowers clocks, error correction takes bandwidth, a slice of a divided GPU has less of everything.
 //
-// Locked clocks are not in it: no library tells which are locked. They are seen while the card is measured (figure.h, Observed), and
+// Locked clocks are not in it: no library tells which are locked. They are seen while the GPU is measured (figure.h, Observed), and
 // who uses such figures says so. Plain values.
 #pragma once
 
@@ -17,23 +17,23 @@
 namespace ridge::limits::accelerator {
 
 // Raise when kernels or method change so that figures of before cannot be compared.
-constexpr int64_t kCardMethod = 1;
+constexpr int64_t kGpuMethod = 1;
 
 struct Setting {
-  std::string card;           // UUID, else PCI address; empty: the device has neither
+  std::string gpu;            // UUID, else PCI address; empty: the device has neither
   std::string name;           // of a slice with its profile: "… MIG 3g.40gb"
   std::string driver;         // "580.95.05, CUDA driver 13.0"; of OpenCL the implementation
   int64_t compute_units = 0;  // 0: not told
   std::optional<int64_t> power_limit_mw;
   std::optional<bool> ecc;
-  int64_t method = kCardMethod;
+  int64_t method = kGpuMethod;
   bool operator==(const Setting&) const = default;
 };
 Json to_json(const Setting& setting);
 Result<Setting> setting_from_json(const Json& json);
 
-// `system`: as the management library tells it; null: nobody tells.
-Setting setting_of(const Facts& facts, const gpu::CardSystem* system);
+// `system`: as the management library tells it; null: unknown.
+Setting setting_of(const Facts& facts, const gpu::GpuSystem* system);
 // That of now, by NVML where the device has an address that it may know.
 Setting setting_now(const Facts& facts);
 

@@ -70,23 +70,23 @@ void add_best(std::vector<Row>& rows, Key key, Name name) {
       add(row.figure, "best here: " + name(*winner), winner->figure.best, Origin::kMeasured);
 }
 
-std::string processor_text(const machine::Machine& machine, int threads) {
+std::string cpu_text(const machine::Machine& machine, int threads) {
   return fmt::format("limit of {} measured on {} thread{}", machine.cpu.model, threads, threads == 1 ? "" : "s");
 }
 
-// What the processor's own measurement calls a level of its OpenCL device.
-std::string level_of_processor(const machine::Machine& machine, const std::string& level) {
+// What the CPU's own measurement calls a level of its OpenCL device.
+std::string level_of_cpu(const machine::Machine& machine, const std::string& level) {
   if (level == "DRAM") return level;
-  if (level == "shared") return "L1";  // what a block shares on a processor is memory that stays in its first cache
+  if (level == "shared") return "L1";  // what a block shares on a CPU is memory that stays in its first cache
   int last = 0;
   for (const machine::Cache& cache : machine.cpu.caches) last = std::max(last, cache.level);
   return fmt::format("L{}", last);
 }
 
-void add_processor(Measured& measured, const machine::Machine& machine) {
+void add_cpu(Measured& measured, const machine::Machine& machine) {
   const int threads = static_cast<int>(
       std::clamp<int64_t>(measured.facts.compute_units, 1, std::max(1, machine::usable_threads(machine))));
-  const std::string of = processor_text(machine, threads);
+  const std::string of = cpu_text(machine, threads);
   double highest = 0;
   auto beside = [&](Figure& figure, double limit, Origin origin) {
     add(figure, of, limit, origin);
@@ -97,10 +97,10 @@ void add_processor(Measured& measured, const machine::Machine& machine) {
       beside(row.figure, limit->flops_per_s, limit->origin);
   for (BandwidthRow& row : measured.bandwidths)
     if (row.access == "read")  // it measures no other traffic as a limit
-      if (auto limit = machine::bandwidth(machine, level_of_processor(machine, row.level), threads))
+      if (auto limit = machine::bandwidth(machine, level_of_cpu(machine, row.level), threads))
         beside(row.figure, limit->bytes_per_s, limit->origin);
   if (highest > 100)
-    measured.processor_limits = fmt::format(
+    measured.cpu_limits = fmt::format(
         "too low: {:.1f} % of one was reached, so the machine was slower when they were measured; measure them again "
         "by "
         "'ridge bench device --fresh'",
@@ -185,7 +185,7 @@ Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::Catal
 
 void add_shares(Measured& measured, const References& references) {
   if (references.datasheet) add_datasheet(measured, *references.datasheet);
-  if (references.processor) add_processor(measured, *references.processor);
+  if (references.cpu) add_cpu(measured, *references.cpu);
   add_link(measured, references);
   add_best(
       measured.peaks, [](const PeakRow& row) { return row.precision; }, [](const PeakRow& row) { return row.way; });

@@ -1,4 +1,4 @@
-// Sets figures of a device beside what they can be at most: its datasheet, the best that was measured here, the processor's own
+// Sets figures of a device beside what they can be at most: its datasheet, the best that was measured here, the CPU's own
 // measured limit where OpenCL runs on it, and what its PCIe link can carry. Pure.
 #pragma once
 
@@ -15,11 +15,11 @@ namespace ridge::limits::accelerator {
 
 struct References {
   std::optional<catalogue::CatalogueDevice> datasheet;
-  std::string datasheet_reason;               // why there is none
-  std::optional<machine::Machine> processor;  // measured; of a device that is this machine's processor
-  std::string processor_reason;               // why there is none, though it is one
-  std::optional<double> link_bytes_per_s;     // each way
-  std::string link;                           // "PCIe 4.0 x16", or why it is not known
+  std::string datasheet_reason;            // why there is none
+  std::optional<machine::Machine> cpu;     // measured; of a device that is this machine's CPU
+  std::string cpu_reason;                  // why there is none, though it is one
+  std::optional<double> link_bytes_per_s;  // each way
+  std::string link;                        // "PCIe 4.0 x16", or why it is not known
 };
 
 // The device of the catalogue that `facts` speaks of: by its name; where that leaves none or several, by its model's word ("H100"),

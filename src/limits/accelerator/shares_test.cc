@@ -37,7 +37,7 @@ TEST(Datasheet, IsFoundByWhatTheDriverTells) {
   EXPECT_EQ(name_of(named("Tesla T4", "7.5", 40, 14.6, 1590)), "Tesla T4");
   EXPECT_EQ(name_of(named("NVIDIA GeForce RTX 4090", "8.9", 76, 15.6, 2040)),
             "the catalogue does not know NVIDIA GeForce RTX 4090")
-      << "a laptop's card of that name is another one";
+      << "a laptop's GPU of that name is another one";
   EXPECT_EQ(name_of(named("pthread-AMD EPYC", "", 2, 23, 0)), "the catalogue does not know pthread-AMD EPYC");
 }
 
@@ -90,8 +90,8 @@ TEST(PcieLink, CarriesWhatItsGenerationAndLanesAllow) {
   EXPECT_FALSE(pcie_bytes_per_s(9, 16));
 }
 
-// OpenCL on this machine's processor stands beside what the processor can do.
-TEST(Shares, OfAProcessorAreOfItsOwnMeasuredLimit) {
+// OpenCL on this machine's CPU stands beside what the CPU can do.
+TEST(Shares, OfACpuAreOfItsOwnMeasuredLimit) {
   machine::Machine machine;
   machine.cpu.model = "EPYC";
   machine.cpu.allowed_cores = 2;
@@ -107,7 +107,7 @@ TEST(Shares, OfAProcessorAreOfItsOwnMeasuredLimit) {
   last.bytes_per_s = 80e9;
   machine.bandwidths = {dram, last};
   References references;
-  references.processor = machine;
+  references.cpu = machine;
   Measured measured;
   measured.facts.kind = "cpu";
   measured.facts.compute_units = 2;
@@ -121,11 +121,11 @@ TEST(Shares, OfAProcessorAreOfItsOwnMeasuredLimit) {
   EXPECT_DOUBLE_EQ(measured.bandwidths[0].figure.shares[0].percent, 75);
   EXPECT_TRUE(measured.bandwidths[1].figure.shares.empty()) << "reading is no limit of copying, which is the best here";
   EXPECT_DOUBLE_EQ(measured.bandwidths[2].figure.shares[0].percent, 75);
-  EXPECT_EQ(measured.processor_limits, "");
+  EXPECT_EQ(measured.cpu_limits, "");
   measured.peaks[0].figure = figure_of(210e9);
   add_shares(measured, references);
-  EXPECT_NE(measured.processor_limits.find("105.0 %"), std::string::npos)
-      << "more than a limit is impossible: " << measured.processor_limits;
+  EXPECT_NE(measured.cpu_limits.find("105.0 %"), std::string::npos)
+      << "more than a limit is impossible: " << measured.cpu_limits;
 }
 
 }  // namespace

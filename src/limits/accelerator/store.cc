@@ -12,11 +12,11 @@ namespace ridge::limits::accelerator {
 namespace {
 
 constexpr size_t kMostSettings = 8;  // that are kept of one device
-constexpr const char* kCards = "cards";
+constexpr const char* kGpus = "cards";
 
 std::string key_of(const Facts& facts, const Setting& setting) {
   const char* api = facts.dialect == Dialect::kCuda ? "cuda" : "opencl";
-  return fmt::format("{} {}{}{}", api, setting.card, setting.card.empty() ? "" : " ", setting.name);
+  return fmt::format("{} {}{}{}", api, setting.gpu, setting.gpu.empty() ? "" : " ", setting.name);
 }
 
 struct Entry {
@@ -39,11 +39,11 @@ Result<Entry> entry_from_json(const Json& json) {
   return entry;
 }
 
-Recalled nothing(std::string reason, bool damaged = false) { return {std::nullopt, 0, std::move(reason), damaged}; }
+StoredLimits nothing(std::string reason, bool damaged = false) { return {std::nullopt, 0, std::move(reason), damaged}; }
 
 // The entry of this setting; else why none of the others will do.
-Recalled look_up(const Json& entries, const std::string& key, const Setting& now) {
-  Recalled result = nothing("nothing was measured on it yet");
+StoredLimits look_up(const Json& entries, const std::string& key, const Setting& now) {
+  StoredLimits result = nothing("nothing was measured on it yet");
   for (const Json& json : entries) {
     Result<Entry> entry = entry_from_json(json);
     if (!entry) {
@@ -63,14 +63,14 @@ std::string file_or_default(const std::string& file) { return file.empty() ? def
 // Newest last; what was kept of the same setting is replaced, and so is what cannot be read.
 void put(Json& store, const std::string& key, const Measured& measured, double most_seconds) {
   Json kept = Json::array();
-  if (store.contains(kCards) && store[kCards].contains(key))
-    for (const Json& json : store[kCards][key])
+  if (store.contains(kGpus) && store[kGpus].contains(key))
+    for (const Json& json : store[kGpus][key])
       if (Result<Entry> entry = entry_from_json(json);
           entry && !differences(entry->measured.setting, measured.setting).empty())
         kept.push_back(json);
   while (kept.size() >= kMostSettings) kept.erase(kept.begin());
   kept.push_back({{"most_seconds", most_seconds}, {"measured", to_json(measured)}});
-  store[kCards][key] = std::move(kept);
+  store[kGpus][key] = std::move(kept);
 }
 
 // Says where it is kept, or why not.
@@ -86,9 +86,9 @@ std::string keep(const Measured& measured, const std::string& key, const std::st
   return "not kept: " + written.error().message;
 }
 
-// Recalled, if it will do.
+// The stored limits, if they will do.
 std::optional<Measured> known(const Facts& facts, const Setting& now, const Options& options, const std::string& file) {
-  Recalled kept = recall(facts, now, file);
+  StoredLimits kept = recall(facts, now, file);
   if (kept.damaged) log::warning("{}; measuring again", kept.reason);
   if (!kept.measured || kept.most_seconds < options.most_seconds) return std::nullopt;
   kept.measured->kept = "kept in " + file;
@@ -97,14 +97,14 @@ std::optional<Measured> known(const Facts& facts, const Setting& now, const Opti
 
 }  // namespace
 
-Recalled recall(const Facts& facts, const Setting& now, const std::string& file) {
+StoredLimits recall(const Facts& facts, const Setting& now, const std::string& file) {
   const std::string from = file_or_default(file);
   if (from.empty()) return nothing("nothing is kept, as neither XDG_CACHE_HOME nor HOME is set");
   const Result<Json> store = read_limits_file(from);
   if (!store) return nothing(store.error().message, true);
   const std::string key = key_of(facts, now);
-  if (!store->contains(kCards) || !(*store)[kCards].contains(key)) return nothing("nothing was measured on it yet");
-  Recalled found = look_up((*store)[kCards][key], key, now);
+  if (!store->contains(kGpus) || !(*store)[kGpus].contains(key)) return nothing("nothing was measured on it yet");
+  StoredLimits found = look_up((*store)[kGpus][key], key, now);
   if (found.measured) {
     found.measured->facts = facts;
     found.measured->recalled = true;

@@ -1,6 +1,6 @@
-// Measured figures of devices, kept between runs beside the processor's (limits/limits_file.h): per device a list of what was measured
+// Measured figures of devices, kept between runs beside the CPU's (limits/limits_file.h): per device a list of what was measured
 // under which setting, the newest last.
-//   "cards": {"<api> <card> <name>": [{"setting": …, "most_seconds": 20, "measured": <as figure_json.cc writes it>}]}
+//   "GPUs": {"<api> <card> <name>": [{"setting": …, "most_seconds": 20, "measured": <as figure_json.cc writes it>}]}
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@
 
 namespace ridge::limits::accelerator {
 
-struct Recalled {
+struct StoredLimits {
   std::optional<Measured> measured;
   double most_seconds = 0;  // that measuring was given
   std::string reason;  // why there is none: nothing was measured, under another setting, or what is kept is damaged
   bool damaged = false;
 };
 // What was measured of the device under the setting of now. `file` empty: the default one.
-Recalled recall(const Facts& facts, const Setting& now, const std::string& file = "");
+StoredLimits recall(const Facts& facts, const Setting& now, const std::string& file = "");
 
 using MeasureDevice = std::function<Result<Measured>()>;
 

@@ -13,7 +13,7 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-Facts some_card(const std::string& uuid = "GPU-a") {
+Facts some_gpu(const std::string& uuid = "GPU-a") {
   Facts facts;
   facts.device = "cuda:0";
   facts.name = "NVIDIA H100 PCIe";
@@ -25,7 +25,7 @@ Facts some_card(const std::string& uuid = "GPU-a") {
 }
 
 Setting some_setting(const std::string& uuid = "GPU-a") {
-  Setting setting = setting_of(some_card(uuid), nullptr);
+  Setting setting = setting_of(some_gpu(uuid), nullptr);
   setting.driver = "580.95.05";
   setting.power_limit_mw = 350000;
   setting.ecc = true;
@@ -46,20 +46,20 @@ Figure reached(double value) {
 
 Measured some_figures(double peak) {
   Measured measured;
-  measured.facts = some_card();
+  measured.facts = some_gpu();
   measured.measured_at = "2026-11-22T05:00:00Z";
   measured.peaks = {{Precision::kFp16, "cuBLASLt", reached(peak)}};
   measured.bandwidths = {{"DRAM", "read", 1 << 30, reached(1.9e12)}};
   return measured;
 }
 
-class CardStore : public testing::Test {
+class GpuStore : public testing::Test {
  protected:
-  CardStore() : folder_(*TemporaryFolder::make()) { options_.machine_cache = folder_.path() + "/deep/machine.json"; }
+  GpuStore() : folder_(*TemporaryFolder::make()) { options_.machine_cache = folder_.path() + "/deep/machine.json"; }
 
   // The FP16 peak that is known after asking, and whether it was measured for that.
   double ask(double peak, const Setting& now, bool fresh = false) {
-    Result<Measured> known = recall_or_measure(some_card(now.card), now, options_, fresh, [&]() -> Result<Measured> {
+    Result<Measured> known = recall_or_measure(some_gpu(now.gpu), now, options_, fresh, [&]() -> Result<Measured> {
       ++measurements_;
       return some_figures(peak);
     });
@@ -67,31 +67,31 @@ class CardStore : public testing::Test {
     EXPECT_EQ(known->setting, now);
     return *known->peaks.at(0).figure.best;
   }
-  std::string reason_for(const Setting& now) { return recall(some_card(now.card), now, options_.machine_cache).reason; }
+  std::string reason_for(const Setting& now) { return recall(some_gpu(now.gpu), now, options_.machine_cache).reason; }
 
   TemporaryFolder folder_;
   Options options_;
   std::atomic<int> measurements_ = 0;
 };
 
-TEST_F(CardStore, MeasuresOnceAndRecallsAfterwards) {
+TEST_F(GpuStore, MeasuresOnceAndRecallsAfterwards) {
   EXPECT_EQ(reason_for(some_setting()), "nothing was measured on it yet");
   EXPECT_EQ(ask(600e12, some_setting()), 600e12);
   EXPECT_EQ(ask(700e12, some_setting()), 600e12);
   EXPECT_EQ(measurements_, 1);
-  const Recalled kept = recall(some_card(), some_setting(), options_.machine_cache);
+  const StoredLimits kept = recall(some_gpu(), some_setting(), options_.machine_cache);
   ASSERT_TRUE(kept.measured) << kept.reason;
   EXPECT_TRUE(kept.measured->recalled);
   EXPECT_EQ(kept.measured->facts.device, "cuda:0");
 }
 
-TEST_F(CardStore, FreshMeasuresAgainAndReplaces) {
+TEST_F(GpuStore, FreshMeasuresAgainAndReplaces) {
   ask(600e12, some_setting());
   EXPECT_EQ(ask(700e12, some_setting(), true), 700e12);
   EXPECT_EQ(ask(800e12, some_setting()), 700e12);
 }
 
-TEST_F(CardStore, AnotherDriverOrPowerLimitIsMeasuredApartAndSaysWhy) {
+TEST_F(GpuStore, AnotherDriverOrPowerLimitIsMeasuredApartAndSaysWhy) {
   ask(600e12, some_setting());
   Setting capped = some_setting();
   capped.driver = "590.10";
@@ -103,7 +103,7 @@ TEST_F(CardStore, AnotherDriverOrPowerLimitIsMeasuredApartAndSaysWhy) {
   EXPECT_EQ(ask(1, some_setting()), 600e12) << "what was measured under the first setting is still there";
 }
 
-TEST_F(CardStore, ASliceOfADividedCardIsAnotherCard) {
+TEST_F(GpuStore, ASliceOfADividedGpuIsAnotherGpu) {
   ask(600e12, some_setting());
   Setting slice = some_setting();
   slice.name = "NVIDIA H100 PCIe MIG 1g.10gb";
@@ -111,7 +111,7 @@ TEST_F(CardStore, ASliceOfADividedCardIsAnotherCard) {
   EXPECT_EQ(reason_for(slice), "nothing was measured on it yet");
 }
 
-TEST_F(CardStore, AMeasurementThatHadLessTimeIsNotEnough) {
+TEST_F(GpuStore, AMeasurementThatHadLessTimeIsNotEnough) {
   options_.most_seconds = 1;
   ask(500e12, some_setting());
   options_.most_seconds = 20;
@@ -120,31 +120,31 @@ TEST_F(CardStore, AMeasurementThatHadLessTimeIsNotEnough) {
   EXPECT_EQ(ask(1, some_setting()), 600e12);
 }
 
-TEST_F(CardStore, WhatWasInterruptedIsNotKept) {
+TEST_F(GpuStore, WhatWasInterruptedIsNotKept) {
   options_.interrupted = [] { return true; };
   ask(100e12, some_setting());
   options_.interrupted = nullptr;
   EXPECT_EQ(ask(600e12, some_setting()), 600e12);
 }
 
-TEST_F(CardStore, WithoutFiguresThereIsNothingToKeep) {
+TEST_F(GpuStore, WithoutFiguresThereIsNothingToKeep) {
   auto without_compiler = []() -> Result<Measured> {
     Measured measured = some_figures(0);
     measured.peaks[0].figure = Figure{};
     return measured;
   };
-  const Result<Measured> measured = recall_or_measure(some_card(), some_setting(), options_, false, without_compiler);
+  const Result<Measured> measured = recall_or_measure(some_gpu(), some_setting(), options_, false, without_compiler);
   ASSERT_TRUE(measured.ok());
   EXPECT_EQ(measured->kept, "not kept: no peak, or no bandwidth, could be measured");
   EXPECT_EQ(ask(600e12, some_setting()), 600e12);
 }
 
-TEST_F(CardStore, DamagedFileIsSaidMeasuredAgainAndRepaired) {
-  for (const char* damage : {"", "not json", R"({"version": 1, "machines": {}, "cards": []})",
-                             R"({"version": 1, "machines": {}, "cards": {"cuda GPU-a NVIDIA H100 PCIe": [{}]}})",
-                             R"({"version": 1, "machines": {}, "cards": {"cuda GPU-a NVIDIA H100 PCIe": "x"}})"}) {
+TEST_F(GpuStore, DamagedFileIsSaidMeasuredAgainAndRepaired) {
+  for (const char* damage : {"", "not json", R"({"version": 1, "machines": {}, "GPUs": []})",
+                             R"({"version": 1, "machines": {}, "GPUs": {"cuda GPU-a NVIDIA H100 PCIe": [{}]}})",
+                             R"({"version": 1, "machines": {}, "GPUs": {"cuda GPU-a NVIDIA H100 PCIe": "x"}})"}) {
     ASSERT_TRUE(write_file_atomically(options_.machine_cache, damage).ok());
-    EXPECT_TRUE(recall(some_card(), some_setting(), options_.machine_cache).damaged) << damage;
+    EXPECT_TRUE(recall(some_gpu(), some_setting(), options_.machine_cache).damaged) << damage;
     measurements_ = 0;
     EXPECT_EQ(ask(600e12, some_setting()), 600e12) << damage;
     EXPECT_EQ(ask(700e12, some_setting()), 600e12) << damage;
@@ -152,13 +152,13 @@ TEST_F(CardStore, DamagedFileIsSaidMeasuredAgainAndRepaired) {
   }
 }
 
-TEST_F(CardStore, FileThatCannotBeWrittenCostsOnlyTheStore) {
+TEST_F(GpuStore, FileThatCannotBeWrittenCostsOnlyTheStore) {
   options_.machine_cache = "/proc/nowhere/machine.json";
   EXPECT_EQ(ask(600e12, some_setting()), 600e12);
   EXPECT_EQ(ask(700e12, some_setting()), 700e12);
 }
 
-TEST_F(CardStore, TwoWhoAskAtOnceMeasureOnce) {
+TEST_F(GpuStore, TwoWhoAskAtOnceMeasureOnce) {
   {
     std::jthread one([&] { ask(600e12, some_setting()); });
     std::jthread other([&] { ask(600e12, some_setting()); });
@@ -166,7 +166,7 @@ TEST_F(CardStore, TwoWhoAskAtOnceMeasureOnce) {
   EXPECT_EQ(measurements_, 1);
 }
 
-TEST_F(CardStore, CardsAndTheProcessorAreKeptBesideEachOther) {
+TEST_F(GpuStore, GpusAndTheCpuAreKeptBesideEachOther) {
   ask(600e12, some_setting("GPU-a"));
   ask(700e12, some_setting("GPU-b"));
   machine::Machine machine;
@@ -183,7 +183,7 @@ TEST_F(CardStore, CardsAndTheProcessorAreKeptBesideEachOther) {
   EXPECT_EQ(measurements_, 2);
 }
 
-TEST_F(CardStore, KeepsTheNewestSettingsOfACard) {
+TEST_F(GpuStore, KeepsTheNewestSettingsOfAGpu) {
   for (int watts = 100; watts < 110; ++watts) {
     Setting setting = some_setting();
     setting.power_limit_mw = watts * 1000;
@@ -216,24 +216,24 @@ TEST(MeasuredFigures, AreReadBackAsTheyWereWritten) {
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
 }
 
-// The driver names the card by another index than the management library, and both by its address.
-TEST(Setting, IsThatOfTheSameCardOfTheLibrary) {
-  gpu::CardSystem system;
+// The driver names the GPU by another index than the management library, and both by its address.
+TEST(Setting, IsThatOfTheSameGpuOfTheLibrary) {
+  gpu::GpuSystem system;
   system.driver_version = std::string("580.95.05");
-  system.cards.resize(2);
-  system.cards[0].uuid = std::string("GPU-b");
-  system.cards[0].power_limit_mw = int64_t{100000};
-  system.cards[1].index = 1;
-  system.cards[1].uuid = std::string("GPU-a");
-  system.cards[1].power_limit_mw = int64_t{350000};
-  system.cards[1].ecc = true;
-  const Setting setting = setting_of(some_card(), &system);
+  system.gpus.resize(2);
+  system.gpus[0].uuid = std::string("GPU-b");
+  system.gpus[0].power_limit_mw = int64_t{100000};
+  system.gpus[1].index = 1;
+  system.gpus[1].uuid = std::string("GPU-a");
+  system.gpus[1].power_limit_mw = int64_t{350000};
+  system.gpus[1].ecc = true;
+  const Setting setting = setting_of(some_gpu(), &system);
   EXPECT_EQ(setting.driver, "580.95.05, CUDA driver 13.0");
   EXPECT_EQ(setting.power_limit_mw, 350000);
   EXPECT_EQ(setting.ecc, true);
   EXPECT_EQ(describe(setting), "driver 580.95.05, CUDA driver 13.0, power limit 350 W, error correction on");
   EXPECT_EQ(differences(setting, setting), "");
-  const Setting untold = setting_of(some_card(), nullptr);
+  const Setting untold = setting_of(some_gpu(), nullptr);
   EXPECT_EQ(
       differences(setting, untold),
       "driver 580.95.05, CUDA driver 13.0 then, CUDA driver 13.0 now; power limit 350 W then, not told now; error "

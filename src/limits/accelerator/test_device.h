@@ -16,7 +16,9 @@ class SmallDevice : public Accelerator {
     facts_.last_cache_bytes = cache_bytes;
   }
   const Facts& facts() const override { return facts_; }
-  Result<std::unique_ptr<Room>> prepare(const std::string& source) override { return device_->prepare(source); }
+  Result<std::unique_ptr<DeviceContext>> prepare(const std::string& source) override {
+    return device_->prepare(source);
+  }
   Result<std::unique_ptr<Link>> link(size_t bytes) override { return device_->link(bytes); }
   Result<std::vector<Starting>> startings() override { return device_->startings(); }
   Result<std::unique_ptr<Products>> products() override { return device_->products(); }

@@ -32,9 +32,9 @@ bool within(TimePoint at, std::span<const Window> windows) {
                      [&](const Window& window) { return window.begin <= at && at <= window.end; });
 }
 
-void add_slowdowns(const gpu::Card& card, Observed& observed) {
-  if (!card.slowdown_bits) return;
-  const auto bits = static_cast<uint64_t>(*card.slowdown_bits);
+void add_slowdowns(const gpu::Gpu& gpu, Observed& observed) {
+  if (!gpu.slowdown_bits) return;
+  const auto bits = static_cast<uint64_t>(*gpu.slowdown_bits);
   observed.clocks_set |= gpu::clocks_are_set(bits);
   std::vector<std::string>& names = observed.slowdowns;
   for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(bits))
@@ -45,19 +45,19 @@ void add_slowdowns(const gpu::Card& card, Observed& observed) {
 
 }  // namespace
 
-Observed observed_in(std::span<const CardSample> samples, std::span<const Window> windows) {
+Observed observed_in(std::span<const GpuSample> samples, std::span<const Window> windows) {
   Observed observed;
   Mean clock, memory_clock, power;
-  for (const CardSample& sample : samples) {
+  for (const GpuSample& sample : samples) {
     if (!within(sample.at, windows)) continue;
     ++observed.samples;
-    clock.add(sample.card.sm_clock_mhz, 1e6);
-    memory_clock.add(sample.card.memory_clock_mhz, 1e6);
-    power.add(sample.card.power_mw, 1e-3);
-    if (sample.card.temperature_c)
+    clock.add(sample.gpu.sm_clock_mhz, 1e6);
+    memory_clock.add(sample.gpu.memory_clock_mhz, 1e6);
+    power.add(sample.gpu.power_mw, 1e-3);
+    if (sample.gpu.temperature_c)
       observed.temperature_c =
-          std::max(observed.temperature_c.value_or(-273), static_cast<double>(*sample.card.temperature_c));
-    add_slowdowns(sample.card, observed);
+          std::max(observed.temperature_c.value_or(-273), static_cast<double>(*sample.gpu.temperature_c));
+    add_slowdowns(sample.gpu, observed);
   }
   observed.clock_hz = clock.value();
   observed.memory_clock_hz = memory_clock.value();
@@ -65,22 +65,22 @@ Observed observed_in(std::span<const CardSample> samples, std::span<const Window
   return observed;
 }
 
-Result<int> matching_card(std::span<const gpu::Card> cards, const Facts& facts) {
+Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts) {
   if (!facts.uuid.empty())
-    for (const gpu::Card& card : cards)
-      if (card.uuid && *card.uuid == facts.uuid) return card.index;
+    for (const gpu::Gpu& gpu : gpus)
+      if (gpu.uuid && *gpu.uuid == facts.uuid) return gpu.index;
   if (!facts.pci_address.empty())
-    for (const gpu::Card& card : cards)
-      if (card.pci_address && *card.pci_address == facts.pci_address) return card.index;
+    for (const gpu::Gpu& gpu : gpus)
+      if (gpu.pci_address && *gpu.pci_address == facts.pci_address) return gpu.index;
   return Error{Code::kNotFound,
-               fmt::format("none of the {} card(s) that it knows is {} ({}{}{})", cards.size(), facts.device,
+               fmt::format("none of the {} GPU(s) that it knows is {} ({}{}{})", gpus.size(), facts.device,
                            facts.pci_address, facts.uuid.empty() ? "" : ", ", facts.uuid)};
 }
 
 Watch::Watch(Look look)
     : thread_([this, look = std::move(look)](const std::stop_token& stop) {
         while (!stop.stop_requested()) {
-          CardSample sample{SteadyClock::now(), look()};
+          GpuSample sample{SteadyClock::now(), look()};
           {
             MutexLock lock(mutex_);
             samples_.push_back(std::move(sample));
@@ -89,31 +89,31 @@ Watch::Watch(Look look)
         }
       }) {}
 
-std::vector<CardSample> Watch::samples() const {
+std::vector<GpuSample> Watch::samples() const {
   MutexLock lock(mutex_);
   return samples_;
 }
 
-Watched watch_card(const Facts& facts) {
+Watched watch_gpu(const Facts& facts) {
   Watched watched;
   if (facts.pci_address.empty() && facts.uuid.empty()) {
-    watched.by = "nobody: the device has no address by which a management library knows it";
+    watched.by = "none: the device has no address by which a management library knows it";
     return watched;
   }
   Result<gpu::nvml::Nvml> opened = gpu::nvml::Nvml::open();
   if (!opened) {
-    watched.by = "nobody: " + opened.error().message;
+    watched.by = "none: " + opened.error().message;
     return watched;
   }
   auto nvml = std::make_shared<gpu::nvml::Nvml>(std::move(*opened));
-  const gpu::CardSystem system = nvml->system();
-  Result<int> index = matching_card(system.cards, facts);
+  const gpu::GpuSystem system = nvml->system();
+  Result<int> index = matching_gpu(system.gpus, facts);
   if (!index) {
-    watched.by = "nobody: " + system.library + ": " + index.error().message;
+    watched.by = "none: " + system.library + ": " + index.error().message;
     return watched;
   }
-  watched.card = system.cards[static_cast<size_t>(*index)];
-  watched.by = fmt::format("{}, card {}", system.library, *index);
+  watched.gpu = system.gpus[static_cast<size_t>(*index)];
+  watched.by = fmt::format("{}, GPU {}", system.library, *index);
   watched.watch = std::make_unique<Watch>([nvml, index = *index] { return nvml->vitals(index); });
   return watched;
 }

@@ -1,4 +1,4 @@
-// Looks at a card while it is being measured: clocks, power, temperature, and why it is slower than it can be. In a thread of its
+// Looks at a GPU while it is being measured: clocks, power, temperature, and why it is slower than it can be. In a thread of its
 // own, which ends with the watch.
 #pragma once
 
@@ -20,36 +20,36 @@
 
 namespace ridge::limits::accelerator {
 
-struct CardSample {
+struct GpuSample {
   TimePoint at;
-  gpu::Card card;
+  gpu::Gpu gpu;
 };
 
-// What fell into the windows. Idle and what somebody set on purpose are no slowdowns; power limits are.
-Observed observed_in(std::span<const CardSample> samples, std::span<const Window> windows);
+// What fell into the windows. Idle and what was set on purpose are no slowdowns; power limits are.
+Observed observed_in(std::span<const GpuSample> samples, std::span<const Window> windows);
 
-// Of the management library's cards the one that `facts` speaks of: by UUID, else by PCI address. The error says why there is none.
-Result<int> matching_card(std::span<const gpu::Card> cards, const Facts& facts);
+// Of the management library's GPUs the one that `facts` speaks of: by UUID, else by PCI address. The error says why there is none.
+Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts);
 
 // Thread-safe.
 class Watch {
  public:
-  using Look = std::function<gpu::Card()>;
+  using Look = std::function<gpu::Gpu()>;
   explicit Watch(Look look);
-  std::vector<CardSample> samples() const;  // until now
+  std::vector<GpuSample> samples() const;  // until now
 
  private:
   mutable Mutex mutex_;
-  std::vector<CardSample> samples_ RIDGE_GUARDED_BY(mutex_);
+  std::vector<GpuSample> samples_ RIDGE_GUARDED_BY(mutex_);
   std::jthread thread_;  // last: joined before anything above is destroyed
 };
 
 struct Watched {
-  std::unique_ptr<Watch> watch;   // null: nobody looks
-  std::string by;                 // the library and the card, or why there is none
-  std::optional<gpu::Card> card;  // as it was before
+  std::unique_ptr<Watch> watch;  // null: unwatched
+  std::string by;                // the library and the GPU, or why there is none
+  std::optional<gpu::Gpu> gpu;   // as it was before
 };
-// By NVML, where the device is a card of NVIDIA's.
-Watched watch_card(const Facts& facts);
+// By NVML, where the device is an NVIDIA GPU.
+Watched watch_gpu(const Facts& facts);
 
 }  // namespace ridge::limits::accelerator

@@ -9,20 +9,20 @@ namespace {
 
 TimePoint at_ms(int ms) { return TimePoint(std::chrono::milliseconds(ms)); }
 
-CardSample sample(int ms, int64_t clock_mhz, int64_t power_mw, int64_t slowdown_bits) {
-  CardSample result;
+GpuSample sample(int ms, int64_t clock_mhz, int64_t power_mw, int64_t slowdown_bits) {
+  GpuSample result;
   result.at = at_ms(ms);
-  result.card.sm_clock_mhz = clock_mhz;
-  result.card.power_mw = power_mw;
-  result.card.temperature_c = ms / 10;
-  result.card.slowdown_bits = slowdown_bits;
+  result.gpu.sm_clock_mhz = clock_mhz;
+  result.gpu.power_mw = power_mw;
+  result.gpu.temperature_c = ms / 10;
+  result.gpu.slowdown_bits = slowdown_bits;
   return result;
 }
 
 // NVML's bits: 1 idle, 4 software power cap, 0x40 hardware thermal slowdown.
 TEST(Observed, CountsOnlyWhatFellIntoTheBursts) {
-  const std::vector<CardSample> samples = {sample(100, 300, 60000, 1), sample(210, 1700, 600000, 4),
-                                           sample(290, 1500, 700000, 4), sample(500, 1980, 300000, 0x40)};
+  const std::vector<GpuSample> samples = {sample(100, 300, 60000, 1), sample(210, 1700, 600000, 4),
+                                          sample(290, 1500, 700000, 4), sample(500, 1980, 300000, 0x40)};
   const std::vector<Window> windows = {{at_ms(200), at_ms(300)}};
   Observed observed = observed_in(samples, windows);
   EXPECT_EQ(observed.samples, 2);
@@ -37,21 +37,21 @@ TEST(Observed, CountsOnlyWhatFellIntoTheBursts) {
   EXPECT_TRUE(observed_in(samples, idle).slowdowns.empty()) << "idle is no slowdown";
 }
 
-TEST(MatchingCard, IsTheSameByUuidOrAddress) {
-  std::vector<gpu::Card> cards(2);
-  cards[0].index = 0;
-  cards[0].uuid = std::string("GPU-a");
-  cards[0].pci_address = std::string("0000:3b:00.0");
-  cards[1].index = 1;
-  cards[1].pci_address = std::string("0000:af:00.0");
+TEST(MatchingGpu, IsTheSameByUuidOrAddress) {
+  std::vector<gpu::Gpu> gpus(2);
+  gpus[0].index = 0;
+  gpus[0].uuid = std::string("GPU-a");
+  gpus[0].pci_address = std::string("0000:3b:00.0");
+  gpus[1].index = 1;
+  gpus[1].pci_address = std::string("0000:af:00.0");
   Facts facts;
   facts.uuid = "GPU-a";
-  EXPECT_EQ(*matching_card(cards, facts), 0);
+  EXPECT_EQ(*matching_gpu(gpus, facts), 0);
   facts.uuid = "GPU-b";
   facts.pci_address = "0000:af:00.0";
-  EXPECT_EQ(*matching_card(cards, facts), 1);
+  EXPECT_EQ(*matching_gpu(gpus, facts), 1);
   facts.pci_address = "0000:11:00.0";
-  ASSERT_FALSE(matching_card(cards, facts));
+  ASSERT_FALSE(matching_gpu(gpus, facts));
 }
 
 TEST(Watch, LooksUntilItEnds) {
@@ -59,7 +59,7 @@ TEST(Watch, LooksUntilItEnds) {
   {
     Watch watch([&] {
       ++looks;
-      return gpu::Card{};
+      return gpu::Gpu{};
     });
     while (watch.samples().size() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

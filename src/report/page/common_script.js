@@ -45,7 +45,7 @@ const quiet = text => make('p', say(text), {class: 'quiet'});
 const number = (tag, value, show, member, attributes = {}) =>
   make(tag, value === null || value === undefined ? '-' : show(value),
        value === null || value === undefined ? attributes : {...attributes, 'data-member': member, 'data-value': value});
-// A card with one number.
+// A GPU with one number.
 const figure = (name, value, show, member, note) =>
   make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', value, show, member),
        make('span', note, {class: 'quiet'}));

@@ -81,7 +81,7 @@ function summary() {
   return section('summary', 'Summary', table(['figure', '#value', 'origin'], body));
 }
 
-// Of a card in this machine: where each of its limits comes from.
+// Of a GPU in this machine: where each of its limits comes from.
 function limits() {
   const known = plan.device.limits || [];
   if (known.length === 0) return null;

@@ -61,7 +61,7 @@ Fulfilment fulfilment_of(const ModelGoal& goal, const Candidate& candidate, cons
   return fulfilment;
 }
 
-int processors_of(const Candidate& candidate) {
+int cpus_of(const Candidate& candidate) {
   return std::max(1, candidate.threads) * candidate.inter_op_threads * candidate.instances;
 }
 

@@ -21,13 +21,13 @@ struct ModelGoal {
 // One way to run it, alone on the machine.
 struct SoloPoint {
   Candidate candidate;
-  int processors = 1;  // that it keeps busy
+  int cpus = 1;  // that it keeps busy
   Figures figures;
   double memory_bytes = 0;
 };
 
 // That the candidate keeps busy.
-int processors_of(const Candidate& candidate);
+int cpus_of(const Candidate& candidate);
 
 struct CoLocatedModel {
   std::string name;
@@ -70,7 +70,7 @@ std::vector<Figures> candidate_figures(const CoLocatedTrial& trial);
 std::vector<Figures> untuned_figures(const CoLocatedTrial& trial);
 
 struct ResourceBudget {
-  int processors = 1;
+  int cpus = 1;
   double memory_bytes = 0;   // of the process; 0 = not known
   double process_bytes = 0;  // that it takes without any model
 };

@@ -40,7 +40,7 @@ std::vector<ModelSlice> run_together(const std::vector<ModelToOpen>& models, dou
 }
 
 // 8 ms each on a thread of its own. Two threads each would take 6 ms alone; of the two CPUs there are then half as many as wanted.
-TEST(CoLocatedModels, ModelsThatShareProcessorsSlowEachOtherDown) {
+TEST(CoLocatedModels, ModelsThatShareCpusSlowEachOtherDown) {
   for (const ModelSlice& slice : run_together({on_threads(1), on_threads(1)}, 500))
     EXPECT_DOUBLE_EQ(slice.rows_per_s, 125);
   const std::vector<ModelSlice> crowded = run_together({on_threads(2), on_threads(2)}, 500);
@@ -85,7 +85,7 @@ class CoLocatedTunerTest : public ::testing::Test {
     for (const auto& [threads, rows_per_s] : {std::pair{2, 166.7}, std::pair{1, 125.0}}) {
       SoloPoint point;
       point.candidate.threads = threads;
-      point.processors = threads;
+      point.cpus = threads;
       point.figures = {.rows_per_s = rows_per_s, .p50_ms = 1e3 / rows_per_s, .p99_ms = 1e3 / rows_per_s};
       member.points.push_back(point);
     }

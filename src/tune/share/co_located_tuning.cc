@@ -41,7 +41,7 @@ Json goal_json(const TunedModel& model) {
 Json point_json(const SoloPoint& point) {
   Json json = to_json(point.candidate);
   json["text"] = describe(point.candidate);
-  json["processors"] = point.processors;
+  json["processors"] = point.cpus;
   json["throughput_per_s"] = point.figures.rows_per_s;
   json["latency_ms"] = {{"p50", point.figures.p50_ms}, {"p99", point.figures.p99_ms}};
   json["memory_bytes"] = point.memory_bytes;
@@ -74,7 +74,7 @@ Json partition_json(const PartitionStanding& standing, const std::vector<CoLocat
     models.push_back(std::move(model));
   }
   return {{"models", std::move(models)},
-          {"processors", standing.entry.processors},
+          {"processors", standing.entry.cpus},
           {"in_turns", standing.entry.in_turns},
           {"score", score_json(standing.score)},
           {"expected_value", standing.entry.expectation.value},
@@ -140,10 +140,10 @@ CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLoca
   sharing.untuned = untuned_score(members, decision.trial);
   const bool changed = decision.candidate != untuned_partition(members.size());
   sharing.best = changed ? score_of(members, decision.candidate, candidate_figures(decision.trial)) : sharing.untuned;
-  sharing.processors = budget.processors;
+  sharing.cpus = budget.cpus;
   int wanted = 0;
-  for (const Candidate& candidate : decision.candidate) wanted += processors_of(candidate);
-  sharing.in_turns = wanted > budget.processors;
+  for (const Candidate& candidate : decision.candidate) wanted += cpus_of(candidate);
+  sharing.in_turns = wanted > budget.cpus;
   sharing.memory.budget_bytes = budget.memory_bytes;
   sharing.partitions = search.measured();
   for (const PartitionStanding& standing : sharing.partitions)
@@ -188,7 +188,7 @@ Json to_json(const CoLocatedTuning& sharing) {
   json["choice"] = choice_name(sharing.choice);
   json["gain"] = to_json(sharing.gain);
   json["noise_percent"] = sharing.noise_percent;
-  json["processors"] = sharing.processors;
+  json["processors"] = sharing.cpus;
   json["in_turns"] = sharing.in_turns;
   json["memory_bytes"] = memory_json(sharing.memory);
   json["splits"] = std::move(partitions);

@@ -35,7 +35,7 @@ struct CoLocatedTuning {
   Score untuned, best;
   Gain gain;                 // of the value, best over untuned
   double noise_percent = 0;  // half-width of the interval of the untuned models against themselves
-  int processors = 1;        // the budget
+  int cpus = 1;              // the budget
   bool in_turns = false;     // each may use all of them
   MemoryUse memory;
   std::vector<PartitionStanding> partitions;  // all that were measured

@@ -10,12 +10,12 @@ namespace {
 SoloPoint solo(int threads, double rows_per_s) {
   SoloPoint point;
   point.candidate.threads = threads;
-  point.processors = threads;
+  point.cpus = threads;
   point.figures = {rows_per_s, 1e3 / rows_per_s, 1e3 / rows_per_s};
   return point;
 }
 
-// Two models alike on four processors.
+// Two models alike on four CPUs.
 std::vector<CoLocatedModel> alike(ModelGoal goal = {}) {
   const std::vector<SoloPoint> points = {solo(1, 25), solo(2, 45), solo(3, 60), solo(4, 70)};
   return {CoLocatedModel{"a", goal, points.back(), points}, CoLocatedModel{"b", goal, points.back(), points}};

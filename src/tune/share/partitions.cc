@@ -10,7 +10,7 @@
 namespace ridge::tune::share {
 namespace {
 
-// Combinations that are looked at; beyond it each model brings fewer points per number of processors.
+// Combinations that are looked at; beyond it each model brings fewer points per number of CPUs.
 constexpr size_t kMostCombinations = 50000;
 
 bool no_worse(const SoloPoint& a, const SoloPoint& b) {
@@ -18,11 +18,11 @@ bool no_worse(const SoloPoint& a, const SoloPoint& b) {
          a.memory_bytes <= b.memory_bytes;
 }
 
-// Of each number of processors at most `most` points, the fastest first.
+// Of each number of CPUs at most `most` points, the fastest first.
 std::vector<SoloPoint> fewer(const std::vector<SoloPoint>& points, size_t most) {
   std::vector<SoloPoint> kept;
   for (const SoloPoint& point : points) {
-    const auto same = [&](const SoloPoint& other) { return other.processors == point.processors; };
+    const auto same = [&](const SoloPoint& other) { return other.cpus == point.cpus; };
     if (static_cast<size_t>(std::count_if(kept.begin(), kept.end(), same)) < most) kept.push_back(point);
   }
   return kept;
@@ -30,17 +30,17 @@ std::vector<SoloPoint> fewer(const std::vector<SoloPoint>& points, size_t most) 
 
 using Chosen = std::vector<const SoloPoint*>;
 
-// How much longer everything takes where more threads want to run than there are processors.
-double crowding(const Chosen& choice, int processors) {
+// How much longer everything takes where more threads want to run than there are CPUs.
+double crowding(const Chosen& choice, int cpus) {
   int wanted = 0;
-  for (const SoloPoint* point : choice) wanted += point->processors;
-  return std::max(1.0, static_cast<double>(wanted) / processors);
+  for (const SoloPoint* point : choice) wanted += point->cpus;
+  return std::max(1.0, static_cast<double>(wanted) / cpus);
 }
 
-double number_of(int processors) { return static_cast<double>(processors); }
+double number_of(int cpus) { return static_cast<double>(cpus); }
 
-// Σ processors · (share of the time that the member needs for `value` times its part) ≤ processors of the machine.
-double most_value(std::span<const CoLocatedModel> members, const Chosen& choice, int processors) {
+// Σ CPUs · (share of the time that the member needs for `value` times its part) ≤ CPUs of the machine.
+double most_value(std::span<const CoLocatedModel> members, const Chosen& choice, int cpus) {
   const bool loads = all_have_loads(members);
   double least = std::numeric_limits<double>::infinity(), needed = 0;
   for (size_t i = 0; i < members.size(); ++i) {
@@ -48,14 +48,14 @@ double most_value(std::span<const CoLocatedModel> members, const Chosen& choice,
     if (!loads && member.goal.rows_per_s) continue;
     const double part = loads ? *member.goal.rows_per_s : member.alone.figures.rows_per_s;
     least = std::min(least, choice[i]->figures.rows_per_s / part);
-    needed += number_of(choice[i]->processors) * part / choice[i]->figures.rows_per_s;
+    needed += number_of(choice[i]->cpus) * part / choice[i]->figures.rows_per_s;
   }
-  return std::min(least, number_of(processors) / needed);
+  return std::min(least, number_of(cpus) / needed);
 }
 
 PartitionOption entry_of(std::span<const CoLocatedModel> members, const Chosen& choice, const ResourceBudget& budget) {
   PartitionOption entry;
-  const double crowd = crowding(choice, budget.processors);
+  const double crowd = crowding(choice, budget.cpus);
   entry.memory_bytes = budget.process_bytes;
   for (const SoloPoint* point : choice) {
     entry.partition.push_back(point->candidate);
@@ -63,11 +63,11 @@ PartitionOption entry_of(std::span<const CoLocatedModel> members, const Chosen& 
     entry.expected.push_back(
         {.rows_per_s = alone.rows_per_s / crowd, .p50_ms = alone.p50_ms * crowd, .p99_ms = alone.p99_ms * crowd});
     entry.memory_bytes += point->memory_bytes;
-    entry.processors += point->processors;
+    entry.cpus += point->cpus;
   }
-  entry.in_turns = entry.processors > budget.processors;
+  entry.in_turns = entry.cpus > budget.cpus;
   entry.expectation = score_of(members, entry.partition, entry.expected);
-  entry.most_value = most_value(members, choice, budget.processors);
+  entry.most_value = most_value(members, choice, budget.cpus);
   return entry;
 }
 
@@ -105,16 +105,15 @@ std::string unfit(std::span<const CoLocatedModel> members, const Chosen& choice,
   double memory = budget.process_bytes;
   bool all_whole = true, all_single = true;
   for (const SoloPoint* point : choice) {
-    wanted += point->processors;
+    wanted += point->cpus;
     memory += point->memory_bytes;
-    all_whole = all_whole && point->processors == budget.processors;
-    all_single = all_single && point->processors == 1;
+    all_whole = all_whole && point->cpus == budget.cpus;
+    all_single = all_single && point->cpus == 1;
   }
-  // More models than processors: one thread each is the least.
-  const bool least = all_single && static_cast<int>(members.size()) > budget.processors;
-  if (wanted > budget.processors && !all_whole && !least)
-    return fmt::format("needs more threads than the {} processor{} allow", budget.processors,
-                       budget.processors == 1 ? "" : "s");
+  // More models than CPUs: one thread each is the least.
+  const bool least = all_single && static_cast<int>(members.size()) > budget.cpus;
+  if (wanted > budget.cpus && !all_whole && !least)
+    return fmt::format("needs more threads than the {} CPU{} allow", budget.cpus, budget.cpus == 1 ? "" : "s");
   if (budget.memory_bytes > 0 && memory > budget.memory_bytes)
     return fmt::format("does not fit into the memory budget of {} (predicted)", format_bytes(budget.memory_bytes));
   return "";
@@ -134,7 +133,7 @@ std::vector<SoloPoint> worthwhile(std::vector<SoloPoint> points) {
   for (size_t i = 0; i < points.size(); ++i) {
     bool beaten = false;
     for (size_t j = 0; j < points.size() && !beaten; ++j) {
-      if (i == j || points[j].processors != points[i].processors || !no_worse(points[j], points[i])) continue;
+      if (i == j || points[j].cpus != points[i].cpus || !no_worse(points[j], points[i])) continue;
       beaten = !no_worse(points[i], points[j]) || j < i;  // of equal ones the first stays
     }
     if (!beaten) kept.push_back(points[i]);

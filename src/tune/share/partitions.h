@@ -1,7 +1,7 @@
 // Partitions: every way to divide the machine's threads and memory among models that is worth considering, from what each did
 // alone, with what is expected of it and what it cannot exceed.
 //
-// Two kinds. Side by side: each model has processors of its own, together no more than there are. In turns: each may use all
+// Two kinds. Side by side: each model has CPUs of its own, together no more than there are. In turns: each may use all
 // of them, and the system divides the time. Pure: no measurement. What cannot pay is left out with a reason and a count.
 #pragma once
 
@@ -18,13 +18,13 @@ using Partition = std::vector<Candidate>;  // one per member, in their order
 
 struct PartitionOption {
   Partition partition;
-  std::vector<Figures> expected;  // of each member, if they disturb each other only by taking processors
+  std::vector<Figures> expected;  // of each member, if they disturb each other only by taking CPUs
   Score expectation;
-  // No measurement of it can have a higher value: nobody is faster beside others than alone, and no more processor time is
+  // No measurement of it can have a higher value: no model is faster beside others than alone, and no more CPU time is
   // used than there is. Of figures that were themselves measured, so true up to their noise.
   double most_value = 0;
   double memory_bytes = 0;  // predicted, of the process
-  int processors = 0;       // that all of them may keep busy
+  int cpus = 0;             // that all of them may keep busy
   bool in_turns = false;
 };
 
@@ -33,7 +33,7 @@ struct PartitionSpace {
   std::vector<Skipped> skipped;
 };
 
-// The points of a model measured alone that may be part of a partition: for each number of processors those that no other beats
+// The points of a model measured alone that may be part of a partition: for each number of CPUs those that no other beats
 // in rows/s, p99 and memory at once.
 std::vector<SoloPoint> worthwhile(std::vector<SoloPoint> points);
 

@@ -7,10 +7,10 @@
 namespace ridge::tune::share {
 namespace {
 
-SoloPoint point(int processors, double rows_per_s, double p99_ms, double memory_bytes = 0) {
+SoloPoint point(int cpus, double rows_per_s, double p99_ms, double memory_bytes = 0) {
   SoloPoint point;
-  point.candidate.threads = processors;
-  point.processors = processors;
+  point.candidate.threads = cpus;
+  point.cpus = cpus;
   point.figures = {rows_per_s, p99_ms, p99_ms};
   point.memory_bytes = memory_bytes;
   return point;
@@ -25,7 +25,7 @@ CoLocatedModel member(const std::string& name, std::vector<SoloPoint> points, Mo
 
 int threads_of(const PartitionOption& entry, size_t model) { return entry.partition[model].threads; }
 
-// Two models of four processors; the second does not scale.
+// Two models of four CPUs; the second does not scale.
 std::vector<CoLocatedModel> scaling_and_not() {
   return {member("a", {point(1, 25, 40), point(2, 50, 20), point(3, 75, 14), point(4, 100, 10)}),
           member("b", {point(1, 30, 33), point(2, 31, 32), point(3, 31.5, 32), point(4, 32, 31)})};
@@ -47,14 +47,14 @@ TEST(Partitions, WhatNeedsMoreThreadsThanThereAreIsLeftOutAndCounted) {
   EXPECT_EQ(space.entries.size(), 7);
   ASSERT_EQ(space.skipped.size(), 1);
   EXPECT_EQ(space.skipped[0].count, 9);
-  EXPECT_NE(space.skipped[0].reason.find("4 processors"), std::string::npos);
+  EXPECT_NE(space.skipped[0].reason.find("4 CPUs"), std::string::npos);
   EXPECT_EQ(
       std::count_if(space.entries.begin(), space.entries.end(), [](const PartitionOption& e) { return e.in_turns; }),
       1);
 }
 
-// In turns on two processors each model has half of the time: λ · (a/100 · 2 + b/10 · 2) ≤ 2 gives λ ≤ 1/2.
-TEST(Partitions, InTurnsNoMoreProcessorTimeIsUsedThanThereIs) {
+// In turns on two CPUs each model has half of the time: λ · (a/100 · 2 + b/10 · 2) ≤ 2 gives λ ≤ 1/2.
+TEST(Partitions, InTurnsNoMoreCpuTimeIsUsedThanThereIs) {
   const std::vector<CoLocatedModel> two = {member("a", {point(2, 100, 10)}), member("b", {point(2, 10, 100)})};
   const PartitionSpace space = make_partitions(two, {2, 0, 0});
   ASSERT_EQ(space.entries.size(), 1);
@@ -81,7 +81,7 @@ TEST(Partitions, WhatDoesNotFitIntoTheMemoryBudgetIsLeftOutWithTheReason) {
   EXPECT_NE(space.skipped[0].reason.find("memory budget"), std::string::npos) << space.skipped[0].reason;
 }
 
-TEST(Partitions, MoreModelsThanProcessorsGetOneThreadEach) {
+TEST(Partitions, MoreModelsThanCpusGetOneThreadEach) {
   const std::vector<CoLocatedModel> three = {member("a", {point(1, 50, 20), point(2, 90, 11)}),
                                              member("b", {point(1, 50, 20)}), member("c", {point(1, 50, 20)})};
   const PartitionSpace space = make_partitions(three, {2, 0, 0});
@@ -95,7 +95,7 @@ TEST(Partitions, OnlyPointsThatNoOtherBeatsAreWorthwhile) {
       {point(1, 50, 20, 5), point(1, 40, 30, 9), point(1, 30, 10, 5), point(2, 45, 30, 9), point(1, 50, 20, 5)});
   ASSERT_EQ(kept.size(), 3);
   EXPECT_EQ(kept[0].figures.rows_per_s, 50);
-  EXPECT_EQ(kept[1].figures.rows_per_s, 45) << "of another number of processors";
+  EXPECT_EQ(kept[1].figures.rows_per_s, 45) << "of another number of CPUs";
   EXPECT_EQ(kept[2].figures.rows_per_s, 30) << "sooner";
 }
 

@@ -23,7 +23,7 @@ void take_over_measured(SoloProfile& solo, const Search& search, const Explored&
 SoloPoint solo_point_of(const Standing& standing, const Trial& trial) {
   SoloPoint point;
   point.candidate = standing.candidate;
-  point.processors = processors_of(standing.candidate);
+  point.cpus = cpus_of(standing.candidate);
   point.figures = standing.outcome.candidate;
   // The derived figure leaves out what the engine needs for itself, the measured one what an earlier session left behind.
   point.memory_bytes = std::max(standing.entry.memory_bytes, static_cast<double>(trial.candidate.rss_delta_bytes));
@@ -44,10 +44,10 @@ SoloPoint fastest(const std::vector<SoloPoint>& points, const std::optional<doub
 
 }  // namespace
 
-std::vector<int> processor_levels(int processors) {
+std::vector<int> cpu_levels(int cpus) {
   std::vector<int> levels;
-  if (processors >= 4) levels.push_back(processors - processors / 4);
-  for (int level = processors; level >= 1; level /= 2) levels.push_back(level);
+  if (cpus >= 4) levels.push_back(cpus - cpus / 4);
+  for (int level = cpus; level >= 1; level /= 2) levels.push_back(level);
   std::sort(levels.rbegin(), levels.rend());
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
   return levels;
@@ -55,8 +55,7 @@ std::vector<int> processor_levels(int processors) {
 
 Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchmark& benchmark, Store& store,
                                   const TuneOptions& options) {
-  const std::vector<int> levels =
-      processor_levels(subject.space.threads.value_or(machine::usable_threads(subject.machine)));
+  const std::vector<int> levels = cpu_levels(subject.space.threads.value_or(machine::usable_threads(subject.machine)));
   auto search_at = [&](int level) {
     SpaceOptions space = subject.space;
     space.threads = level;

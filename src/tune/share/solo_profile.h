@@ -1,4 +1,4 @@
-// SoloProfile: a model measured alone at every number of processors that a partition may give it: one search each, of which a later one
+// SoloProfile: a model measured alone at every number of CPUs that a partition may give it: one search each, of which a later one
 // finds in the store what an earlier one measured. What partitions are made of.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace ridge::tune::share {
 
 struct SoloProfile {
-  Search whole;                                      // with all processors
+  Search whole;                                      // with all CPUs
   Explored explored;                                 // of that search
   std::vector<std::pair<Standing, Trial>> measured;  // of all searches, each candidate once, with its longest trial
 };
@@ -30,10 +30,10 @@ struct SoloRequest {
   int trials = 0;  // of each search at most; 0 = no limit
 };
 
-// The numbers of processors at which models are measured alone: all, three quarters, and halves down to one; falling.
-std::vector<int> processor_levels(int processors);
+// The numbers of CPUs at which models are measured alone: all, three quarters, and halves down to one; falling.
+std::vector<int> cpu_levels(int cpus);
 
-// `options.seconds`: half of it for all processors, the rest for the other numbers alike. Ends early when interrupted.
+// `options.seconds`: half of it for all CPUs, the rest for the other numbers alike. Ends early when interrupted.
 Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchmark& benchmark, Store& store,
                                   const TuneOptions& options);
 

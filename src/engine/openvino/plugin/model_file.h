@@ -18,7 +18,7 @@ class ModelFile {
   // kNotFound, kInvalid: it cannot be read; the message says what to do.
   static Result<ModelFile> open(const std::string& path);
 
-  // The model anew; an error if the file was changed since open().
+  // The model again; an error if the file was changed since open().
   Result<std::shared_ptr<ov::Model>> read() const;
   const std::string& path() const { return path_; }
   std::string identity() const;  // differs when the file is another one or was changed

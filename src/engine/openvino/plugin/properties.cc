@@ -42,7 +42,7 @@ Result<int> streams_of(const plan::Plan& plan) {
                                    ": expected the number of sessions that share the model, at least 1"};
 }
 
-void add_processor_properties(const plan::Plan& plan, int streams, ov::AnyMap& properties) {
+void add_cpu_properties(const plan::Plan& plan, int streams, ov::AnyMap& properties) {
   // Pinned sessions of one process would all lie on the same first cores.
   properties.insert(ov::hint::enable_cpu_pinning(false));
   // The number of threads is the plan's: without this no more than one per physical core would run.
@@ -61,7 +61,7 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan) {
                            ov::enable_profiling(plan.profile)};
   // Else compressed weights would be multiplied in INT8.
   if (plan.precision == Precision::kFp32) properties.insert(ov::hint::dynamic_quantization_group_size(0));
-  if (plan.device == "cpu") add_processor_properties(plan, streams, properties);
+  if (plan.device == "cpu") add_cpu_properties(plan, streams, properties);
   for (const auto& [key, value] : plan.options)
     if (key != kShared) properties[key] = value;
   return properties;

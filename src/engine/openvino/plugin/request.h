@@ -1,8 +1,8 @@
 // One of OpenVINO's infer requests with the memory that its tensors lie in. Tensors over the caller's memory are kept from one
-// run to the next and set anew only when address or shape changed.
+// run to the next and set again only when address or shape changed.
 //
 // A kept tensor is only a description and may outlive the memory it describes: it is never looked through between runs, and
-// an output that nobody asks for in a run is moved into memory of the request's own first. One thread at a time. Throws what
+// an output that a run does not ask for is moved into memory of the request's own first. One thread at a time. Throws what
 // OpenVINO throws.
 #pragma once
 
@@ -22,7 +22,7 @@ class Request {
   void place_input(size_t index, const TensorView& tensor);
   // In the caller's memory if `output` has some, else in memory that take() hands over.
   void place_output(size_t index, const Output& output);
-  void place_nowhere(size_t index);  // nobody wants this output
+  void place_nowhere(size_t index);  // this output is not wanted
   const std::byte* first_input() const { return inputs_.empty() ? nullptr : inputs_.front().data; }
   // Not by infer(): with one thread per stream it loses what goes wrong and returns as if all were well (seen in 2026.4.1).
   void run() {

@@ -34,7 +34,7 @@ struct Recipe {
   bool shared = false;  // with the other sessions of the same plan
 };
 
-bool on_processor(const Recipe& recipe) { return recipe.device == "CPU"; }
+bool on_cpu(const Recipe& recipe) { return recipe.device == "CPU"; }
 
 // Compiles `model` and verifies that it executes as it was asked to.
 Result<std::shared_ptr<Executable>> compile(const Recipe& recipe, const std::shared_ptr<ov::Model>& model) {
@@ -42,8 +42,8 @@ Result<std::shared_ptr<Executable>> compile(const Recipe& recipe, const std::sha
   return guarded("OpenVINO could not compile " + recipe.file.path(), [&]() -> Made {
     ov::CompiledModel compiled = core().compile_model(model, recipe.device, recipe.properties);
     const std::vector<ExecutedLayer> layers = executed_layers(compiled);
-    // Of a GPU's layers only what they say of themselves is known: the rules are the processor's kernels'.
-    if (on_processor(recipe)) RIDGE_TRY(verify(recipe.precision, layers));
+    // Of a GPU's layers only what they say of themselves is known: the rules are the CPU's kernels'.
+    if (on_cpu(recipe)) RIDGE_TRY(verify(recipe.precision, layers));
     return std::make_shared<Executable>(std::move(compiled), precisions_text(layers));
   });
 }
@@ -192,8 +192,8 @@ Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const st
   RIDGE_ASSIGN(ov::AnyMap properties, properties_of(plan));
   RIDGE_ASSIGN(ModelFile file, ModelFile::open(plan.model));
   Recipe recipe{std::move(file), std::move(device), std::move(properties), plan.precision, shares(plan)};
-  // The engine would compile for a precision that the processor lacks, or fail without a reason.
-  if (on_processor(recipe)) RIDGE_TRY(verify_possible(plan.precision, instruction_sets()));
+  // The engine would compile for a precision that the CPU lacks, or fail without a reason.
+  if (on_cpu(recipe)) RIDGE_TRY(verify_possible(plan.precision, instruction_sets()));
 
   const TimePoint begin = SteadyClock::now();
   RIDGE_ASSIGN(std::shared_ptr<ov::Model> model, recipe.file.read());
@@ -202,14 +202,14 @@ Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const st
   std::map<std::string, Shape> fixed = fixed_shapes(*model, plan.shapes);
   RIDGE_TRY(fix_shapes(*model, fixed));
   Info info{"openvino", openvino_version(), library, plan.device, Nanoseconds(0), 1};
-  // It makes new kernels: 35 to 65 ms for each number above 2 of resnet50's rows, measured on two processors.
+  // It makes new kernels: 35 to 65 ms for each number above 2 of resnet50's rows, measured on two CPUs.
   info.prepares_for_rows = true;
   auto make = [&] { return compile(recipe, model); };
   RIDGE_ASSIGN(std::shared_ptr<Executable> executable,
                recipe.shared ? shared_executable(key_of(recipe, fixed), make) : make());
   info.executed = executable->executed();
   info.load_time = SteadyClock::now() - begin;
-  if (on_processor(recipe)) info.threads = threads_of(executable->model());
+  if (on_cpu(recipe)) info.threads = threads_of(executable->model());
   return std::unique_ptr<Session>(std::make_unique<OpenVinoSession>(std::move(recipe), std::move(*signature),
                                                                     std::move(info), std::move(fixed),
                                                                     std::move(executable), plan.profile));

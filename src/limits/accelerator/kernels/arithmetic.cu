@@ -4,7 +4,7 @@
 //   STEP(x, a, b)       the multiply-add; with a = b = 1 it counts: x + 1, until the type is full (8-bit products: see below)
 //   PLUS, MINUS         sum and difference
 //   RESULT, TO_RESULT   the same as floats
-// Defined before this text: one of FP64, FP32, FP16, BF16, INT8; in OpenCL also LANES (1 if nobody says, 2, 4, 8, 16).
+// Defined before this text: one of FP64, FP32, FP16, BF16, INT8; in OpenCL also LANES (default 1; 2, 4, 8, 16).
 // INT8: four products of 8-bit integers and a sum. The chain goes through the lowest byte of a factor, so that nothing can be
 // computed ahead: x + 1, where x is first taken as a signed byte.
 #define JOINED(a, b) a##b

@@ -1,6 +1,6 @@
 // Reads, writes and copies of memory, WIDE at a time: a vector of four floats, of sixteen where WIDE_LANES is 16.
 // Which element a thread takes at its i-th step: thread · by_thread + i · by_step, so that neighbours take neighbouring elements
-// (cards) or each thread takes a stretch of its own (processors). Steps are a multiple of four.
+// (GPUs) or each thread takes a stretch of its own (CPUs). Steps are a multiple of four.
 // Every buffer is filled with 0, 1, 2, 3, 0, 1, …: what was read adds up to 1.5 per float.
 #ifdef __OPENCL_VERSION__
 #if WIDE_LANES == 16

@@ -1,4 +1,4 @@
-// Numbers between 1/2 and 1 of either sign, in every bit of their fraction random: factors that make a card work as hard as data do
+// Numbers between 1/2 and 1 of either sign, in every bit of their fraction random: factors that make a GPU work as hard as data do
 // (of zeros it draws less power and clocks higher). Word i gets the bits of a hash under a mask, and the fixed ones of the type's
 // exponent; masks differ for even and odd words because a double has two.
 // The hash: Jarzynski and Olano, "Hash Functions for GPU Rendering", JCGT 9 (2020) 3, pcg.

@@ -1,4 +1,4 @@
-#include "precision/drift.h"
+#include "precision/deviation.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ TensorView view(DataType type, const Shape& shape, const std::vector<T>& values)
   return {type, shape, std::as_bytes(std::span(values))};
 }
 
-TEST(Drift, OfEqualOutputsIsZero) {
+TEST(Deviation, OfEqualOutputsIsZero) {
   std::vector<float> values{1, -2, 3, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                             0};
   DriftMeter meter;
@@ -23,19 +23,19 @@ TEST(Drift, OfEqualOutputsIsZero) {
   EXPECT_EQ(meter.result().top1_agreement, 1);
 }
 
-TEST(Drift, MatchesAWorkedExample) {
+TEST(Deviation, MatchesAWorkedExample) {
   std::vector<float> reference{3, 4, 0, 0};
   std::vector<float> other{4, 3, 0, 1};
   DriftMeter meter;
   ASSERT_TRUE(meter.add(view(DataType::kFp32, {2, 2}, reference), view(DataType::kFp32, {2, 2}, other)));
-  Drift drift = meter.result();
+  Deviation drift = meter.result();
   EXPECT_DOUBLE_EQ(drift.max_abs, 1);
   EXPECT_DOUBLE_EQ(drift.relative_l2, std::sqrt(3.0) / 5);
   EXPECT_DOUBLE_EQ(drift.cosine, 24 / (5 * std::sqrt(26.0)));
   EXPECT_DOUBLE_EQ(drift.top1_agreement, 0);
 }
 
-TEST(Drift, ReadsHalfPrecision) {
+TEST(Deviation, ReadsHalfPrecision) {
   std::vector<uint16_t> half{0x3C00, 0xC000, 0x0001, 0x7BFF};  // 1, -2, 2^-24, 65504 (IEEE 754 binary16)
   std::vector<uint16_t> zero(4, 0);
   DriftMeter meter;
@@ -47,7 +47,7 @@ TEST(Drift, ReadsHalfPrecision) {
   EXPECT_EQ(brain.result().max_abs, 3);
 }
 
-TEST(Drift, OneSidedNanIsInfinite) {
+TEST(Deviation, OneSidedNanIsInfinite) {
   std::vector<float> bad{std::nanf("")};
   std::vector<float> good{1};
   DriftMeter meter;
@@ -55,7 +55,7 @@ TEST(Drift, OneSidedNanIsInfinite) {
   EXPECT_TRUE(std::isinf(meter.result().max_abs));
 }
 
-TEST(Drift, DifferentShapesCannotBeCompared) {
+TEST(Deviation, DifferentShapesCannotBeCompared) {
   std::vector<float> values{1, 2};
   DriftMeter meter;
   Status added = meter.add(view(DataType::kFp32, {1, 2}, values), view(DataType::kFp32, {2, 1}, values));

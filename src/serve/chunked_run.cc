@@ -1,4 +1,4 @@
-#include "serve/parted_run.h"
+#include "serve/chunked_run.h"
 
 #include <algorithm>
 #include <cassert>

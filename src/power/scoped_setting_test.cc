@@ -1,4 +1,4 @@
-#include "power/hold.h"
+#include "power/scoped_setting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Knobs one_card(PlayedCard::Values& values) {
+Knobs one_gpu(PlayedGpu::Values& values) {
   Knobs knobs;
-  knobs.push_back(std::make_unique<PlayedCard>(values));
+  knobs.push_back(std::make_unique<PlayedGpu>(values));
   return knobs;
 }
 
@@ -31,14 +31,16 @@ class HoldTest : public ::testing::Test {
  protected:
   TemporaryFolder folder_ = TemporaryFolder::make().value();
   Guard guard_ = Guard::start([](const std::string&) {}).value();
-  PlayedCard::Values values_;
-  Knobs knobs_ = one_card(values_);
-  Result<Hold> take(const Settings& settings) { return Hold::take(knobs_, settings, guard_, folder_.path()); }
+  PlayedGpu::Values values_;
+  Knobs knobs_ = one_gpu(values_);
+  Result<ScopedSetting> take(const Settings& settings) {
+    return ScopedSetting::take(knobs_, settings, guard_, folder_.path());
+  }
 };
 
 TEST_F(HoldTest, WhatWasIsRestoredAndNothingElse) {
   {
-    Result<Hold> hold = take({300000, ClockRange{1200, 1500}, {}});
+    Result<ScopedSetting> hold = take({300000, ClockRange{1200, 1500}, {}});
     ASSERT_TRUE(hold) << hold.error().message;
     EXPECT_EQ(read_records(folder_.path()).size(), 1u);
     EXPECT_TRUE(read_records(folder_.path())[0].held);
@@ -49,7 +51,7 @@ TEST_F(HoldTest, WhatWasIsRestoredAndNothingElse) {
 
 TEST_F(HoldTest, ARefusalUndoesWhatWasSetBefore) {
   values_.changes_left = 1;
-  Result<Hold> hold = take({300000, ClockRange{1200, 1500}, {}});
+  Result<ScopedSetting> hold = take({300000, ClockRange{1200, 1500}, {}});
   ASSERT_FALSE(hold);
   EXPECT_THAT(hold.error().message, HasSubstr("is lost"));
   EXPECT_THAT(hold.error().message, HasSubstr("is not restored (power limit 450 W)"));
@@ -57,7 +59,7 @@ TEST_F(HoldTest, ARefusalUndoesWhatWasSetBefore) {
 
 TEST_F(HoldTest, ARefusalOfTheFirstSettingLeavesNothingToRestore) {
   values_.changes_left = 0;
-  Result<Hold> hold = take({300000, {}, {}});
+  Result<ScopedSetting> hold = take({300000, {}, {}});
   ASSERT_FALSE(hold);
   EXPECT_EQ(hold.error().message, "GPU-played is lost");
   EXPECT_THAT(read_records(folder_.path()), IsEmpty());
@@ -69,10 +71,10 @@ TEST_F(HoldTest, ALimitOutsideTheRangeChangesNothing) {
 }
 
 TEST_F(HoldTest, ADeviceIsHeldOnlyOnce) {
-  Result<Hold> first = take({300000, {}, {}});
+  Result<ScopedSetting> first = take({300000, {}, {}});
   ASSERT_TRUE(first);
   Guard other = Guard::start([](const std::string&) {}).value();
-  Result<Hold> second = Hold::take(knobs_, {200000, {}, {}}, other, folder_.path());
+  Result<ScopedSetting> second = ScopedSetting::take(knobs_, {200000, {}, {}}, other, folder_.path());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kUnavailable);
   EXPECT_THAT(second.error().message, HasSubstr("power limit 300 W"));
@@ -90,7 +92,7 @@ TEST_F(HoldTest, WhatAnEarlierProcessLeftIsNotTakenForWhatWas) {
 }
 
 TEST_F(HoldTest, WithoutAFolderForRecordsItHoldsAndWarns) {
-  Result<Hold> hold = Hold::take(knobs_, {300000, {}, {}}, guard_, "/proc/nowhere");
+  Result<ScopedSetting> hold = ScopedSetting::take(knobs_, {300000, {}, {}}, guard_, "/proc/nowhere");
   ASSERT_TRUE(hold) << hold.error().message;
   EXPECT_THAT(hold->warning(), HasSubstr("/proc/nowhere"));
 }
@@ -168,7 +170,7 @@ TEST_F(PackagesTest, TheLimitIsSharedAmongThePackages) {
   zone("intel-rapl:0", "package-0", 150000000);
   zone("intel-rapl:1", "package-1", 150000000);
   zone("intel-rapl:0:0", "dram", 0);
-  Result<std::unique_ptr<Knob>> packages = open_packages(folder_.path());
+  Result<std::unique_ptr<PowerControl>> packages = open_packages(folder_.path());
   ASSERT_TRUE(packages) << packages.error().message;
   EXPECT_EQ(*(*packages)->state()->limit_mw, 300000);
   EXPECT_EQ(*(*packages)->state()->limit_max_mw, 400000);
@@ -180,7 +182,7 @@ TEST_F(PackagesTest, TheLimitIsSharedAmongThePackages) {
 TEST_F(PackagesTest, EnergyIsThatOfWhatTheLimitIsOf) {
   zone("intel-rapl:0", "package-0", 150000000);
   zone("intel-rapl:0:0", "dram", 0);
-  std::unique_ptr<Knob> packages = open_packages(folder_.path()).value();
+  std::unique_ptr<PowerControl> packages = open_packages(folder_.path()).value();
   put("intel-rapl:0", "energy_uj", "10001000");
   put("intel-rapl:0:0", "energy_uj", "5001000");
   EXPECT_EQ(*packages->state()->energy_mj, 10000) << "memory's 5 J are not under the package's limit";
@@ -193,7 +195,7 @@ TEST_F(PackagesTest, PackagesThatDifferGetBackWhatEachHad) {
   knobs.push_back(open_packages(folder_.path()).value());
   Guard guard = Guard::start([](const std::string&) {}).value();
   {
-    Result<Hold> hold = Hold::take(knobs, {200000, {}, {}}, guard, folder_.path() + "/records");
+    Result<ScopedSetting> hold = ScopedSetting::take(knobs, {200000, {}, {}}, guard, folder_.path() + "/records");
     ASSERT_TRUE(hold) << hold.error().message;
     EXPECT_EQ(limit_of("intel-rapl:0"), "120000000");
   }
@@ -205,10 +207,10 @@ TEST_F(PackagesTest, WhereOneRefusesNoneIsChanged) {
   zone("intel-rapl:0", "package-0", 150000000);
   zone("intel-rapl:1", "package-1", 100000000);
   const std::string second = folder_.path() + "/sys/class/powercap/intel-rapl:1/constraint_0_power_limit_uw";
-  // A number that nobody may write, not even root.
+  // A number that cannot be written, not even root.
   std::filesystem::remove(second);
   std::filesystem::create_symlink("/proc/sys/kernel/random/poolsize", second);
-  std::unique_ptr<Knob> packages = open_packages(folder_.path()).value();
+  std::unique_ptr<PowerControl> packages = open_packages(folder_.path()).value();
   EXPECT_FALSE(packages->set_limit(100000));
   EXPECT_EQ(limit_of("intel-rapl:0"), "150000000");
 }

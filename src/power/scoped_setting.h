@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "power/guard.h"
-#include "power/knob.h"
+#include "power/power_control.h"
 #include "power/record.h"
 
 namespace ridge::power {
@@ -16,15 +16,15 @@ namespace ridge::power {
 // taken the device over. Says on stderr what it did.
 void undo(const std::string& folder, const std::string& order);
 
-class Hold {
+class ScopedSetting {
  public:
   // Claims the devices, tells the guard, then sets each; if one refuses, those already set are restored. What a process
   // left behind earlier counts as not set: what was before that one is what will be restored.
   // `folder`: see record.h; if it cannot be written, the settings are held all the same and warning() says so.
-  static Result<Hold> take(Knobs& knobs, const Settings& settings, Guard& guard, const std::string& folder);
-  Hold(Hold&& other) noexcept = default;
-  Hold& operator=(Hold&& other) noexcept = delete;
-  ~Hold();
+  static Result<ScopedSetting> take(Knobs& knobs, const Settings& settings, Guard& guard, const std::string& folder);
+  ScopedSetting(ScopedSetting&& other) noexcept = default;
+  ScopedSetting& operator=(ScopedSetting&& other) noexcept = delete;
+  ~ScopedSetting();
 
   // Undoes everything, also after a failure in between; nothing the second time. The error names what is left set.
   Status restore();
@@ -32,14 +32,14 @@ class Hold {
 
  private:
   struct Device {
-    Knob* knob;
-    Before before;   // what was
-    Before applied;  // as much of it as has to be restored
+    PowerControl* knob;
+    PreviousSetting before;   // what was
+    PreviousSetting applied;  // as much of it as has to be restored
     std::optional<Claim> claim;
     bool left;  // set by an earlier process that did not restore it
   };
-  explicit Hold(Guard& guard) : guard_(&guard) {}
-  Status add(Knob& knob, const Settings& settings, const std::string& folder);
+  explicit ScopedSetting(Guard& guard) : guard_(&guard) {}
+  Status add(PowerControl& knob, const Settings& settings, const std::string& folder);
   Status note(const Settings& settings);
 
   Guard* guard_;

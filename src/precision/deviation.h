@@ -1,4 +1,4 @@
-// Drift: how far two sets of outputs of the same model on the same inputs lie apart. Near zero in FP32, where only the
+// Deviation: how far two sets of outputs of the same model on the same inputs lie apart. Near zero in FP32, where only the
 // order of additions differs; the accuracy guard of lower precisions.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ridge::precision {
 
-struct Drift {
+struct Deviation {
   double max_abs = 0;         // largest difference of two elements
   double relative_l2 = 0;     // ‖other − reference‖ / ‖reference‖ over all elements
   double cosine = 1;          // of the angle between both as vectors
@@ -23,13 +23,13 @@ class DriftMeter {
   // Error when shapes differ, or types that are not both floating point (an FP16 output beside an FP32 one is compared by
   // value). Two NaNs at one place count as equal; one NaN makes max_abs infinite.
   Status add(const TensorView& reference, const TensorView& other);
-  Drift result() const;
+  Deviation result() const;
 
  private:
   double max_abs_ = 0, difference_ = 0, reference_ = 0, other_ = 0, product_ = 0;  // sums of squares and products
   int64_t rows_ = 0, agreeing_rows_ = 0;
 };
 
-Json to_json(const Drift& drift);
+Json to_json(const Deviation& drift);
 
 }  // namespace ridge::precision

@@ -1,4 +1,4 @@
-#include "power/knob.h"
+#include "power/power_control.h"
 
 #include <fmt/format.h>
 
@@ -11,19 +11,19 @@
 namespace ridge::power {
 namespace {
 
-// A card of NVIDIA.
-class NvidiaKnob : public Knob {
+// A GPU of NVIDIA.
+class NvidiaKnob : public PowerControl {
  public:
-  NvidiaKnob(std::shared_ptr<const gpu::nvml::Nvml> library, const gpu::Card& card)
-      : library_(std::move(library)), index_(card.index), id_(card.uuid ? *card.uuid : fmt::format("{}", card.index)) {
-    name_ = fmt::format("GPU {} ({})", index_, card.name ? *card.name : "unknown card");
+  NvidiaKnob(std::shared_ptr<const gpu::nvml::Nvml> library, const gpu::Gpu& gpu)
+      : library_(std::move(library)), index_(gpu.index), id_(gpu.uuid ? *gpu.uuid : fmt::format("{}", gpu.index)) {
+    name_ = fmt::format("GPU {} ({})", index_, gpu.name ? *gpu.name : "unknown GPU");
   }
   const std::string& id() const override { return id_; }
   const std::string& name() const override { return name_; }
   Result<State> state() override {
-    gpu::Card card = library_->vitals(index_);
-    if (!card.failure.empty()) return Error{Code::kUnavailable, fmt::format("{}: {}", name_, card.failure)};
-    return state_of(card);
+    gpu::Gpu gpu = library_->vitals(index_);
+    if (!gpu.failure.empty()) return Error{Code::kUnavailable, fmt::format("{}: {}", name_, gpu.failure)};
+    return state_of(gpu);
   }
   Status set_limit(int64_t limit_mw) override { return library_->set_power_limit(index_, limit_mw); }
   Status lock_clocks(const ClockRange& range) override {
@@ -41,57 +41,56 @@ class NvidiaKnob : public Knob {
   std::string id_, name_;
 };
 
-// The cards with these names; empty: all.
-Result<Knobs> open_cards(const std::vector<std::string>& names) {
+// The GPUs with these names; empty: all.
+Result<Knobs> open_gpus(const std::vector<std::string>& names) {
   Result<gpu::nvml::Nvml> opened = gpu::nvml::Nvml::open();
   if (!opened)
-    return Error{opened.error().code,
-                 opened.error().message +
-                     "; power limits can be set on NVIDIA's cards, and with --device cpu on the processor (RAPL)"};
+    return Error{
+        opened.error().code,
+        opened.error().message + "; power limits can be set on NVIDIA's GPUs, and with --device cpu on the CPU (RAPL)"};
   auto library = std::make_shared<const gpu::nvml::Nvml>(std::move(*opened));
   RIDGE_ASSIGN(int count, library->count());
-  std::vector<gpu::Card> cards;
+  std::vector<gpu::Gpu> gpus;
   std::string known;
   for (int i = 0; i < count; ++i) {
-    cards.push_back(library->vitals(i));
-    known +=
-        fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, cards.back().uuid ? *cards.back().uuid : "does not answer");
+    gpus.push_back(library->vitals(i));
+    known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, gpus.back().uuid ? *gpus.back().uuid : "does not answer");
   }
-  if (cards.empty()) return Error{Code::kNotFound, "NVIDIA's driver runs and has no card"};
+  if (gpus.empty()) return Error{Code::kNotFound, "NVIDIA's driver runs and has no GPU"};
   std::set<int> chosen;  // each once, by whatever names
   for (const std::string& name : names) {
-    auto found = std::find_if(cards.begin(), cards.end(), [&](const gpu::Card& card) { return is_named(card, name); });
-    if (found == cards.end())
-      return invalid(fmt::format("--device {}: there is no such card; there are {}", name, known));
+    auto found = std::find_if(gpus.begin(), gpus.end(), [&](const gpu::Gpu& gpu) { return is_named(gpu, name); });
+    if (found == gpus.end())
+      return invalid(fmt::format("--device {}: there is no such GPU; there are {}", name, known));
     chosen.insert(found->index);
   }
   Knobs knobs;
-  for (const gpu::Card& card : cards)
-    if (names.empty() || chosen.contains(card.index)) knobs.push_back(std::make_unique<NvidiaKnob>(library, card));
+  for (const gpu::Gpu& gpu : gpus)
+    if (names.empty() || chosen.contains(gpu.index)) knobs.push_back(std::make_unique<NvidiaKnob>(library, gpu));
   return knobs;
 }
 
 }  // namespace
 
-bool is_named(const gpu::Card& card, const std::string& name) {
-  return name == std::to_string(card.index) || (card.uuid && name == *card.uuid) ||
-         (card.pci_address && name == *card.pci_address);
+bool is_named(const gpu::Gpu& gpu, const std::string& name) {
+  return name == std::to_string(gpu.index) || (gpu.uuid && name == *gpu.uuid) ||
+         (gpu.pci_address && name == *gpu.pci_address);
 }
 
 Result<Knobs> open_knobs(const std::vector<std::string>& names) {
   if (names == std::vector<std::string>{"cpu"}) {
     Knobs knobs;
-    RIDGE_ASSIGN(std::unique_ptr<Knob> packages, open_packages());
+    RIDGE_ASSIGN(std::unique_ptr<PowerControl> packages, open_packages());
     knobs.push_back(std::move(packages));
     return knobs;
   }
   if (std::find(names.begin(), names.end(), "cpu") != names.end())
-    return invalid("--device cpu stands alone: cards and the processor are set one after the other");
-  return open_cards(names);
+    return invalid("--device cpu stands alone: GPUs and the CPU are set one after the other");
+  return open_gpus(names);
 }
 
-Result<Before> before_of(Knob& knob, const Settings& settings) {
-  Before before{knob.id(), knob.name(), {}, settings.clocks.has_value(), settings.memory_clocks.has_value()};
+Result<PreviousSetting> before_of(PowerControl& knob, const Settings& settings) {
+  PreviousSetting before{knob.id(), knob.name(), {}, settings.clocks.has_value(), settings.memory_clocks.has_value()};
   if (!settings.limit_mw) return before;
   RIDGE_ASSIGN(State state, knob.state());
   if (!state.limit_set_mw)
@@ -102,7 +101,7 @@ Result<Before> before_of(Knob& knob, const Settings& settings) {
   return before;
 }
 
-Status apply(Knob& knob, const Settings& settings, const Before& before, Before& applied) {
+Status apply(PowerControl& knob, const Settings& settings, const PreviousSetting& before, PreviousSetting& applied) {
   applied = {before.id, before.name, {}, false, false};
   if (settings.limit_mw) RIDGE_TRY(knob.set_limit(*settings.limit_mw));
   applied.limit_mw = before.limit_mw;
@@ -114,7 +113,7 @@ Status apply(Knob& knob, const Settings& settings, const Before& before, Before&
 }
 
 // Tries all of it, whatever fails before.
-Status restore(Knob& knob, const Before& before) {
+Status restore(PowerControl& knob, const PreviousSetting& before) {
   Status result;
   auto keep_first = [&](Status status) {
     if (!status && result) result = std::move(status);
@@ -125,9 +124,9 @@ Status restore(Knob& knob, const Before& before) {
   return result;
 }
 
-Status reset(Knob& knob) {
+Status reset(PowerControl& knob) {
   RIDGE_ASSIGN(State state, knob.state());
-  Before defaults{knob.id(), knob.name(), {}, false, false};
+  PreviousSetting defaults{knob.id(), knob.name(), {}, false, false};
   if (state.limit_default_mw && state.limit_set_mw) defaults.limit_mw = *state.limit_default_mw;
   RIDGE_TRY(restore(knob, defaults));
   for (Status status : {knob.unlock_clocks(), knob.unlock_memory_clocks()})

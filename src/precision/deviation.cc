@@ -1,4 +1,4 @@
-#include "precision/drift.h"
+#include "precision/deviation.h"
 
 #include <fmt/format.h>
 
@@ -47,8 +47,8 @@ Status DriftMeter::add(const TensorView& reference, const TensorView& other) {
   return {};
 }
 
-Drift DriftMeter::result() const {
-  Drift drift;
+Deviation DriftMeter::result() const {
+  Deviation drift;
   drift.max_abs = max_abs_;
   drift.relative_l2 = std::isinf(difference_) ? HUGE_VAL
                       : reference_ > 0        ? std::sqrt(difference_ / reference_)
@@ -59,7 +59,7 @@ Drift DriftMeter::result() const {
   return drift;
 }
 
-Json to_json(const Drift& drift) {
+Json to_json(const Deviation& drift) {
   Json json;
   json["max_abs"] = drift.max_abs;
   json["relative_l2"] = drift.relative_l2;

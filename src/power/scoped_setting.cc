@@ -1,4 +1,4 @@
-#include "power/hold.h"
+#include "power/scoped_setting.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,13 +9,13 @@ namespace ridge::power {
 namespace {
 
 // The guard's order.
-std::string order_of(const std::vector<Before>& before) {
+std::string order_of(const std::vector<PreviousSetting>& before) {
   Json list = Json::array();
-  for (const Before& one : before) list.push_back(to_json(one));
+  for (const PreviousSetting& one : before) list.push_back(to_json(one));
   return dump_json(Json{{"process", getpid()}, {"before", list}});
 }
 
-// Nothing but the guard prints outside cli/: nobody is left who could.
+// Nothing but the guard prints outside cli/: no other process is left to.
 void say_on_stderr(const std::string& text) {
   const std::string line = "ridge power (guard): " + text + "\n";
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
@@ -26,7 +26,7 @@ bool still_ours(const Result<Claim>& claim, int64_t process) {
   return !claim || !claim->left_behind() || claim->left_behind()->process == process;
 }
 
-void undo_one(const std::string& folder, int64_t process, const Before& before) {
+void undo_one(const std::string& folder, int64_t process, const PreviousSetting& before) {
   // Waits for a process that took the device meanwhile; that one restored what was before this one.
   Result<Claim> claim = Claim::take(folder, before.id, true);
   if (claim && !claim->left_behind()) return;
@@ -50,16 +50,17 @@ void undo(const std::string& folder, const std::string& order) {
   auto list = json->find("before");
   if (!process || list == json->end()) return;
   for (const Json& entry : *list)
-    if (Result<Before> before = before_from_json(entry)) undo_one(folder, *process, *before);
+    if (Result<PreviousSetting> before = before_from_json(entry)) undo_one(folder, *process, *before);
 }
 
-Result<Hold> Hold::take(Knobs& knobs, const Settings& settings, Guard& guard, const std::string& folder) {
-  for (const std::unique_ptr<Knob>& knob : knobs) {
+Result<ScopedSetting> ScopedSetting::take(Knobs& knobs, const Settings& settings, Guard& guard,
+                                          const std::string& folder) {
+  for (const std::unique_ptr<PowerControl>& knob : knobs) {
     RIDGE_ASSIGN(State state, knob->state());
     RIDGE_TRY(check(settings, state, knob->name()));
   }
-  Hold hold(guard);
-  for (const std::unique_ptr<Knob>& knob : knobs) RIDGE_TRY(hold.add(*knob, settings, folder));
+  ScopedSetting hold(guard);
+  for (const std::unique_ptr<PowerControl>& knob : knobs) RIDGE_TRY(hold.add(*knob, settings, folder));
   RIDGE_TRY(hold.note(settings));
   for (Device& device : hold.devices_)
     if (Status set = apply(*device.knob, settings, device.before, device.applied); !set) {
@@ -70,13 +71,13 @@ Result<Hold> Hold::take(Knobs& knobs, const Settings& settings, Guard& guard, co
   return hold;
 }
 
-Status Hold::add(Knob& knob, const Settings& settings, const std::string& folder) {
+Status ScopedSetting::add(PowerControl& knob, const Settings& settings, const std::string& folder) {
   Device device{&knob, {}, {}, std::nullopt, false};
   Result<Claim> claim = Claim::take(folder, knob.id());
   if (!claim && claim.error().code == Code::kUnavailable) return claim.error();
   RIDGE_ASSIGN(device.before, before_of(knob, settings));
   if (claim && claim->left_behind()) {
-    const Before& older = claim->left_behind()->before;
+    const PreviousSetting& older = claim->left_behind()->before;
     device.left = true;
     if (older.limit_mw) device.before.limit_mw = older.limit_mw;
     device.before.unlock_clocks |= older.unlock_clocks;
@@ -90,9 +91,9 @@ Status Hold::add(Knob& knob, const Settings& settings, const std::string& folder
   return {};
 }
 
-// Before anything is set, so that at no moment nobody would undo it.
-Status Hold::note(const Settings& settings) {
-  std::vector<Before> before;
+// Before anything is set, so that the setting is undone at any moment.
+Status ScopedSetting::note(const Settings& settings) {
+  std::vector<PreviousSetting> before;
   for (Device& device : devices_) {
     if (device.claim) RIDGE_TRY(device.claim->write({getpid(), settings, device.before, true}));
     before.push_back(device.before);
@@ -100,9 +101,9 @@ Status Hold::note(const Settings& settings) {
   return guard_->tell(order_of(before));
 }
 
-Hold::~Hold() { (void)restore(); }
+ScopedSetting::~ScopedSetting() { (void)restore(); }
 
-Status Hold::restore() {
+Status ScopedSetting::restore() {
   if (devices_.empty()) return {};
   std::string left;
   for (Device& device : devices_) {
@@ -117,7 +118,7 @@ Status Hold::restore() {
   devices_.clear();
   guard_->release();
   if (left.empty()) return {};
-  return Error{Code::kFailed, left + "; `ridge power set --reset` as root sets the maker's defaults"};
+  return Error{Code::kFailed, left + "; `ridge power set --reset` as root sets the vendor's defaults"};
 }
 
 }  // namespace ridge::power

@@ -1,4 +1,4 @@
-#include "limits/crew.h"
+#include "limits/pinned_threads.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -14,15 +14,15 @@
 namespace ridge::limits {
 namespace {
 
-// Pins the calling thread. The set is as long as the processor's number needs: machines beyond 1024 exist.
-int pin_to(int processor) {
-  size_t count = static_cast<size_t>(processor) + 1;
+// Pins the calling thread. The set is as long as the CPU's number needs: machines beyond 1024 exist.
+int pin_to(int cpu) {
+  size_t count = static_cast<size_t>(cpu) + 1;
   std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
                                                        [](cpu_set_t* allocated) { CPU_FREE(allocated); });
   if (!set) return ENOMEM;
   size_t bytes = CPU_ALLOC_SIZE(count);
   CPU_ZERO_S(bytes, set.get());
-  CPU_SET_S(static_cast<size_t>(processor), bytes, set.get());
+  CPU_SET_S(static_cast<size_t>(cpu), bytes, set.get());
   return pthread_setaffinity_np(pthread_self(), bytes, set.get());
 }
 
@@ -54,15 +54,15 @@ void fill(std::span<std::byte> memory) {
 
 }  // namespace
 
-Result<std::unique_ptr<Crew>> Crew::gather(const std::vector<int>& processors,
-                                           const std::vector<size_t>& memory_bytes) {
-  std::unique_ptr<Crew> crew(new Crew);
-  crew->members_.resize(processors.size());
-  for (size_t i = 0; i < processors.size(); ++i) {
-    Member& member = crew->members_[i];
-    member.crew_ = crew.get();
+Result<std::unique_ptr<PinnedThreads>> PinnedThreads::gather(const std::vector<int>& cpus,
+                                                             const std::vector<size_t>& memory_bytes) {
+  std::unique_ptr<PinnedThreads> workers(new PinnedThreads);
+  workers->members_.resize(cpus.size());
+  for (size_t i = 0; i < cpus.size(); ++i) {
+    Worker& member = workers->members_[i];
+    member.crew_ = workers.get();
     member.index_ = static_cast<int>(i);
-    member.processor_ = processors[i];
+    member.cpu_ = cpus[i];
     if (memory_bytes[i] == 0) continue;
     member.memory_ = map(memory_bytes[i], MADV_HUGEPAGE);
     member.ordinary_memory_ = map(memory_bytes[i], MADV_NOHUGEPAGE);
@@ -70,30 +70,30 @@ Result<std::unique_ptr<Crew>> Crew::gather(const std::vector<int>& processors,
       return Error{Code::kExhausted, fmt::format("measure bandwidth: twice {} bytes of memory were refused: {}",
                                                  memory_bytes[i], std::strerror(errno))};
   }
-  for (Member& member : crew->members_)
-    crew->threads_.emplace_back(
-        [&member, owner = crew.get()](const std::stop_token& stop) { owner->live(member, stop); });
+  for (Worker& member : workers->members_)
+    workers->threads_.emplace_back(
+        [&member, owner = workers.get()](const std::stop_token& stop) { owner->live(member, stop); });
   std::atomic<int> refused = -1;
-  crew->run(crew->size(), [&](Member& member) {
-    if (pin_to(member.processor_) != 0) refused = member.processor_;
+  workers->run(workers->size(), [&](Worker& member) {
+    if (pin_to(member.cpu_) != 0) refused = member.cpu_;
     ask_for_priority();
     fill(member.memory_);
     fill(member.ordinary_memory_);
   });
   if (refused >= 0)
-    return Error{Code::kFailed, fmt::format("pin a measuring thread to processor {}: refused", refused.load())};
-  return crew;
+    return Error{Code::kFailed, fmt::format("pin a measuring thread to CPU {}: refused", refused.load())};
+  return workers;
 }
 
-Crew::~Crew() {
+PinnedThreads::~PinnedThreads() {
   threads_.clear();  // asks each to stop and joins it
-  for (Member& member : members_) {
+  for (Worker& member : members_) {
     unmap(member.memory_);
     unmap(member.ordinary_memory_);
   }
 }
 
-void Crew::live(Member& member, const std::stop_token& stop) {
+void PinnedThreads::live(Worker& member, const std::stop_token& stop) {
   uint64_t last_job = 0;
   MutexLock lock(mutex_);
   while (true) {
@@ -109,7 +109,7 @@ void Crew::live(Member& member, const std::stop_token& stop) {
   }
 }
 
-void Crew::run(int count, const Job& job) {
+void PinnedThreads::run(int count, const Job& job) {
   MutexLock lock(mutex_);
   job_ = &job;
   job_members_ = unfinished_ = count;
@@ -119,12 +119,12 @@ void Crew::run(int count, const Job& job) {
   while (unfinished_ > 0) changed_.wait(lock);
 }
 
-void Crew::Member::start_together() {
+void PinnedThreads::Worker::start_together() {
   auto count = static_cast<uint64_t>(crew_->job_members_.load());
   uint64_t complete = (crew_->arrivals_.fetch_add(1) / count + 1) * count;
   for (int spins = 0; crew_->arrivals_.load() < complete; ++spins) {
     relax();
-    if (spins > 10'000) sched_yield();  // somebody else has the processor that we wait for; it may be this one
+    if (spins > 10'000) sched_yield();  // another thread has the CPU that we wait for; it may be this one
   }
 }
 
