@@ -104,9 +104,9 @@ std::string gpus_text(const Inventory& inventory) {
   if (inventory.gpus.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const InventoryGpu& entry : inventory.gpus) rows.push_back(inventory_row(entry));
-  std::string text = "cards\n" + table({"  nr", "name", "kind", "chip", "memory", "highest clocks", "limit", "PCIe",
-                                        "ECC, persistence, MIG", "near"},
-                                       rows, "llllllrlll");
+  std::string text = "GPUs\n" + table({"  nr", "name", "kind", "chip", "memory", "highest clocks", "limit", "PCIe",
+                                       "ECC, persistence, MIG", "near"},
+                                      rows, "llllllrlll");
   text += slices_text(inventory);
   if (inventory.gpus.size() > 1) text += matrix_text(inventory);
   return text;

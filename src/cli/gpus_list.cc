@@ -203,7 +203,7 @@ std::string families_text(std::span<const catalogue::CatalogueDevice> devices) {
     rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
                     span_text(family.first_year, family.last_year), std::to_string(family.devices),
                     span_text(family.least_memory / kGibibyte, family.most_memory / kGibibyte)});
-  return table({"family", "maker", "architectures", "years", "devices", "GiB"}, rows, "llllrr");
+  return table({"family", "vendor", "architectures", "years", "devices", "GiB"}, rows, "llllrr");
 }
 
 Json families_json(std::span<const catalogue::CatalogueDevice> devices) {

@@ -113,7 +113,7 @@ std::string power_text(const power::Overview& overview) {
   }
   std::string text;
   if (!rows.empty())
-    text = table({"card", "draw", "limit", "default", "range", "clock", "memory clock", "heat", "energy", "slowed by"},
+    text = table({"GPU", "draw", "limit", "default", "range", "clock", "memory clock", "heat", "energy", "slowed by"},
                  rows, "lrrrrrrrrl") +
            "told by " + libraries + ": draw, clocks, heat and energy measured by the GPU, limits as they are set\n";
   if (!notes.empty()) text += "\n" + notes;

@@ -114,7 +114,7 @@ std::string tuning_text(const tune::Tuning& tuning) {
   const auto device = plan::device_from_name(tuning.baseline.device);
   if (tuning.best_joules_per_row > 0)
     text += fmt::format("energy per row, whole {}, measured ({}): {:.3g} J untuned, {:.3g} J tuned\n",
-                        device && plan::is_nvidia(*device) ? "card" : "package", tuning.energy,
+                        device && plan::is_nvidia(*device) ? "GPU" : "package", tuning.energy,
                         tuning.baseline_joules_per_row, tuning.best_joules_per_row);
   for (const std::string& note : tuning.baseline.limit_notes) text += "limits: " + note + "\n";
   if (tuning.replay)

@@ -1,6 +1,6 @@
 // The file in which measured limits are kept between runs: a JSON object with one entry per machine id (limits_store.h) and one
 // list per GPU (accelerator/store.h), so that a home folder shared by several machines works.
-//   {"version": 1, "machines": {"<id>": {…}}, "GPUs": {"<card>": […]}}
+//   {"version": 1, "machines": {"<id>": {…}}, "cards": {"<card>": […]}}
 // Private to limits/. Thread-safe; safe against other processes that change the file.
 #pragma once
 

@@ -120,7 +120,7 @@ def test_the_guard_restores_when_it_is_killed_or_crashes(tmp_path, number):
     _, errors = gpu.process.communicate(timeout=60)  # the guard holds stderr until it is done
     assert gpu.process.returncode != 0  # -number; the sanitizers make a status of their own of a crash
     assert gpu.limit_mw() == 700000
-    assert f"process {card.process.pid} ended" in errors and "power limit 700 W" in errors
+    assert f"process {gpu.process.pid} ended" in errors and "power limit 700 W" in errors
     assert "held by" not in gpu.power() and "without restoring" not in gpu.power()
 
 
@@ -138,7 +138,7 @@ def test_what_is_left_when_both_are_killed_is_told_and_put_right(tmp_path):
     gpu.process.kill()
     gpu.process.wait(timeout=60)
     assert gpu.limit_mw() == 400000
-    assert f"process {card.process.pid} ended without restoring" in gpu.power()
+    assert f"process {gpu.process.pid} ended without restoring" in gpu.power()
     assert "restored" in gpu.power("set", "--limit", "500", "--", "true")
     assert gpu.limit_mw() == 700000  # of before the first one, not what that one left
     assert "without restoring" not in gpu.power()
@@ -146,8 +146,8 @@ def test_what_is_left_when_both_are_killed_is_told_and_put_right(tmp_path):
 
 def test_a_second_process_is_refused_while_the_first_holds_the_gpu(tmp_path):
     gpu = Gpu(tmp_path)
-    assert f"process {card.process.pid} holds GPU 0" in gpu.power("set", "--limit", "300", "--", "true")
-    assert f"process {card.process.pid} holds GPU 0" in gpu.power("set", "--reset")
+    assert f"process {gpu.process.pid} holds GPU 0" in gpu.power("set", "--limit", "300", "--", "true")
+    assert f"process {gpu.process.pid} holds GPU 0" in gpu.power("set", "--reset")
     assert gpu.limit_mw() == 400000
     gpu.process.terminate()
     gpu.process.wait(timeout=60)

@@ -1,6 +1,6 @@
 // Measured figures of devices, kept between runs beside the CPU's (limits/limits_file.h): per device a list of what was measured
 // under which setting, the newest last.
-//   "GPUs": {"<api> <card> <name>": [{"setting": …, "most_seconds": 20, "measured": <as figure_json.cc writes it>}]}
+//   "cards": {"<api> <card> <name>": [{"setting": …, "most_seconds": 20, "measured": <as figure_json.cc writes it>}]}
 #pragma once
 
 #include <functional>

@@ -140,9 +140,9 @@ TEST_F(GpuStore, WithoutFiguresThereIsNothingToKeep) {
 }
 
 TEST_F(GpuStore, DamagedFileIsSaidMeasuredAgainAndRepaired) {
-  for (const char* damage : {"", "not json", R"({"version": 1, "machines": {}, "GPUs": []})",
-                             R"({"version": 1, "machines": {}, "GPUs": {"cuda GPU-a NVIDIA H100 PCIe": [{}]}})",
-                             R"({"version": 1, "machines": {}, "GPUs": {"cuda GPU-a NVIDIA H100 PCIe": "x"}})"}) {
+  for (const char* damage : {"", "not json", R"({"version": 1, "machines": {}, "cards": []})",
+                             R"({"version": 1, "machines": {}, "cards": {"cuda GPU-a NVIDIA H100 PCIe": [{}]}})",
+                             R"({"version": 1, "machines": {}, "cards": {"cuda GPU-a NVIDIA H100 PCIe": "x"}})"}) {
     ASSERT_TRUE(write_file_atomically(options_.machine_cache, damage).ok());
     EXPECT_TRUE(recall(some_gpu(), some_setting(), options_.machine_cache).damaged) << damage;
     measurements_ = 0;
