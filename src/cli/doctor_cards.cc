@@ -95,7 +95,7 @@ std::string matrix_text(const Inventory& inventory) {
   }
   return table(head, rows, "l") +
          "  NVn: n NVLinks; PCI: PIX one switch, PXB several, PHB the host bridge, NODE one memory node, SYS between "
-         "processors\n";
+         "CPUs\n";
 }
 
 }  // namespace
