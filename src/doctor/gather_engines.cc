@@ -1,6 +1,7 @@
 #include "doctor/gather_engines.h"
 
 #include <fmt/format.h>
+#include <cstdlib>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -81,7 +81,7 @@ std::vector<DrmClient> drm_clients(const std::map<std::string, std::string>& fil
   for (const auto& [path, text] : files) {
     if (!path.starts_with(kProcesses)) continue;
     DrmClient client = client_of(text);
-    client.process = std::atoll(path.c_str() + kProcesses.size());
+    client.process = std::strtoll(path.c_str() + kProcesses.size(), nullptr, 10);
     if (!client.pci_address.empty() && same_client(clients, client) == nullptr) clients.push_back(std::move(client));
   }
   return clients;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <cstdlib>
 
 #include <algorithm>
 #include <cmath>
@@ -203,7 +204,7 @@ void read_tables(const Files& files, const Driver& driver, Gpu& gpu) {
 gpu::Reading<int64_t> highest_state(const Files& files, const char* file) {
   int64_t most = 0;
   for (const std::string& word : split_words(files.text(file).value_or("")))
-    if (word.ends_with("Mhz")) most = std::max<int64_t>(most, std::atoll(word.c_str()));
+    if (word.ends_with("Mhz")) most = std::max<int64_t>(most, std::strtoll(word.c_str(), nullptr, 10));
   if (most > 0) return most;
   return files.missing(file);
 }
@@ -287,7 +288,8 @@ void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& 
     for (const std::string& path : files.matching(row.file)) {
       auto before = looks.before.find(path), after = looks.after.find(path);
       if (before == looks.before.end() || after == looks.after.end()) continue;
-      const double microjoules = std::atof(after->second.c_str()) - std::atof(before->second.c_str());
+      const double microjoules =
+          std::strtod(after->second.c_str(), nullptr) - std::strtod(before->second.c_str(), nullptr);
       if (microjoules < 0 || looks.elapsed_ns <= 0) continue;  // it was reset in between
       gpu.power_mw = std::llround(microjoules / looks.elapsed_ns * 1e6);
       return;

@@ -15,7 +15,7 @@
 #include "gpu/launch.h"
 #include "gpu/step.h"
 
-struct _cl_device_id;  // CL/cl.h
+struct _cl_device_id;  // CL/cl.h NOLINT(bugprone-reserved-identifier)
 
 namespace ridge::gpu::opencl {
 

@@ -53,7 +53,7 @@ Status OpenClWorkspace::State::set_argument(cl_kernel kernel, const Launch& laun
     if (buffer.host_address() != nullptr)
       return Error{Code::kInvalid, fmt::format("argument {} of {} lies in the host's memory", index, launch.kernel)};
     code = buffer.kind == MemoryKind::kUnified ? library->clSetKernelArgSVMPointer(kernel, index, buffer.address.get())
-                                               : library->clSetKernelArg(kernel, index, sizeof object, &object);
+                                               : library->clSetKernelArg(kernel, index, sizeof(cl_mem), &object);
   } else {
     code = std::visit([&](const auto& value) { return library->clSetKernelArg(kernel, index, sizeof value, &value); },
                       argument);
