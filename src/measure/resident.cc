@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string>
 
 namespace ridge::measure {
 
@@ -14,12 +15,12 @@ int64_t resident_bytes() {
 }
 
 int64_t peak_resident_bytes() {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/status", "r"), std::fclose);
-  char line[256];
-  long long kilobytes = 0;
-  while (file && std::fgets(line, sizeof line, file.get()) != nullptr)
-    if (std::sscanf(line, "VmHWM: %lld kB", &kilobytes) == 1) break;
-  return static_cast<int64_t>(kilobytes) * 1024;
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    int64_t kilobytes = 0;
+    if (word == "VmHWM:") return file >> kilobytes ? kilobytes * 1024 : 0;
+  }
+  return 0;
 }
 
 int64_t settled_resident_bytes() {
