@@ -109,7 +109,7 @@ std::string tuning_text(const tune::Tuning& tuning) {
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason);
   text += batching_text(tuning);
   text +=
-      fmt::format("drift from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
+      fmt::format("deviation from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
                   tuning.drift.max_abs, tuning.drift.relative_l2, format_percent(100 * tuning.drift.top1_agreement));
   const auto device = plan::device_from_name(tuning.baseline.device);
   if (tuning.best_joules_per_row > 0)

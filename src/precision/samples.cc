@@ -114,7 +114,7 @@ Result<Samples> gather_samples(const engine::Signature& signature, const std::ma
 
 std::string provenance(const Samples& samples) {
   return fmt::format(
-      "drift was measured on {} held-out samples ({}){}", samples.held_out.size(), samples.origin,
+      "the deviation was measured on {} held-out samples ({}){}", samples.held_out.size(), samples.origin,
       samples.synthetic ? ": synthetic data says little about accuracy on yours; give --calibration" : "");
 }
 

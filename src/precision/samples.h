@@ -38,7 +38,7 @@ struct Samples {
 Result<Samples> gather_samples(const engine::Signature& signature, const std::map<std::string, Shape>& shapes,
                                const model::Graph* graph, const SampleOptions& options);
 
-// "drift was measured on …": what every report that shows a drift says beside it.
+// "the deviation was measured on …": what every report that shows a deviation says beside it.
 std::string provenance(const Samples& samples);
 Json to_json(const Samples& samples);  // origin, synthetic, calibration and held_out (numbers of samples), notes
 

@@ -57,7 +57,7 @@ struct SelectedVariant {
 };
 
 struct VariantSelection {
-  std::string samples;                       // "drift was measured on …"
+  std::string samples;                       // "the deviation was measured on …"
   bool synthetic = false;                    // those samples were made up
   std::vector<SelectedVariant> admitted;     // the first is the baseline
   std::vector<precision::Variant> variants;  // whose files were made, also those that lost too much

@@ -87,7 +87,7 @@ std::string synthetic_sentence(const Tuning& tuning) {
   if (!tuning.admission.synthetic) return "";
   const SelectedVariant* admitted = admitted_as(tuning.candidate, tuning.admission);
   const bool judged = admitted != nullptr && !admitted->verdict.outputs.empty();
-  return judged ? "; drift was measured on synthetic samples only" : "";
+  return judged ? "; the deviation was measured on synthetic samples only" : "";
 }
 
 // The candidate's; the first is the baseline's.

@@ -26,7 +26,7 @@ Tuning judged_winner() {
 TEST(Conclusion, SaysWhenDriftWasMeasuredOnMadeUpSamplesOnly) {
   Tuning tuning = judged_winner();
   tuning.admission.synthetic = true;
-  EXPECT_THAT(conclusion(tuning), HasSubstr("; drift was measured on synthetic samples only."));
+  EXPECT_THAT(conclusion(tuning), HasSubstr("; the deviation was measured on synthetic samples only."));
   tuning.admission.synthetic = false;
   EXPECT_THAT(conclusion(tuning), Not(HasSubstr("synthetic")));
 }

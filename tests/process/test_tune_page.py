@@ -40,7 +40,7 @@ def rich(written, tmp_path_factory):
     lost = {**output, "holds": False, "failure": "cosine 0.99, at least 0.999"}
     layer_cost = {"node": browser.HOSTILE, "relative_l2": 0.01, "cosine": 0.99, "max_abs": 1, "together": 2, "kept": True}
     result["accuracy"] = {
-        "samples": "drift was measured on synthetic samples",
+        "samples": "the deviation was measured on synthetic samples",
         "implementations": [{"engine": "fake", "variant": "fp32", "accuracy": {"holds": True, "outputs": []}},
                             {"engine": "fake", "variant": "bf16", "accuracy": {"holds": True, "outputs": [{**output, "holds": True}]}}],
         "variants": [{"name": "int8", "holds": False, "verdict": {"holds": False, "outputs": [lost]}, "sensitivity": [layer_cost]}],
