@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
-#include "cli/doctor_cards.h"
+#include "cli/doctor_gpus.h"
 #include "cli/interruption.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"

@@ -12,7 +12,7 @@
 #include "cli/plan_load.h"
 #include "cli/plan_memory.h"
 #include "cli/plan_training.h"
-#include "limits/nvidia_card.h"
+#include "limits/nvidia_gpu.h"
 #include "model/reader.h"
 #include "predict/batch_curve.h"
 #include "report/page.h"

@@ -21,7 +21,7 @@
 #include "front/model_metrics.h"
 #include "machine/probe.h"
 #include "serve/recorder.h"
-#include "telemetry/cards.h"
+#include "telemetry/gpus.h"
 #include "telemetry/host.h"
 
 namespace ridge::cli {

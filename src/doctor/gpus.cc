@@ -9,9 +9,9 @@
 #include "base/proc_text.h"
 #include "base/units.h"
 #include "doctor/areas.h"
-#include "doctor/card_checks.h"
-#include "doctor/nvidia_cards.h"
-#include "gpu/card.h"
+#include "doctor/gpu_checks.h"
+#include "doctor/nvidia_gpus.h"
+#include "gpu/gpu.h"
 #include "machine/kernel_gpus.h"
 #include "machine/pci_gpus.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/test_facts.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "gpu/nvml/abi.h"
 #include "gpu/slowdown.h"
 #include "machine/pci_gpus.h"

@@ -8,7 +8,7 @@
 
 #include "catalogue/capability.h"
 #include "catalogue/catalogue.h"
-#include "doctor/cards.h"
+#include "doctor/gather_gpus.h"
 #include "doctor/facts.h"
 
 namespace ridge::doctor {

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "machine/tree.h"
 
 namespace ridge::doctor {
@@ -26,7 +26,7 @@ struct InventoryGpu {
 struct Inventory {
   std::vector<InventoryGpu> gpus;
   // How GPU i reaches GPU j: "NV18" (so many NVLinks, direct or by a switch), else by PCI: "PIX" "PXB" "PHB" "NODE" "SYS"
-  // (gpu/card.h); "X" itself; "-" not told.
+  // (gpu/gpu.h); "X" itself; "-" not told.
   std::vector<std::vector<std::string>> matrix;
 };
 

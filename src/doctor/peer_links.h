@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "doctor/card_checks.h"
+#include "doctor/gpu_checks.h"
 
 namespace ridge::doctor {
 

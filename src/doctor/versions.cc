@@ -6,7 +6,7 @@
 #include "catalogue/compatibility.h"
 #include "doctor/areas.h"
 #include "doctor/installed.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 
 namespace ridge::doctor {
 namespace {

@@ -6,7 +6,7 @@
 #include "catalogue/compatibility.h"
 #include "doctor/installed.h"
 #include "doctor/test_facts.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 
 namespace ridge::doctor {
 namespace {

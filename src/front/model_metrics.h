@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "serve/service.h"
-#include "telemetry/cards.h"
+#include "telemetry/gpus.h"
 #include "telemetry/exposition.h"
 #include "telemetry/host.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/temporary_folder.h"
-#include "gpu/test_cards.h"
+#include "gpu/test_gpus.h"
 
 namespace ridge::gpu {
 namespace {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "gpu/test_cards.h"
+#include "gpu/test_gpus.h"
 
 namespace ridge::gpu {
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 
 namespace ridge::gpu {
 

@@ -10,7 +10,7 @@
 
 #include "gpu/cuda/cuda.h"
 #include "gpu/cuda/memory.h"
-#include "gpu/test_cards.h"
+#include "gpu/test_gpus.h"
 
 namespace ridge::gpu {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "gpu/cuda/nvrtc.h"
-#include "gpu/test_cards.h"
+#include "gpu/test_gpus.h"
 #include "lab/device.h"
 #include "lab/experiment.h"
 #include "lab/kernels.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 
 namespace ridge::machine {
 

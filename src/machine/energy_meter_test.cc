@@ -68,7 +68,7 @@ TEST_F(EnergyMeterTest, AnUnreadableCounterNamesTheRemedy) {
 
 TEST(EnergyCounters, ThatNeverBeginAnewSayWhenTheyWentBack) {
   int64_t now_uj = 5'000'000;
-  Result<EnergyMeter> meter = EnergyMeter::of_counters({{"card", [&] { return Result<int64_t>(now_uj); }, 0}}, 0.1);
+  Result<EnergyMeter> meter = EnergyMeter::of_counters({{"gpu", [&] { return Result<int64_t>(now_uj); }, 0}}, 0.1);
   ASSERT_TRUE(meter.ok());
   EXPECT_DOUBLE_EQ(meter->step_seconds(), 0.1);
   now_uj = 7'500'000;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "machine/pci_gpus.h"
 #include "machine/tree.h"
 

@@ -10,7 +10,7 @@ TimePoint at_seconds(double seconds) { return TimePoint(from_seconds(seconds)); 
 // A counter that has counted what `joules` says.
 machine::EnergyMeter meter_of(const double& joules, double step_seconds) {
   return *machine::EnergyMeter::of_counters(
-      {{"card", [&joules] { return Result<int64_t>(static_cast<int64_t>(joules * 1e6)); }, 0}}, step_seconds);
+      {{"gpu", [&joules] { return Result<int64_t>(static_cast<int64_t>(joules * 1e6)); }, 0}}, step_seconds);
 }
 
 // 300 W at 1000 rows per second: 0.3 J per row.
@@ -22,7 +22,7 @@ TEST(EnergyOfLoad, IsMeanPowerOverRowsPerSecond) {
   energy.begin(at_seconds(2));
   joules += 1500;
   const Energy taken = energy.end(at_seconds(7), 1000);
-  EXPECT_EQ(taken.counters, "card");
+  EXPECT_EQ(taken.counters, "gpu");
   ASSERT_TRUE(taken.per_row_j);
   EXPECT_NEAR(*taken.power_w, 300, 1e-9);
   EXPECT_NEAR(*taken.per_row_j, 0.3, 1e-12);

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "doctor/cards.h"
+#include "doctor/gather_gpus.h"
 #include "gpu/slowdown.h"
 #include "machine/energy_meter.h"
 #include "power/packages.h"

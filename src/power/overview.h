@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "power/record.h"
 
 namespace ridge::power {

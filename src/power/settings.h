@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 
 namespace ridge::power {
 

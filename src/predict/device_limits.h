@@ -5,14 +5,14 @@
 #include <string>
 
 #include "base/result.h"
-#include "cost/card_limits.h"
-#include "limits/nvidia_card.h"
+#include "cost/gpu_limits.h"
+#include "limits/nvidia_gpu.h"
 #include "plan/device.h"
 
 namespace ridge::predict {
 
 // Of an NVIDIA GPU that is in this machine: those that `ridge bench device` has measured, its datasheet's for the rest
-// (cost/card_limits.h). FP32 counts at the peak of TF32 where that is higher and the
+// (cost/gpu_limits.h). FP32 counts at the peak of TF32 where that is higher and the
 // engine may use it, as it does unless "cuda.use_tf32" is 0: nothing less would be a limit. Errors: no such GPU, or neither
 // measured nor in the catalogue; another device.
 Result<cost::DeviceLimits> limits_of(const plan::Device& device,

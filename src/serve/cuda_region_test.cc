@@ -1,9 +1,9 @@
-// What is refused. Memory of another process that is there: gpu/cuda/memory_test.cc and tests/process/test_card_memory.py.
+// What is refused. Memory of another process that is there: gpu/cuda/memory_test.cc and tests/process/test_gpu_memory.py.
 #include "serve/cuda_region.h"
 
 #include <gtest/gtest.h>
 
-#include "gpu/test_cards.h"
+#include "gpu/test_gpus.h"
 
 namespace ridge::serve {
 namespace {

@@ -54,7 +54,7 @@ LlmShape mixtral_8x7b() {
 // 100 TFLOP/s, 1 TB/s.
 cost::DeviceLimits device_limits() {
   cost::DeviceLimits limits;
-  limits.device = "card";
+  limits.device = "gpu";
   limits.flops_per_s = {{Precision::kFp16, 1e14}};
   limits.levels = {{"DRAM", 1e12, INFINITY}};
   limits.origin = Origin::kDatasheet;

@@ -14,7 +14,7 @@
 
 #include "gpu/cuda/abi.h"
 #include "gpu/cuda/cublaslt_abi.h"
-#include "scripted_cards.h"
+#include "scripted_gpus.h"
 
 using namespace ridge::gpu::cuda::cublaslt;
 

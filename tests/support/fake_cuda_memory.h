@@ -22,7 +22,7 @@ class FakeMemory {
   }
   static FakeMemory shared(size_t bytes) {
     FakeMemory made;
-    made.file_ = memfd_create("card", MFD_CLOEXEC);
+    made.file_ = memfd_create("gpu", MFD_CLOEXEC);
     if (made.file_ >= 0 && ftruncate(made.file_, static_cast<off_t>(bytes)) == 0) made.map(bytes);
     return made;
   }

@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "fake_cuda_card.h"
+#include "fake_cuda_device.h"
 
 namespace ridge::fake {
 

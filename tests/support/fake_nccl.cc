@@ -20,7 +20,7 @@
 
 #include "gpu/cuda/abi.h"
 #include "gpu/nccl/abi.h"
-#include "scripted_cards.h"
+#include "scripted_gpus.h"
 
 using namespace ridge::gpu::nccl;
 namespace cuda = ridge::gpu::cuda;

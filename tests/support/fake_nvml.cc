@@ -9,7 +9,7 @@
 // Settings can be changed within power_limit_min_mw … power_limit_max_mw and up to the highest clocks (nvml_settings.h).
 // What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
 // 535 and 510 are missing, as in an older library.
-#include "scripted_cards.h"
+#include "scripted_gpus.h"
 
 #include <algorithm>
 #include <cctype>

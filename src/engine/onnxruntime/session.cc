@@ -10,7 +10,7 @@
 #include "base/mutex.h"
 #include "base/temporary_folder.h"
 #include "engine/onnxruntime/binding.h"
-#include "engine/onnxruntime/card_runner.h"
+#include "engine/onnxruntime/gpu_runner.h"
 #include "engine/onnxruntime/element_type.h"
 #include "engine/onnxruntime/environment.h"
 #include "engine/onnxruntime/gpu_provider.h"

@@ -75,10 +75,10 @@ TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
   ask_json(post("/v2/systemsharedmemory/region/r/register", ""), 400);
   const std::string handle =
       R"({"raw_handle":{"b64":")" + std::string(84, 'A') + R"(AA=="},"device_id":1,"byte_size":4})";
-  ask_json(post("/v2/cudasharedmemory/region/card/register", handle));
-  EXPECT_EQ(service_.registered.at("card").handle, std::string(64, '\0'));
+  ask_json(post("/v2/cudasharedmemory/region/on_gpu/register", handle));
+  EXPECT_EQ(service_.registered.at("on_gpu").handle, std::string(64, '\0'));
   EXPECT_EQ(ask_json(get("/v2/cudasharedmemory/status")),
-            nlohmann::json({{{"name", "card"}, {"device_id", 1}, {"byte_size", 4}}}));
+            nlohmann::json({{{"name", "on_gpu"}, {"device_id", 1}, {"byte_size", 4}}}));
   ask_json(post("/v2/cudasharedmemory/unregister", ""));
   ask_json(post("/v2/systemsharedmemory/region/unknown/unregister", ""));
   EXPECT_EQ(service_.registered.size(), 1u);

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "gpu/card_reader.h"
+#include "gpu/gpu_reader.h"
 #include "gpu/library_function.h"
 #include "gpu/nvml/abi.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 
 namespace ridge::gpu::nvml {
 

@@ -227,11 +227,11 @@ TEST(Pcie, GenerationIsThatOfTheTransferRate) {
 
 TEST(Gpu, MissingReadingsKeepTheirReasonThroughJson) {
   Gpu gpu;
-  gpu.name = std::string("card");
+  gpu.name = std::string("gpu");
   gpu.ecc = Error{Code::kUnsupported, "no such thing"};
   Result<Gpu> back = gpu_from_json(to_json(gpu));
   ASSERT_TRUE(back.ok());
-  EXPECT_EQ(*back->name, "card");
+  EXPECT_EQ(*back->name, "gpu");
   EXPECT_FALSE(back->ecc);
   EXPECT_EQ(back->ecc.reason, "no such thing");
 }

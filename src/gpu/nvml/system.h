@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "gpu/nvml/library.h"
 
 namespace ridge::gpu::nvml {

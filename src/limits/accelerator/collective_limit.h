@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "gpu/nccl/nccl.h"
 
 namespace ridge::limits::accelerator {

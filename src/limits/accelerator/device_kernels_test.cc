@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "gpu/cuda/nvrtc.h"
-#include "gpu/test_cards.h"
+#include "gpu/test_gpus.h"
 #include "limits/accelerator/links.h"
 #include "limits/accelerator/memory.h"
 #include "limits/accelerator/mma.h"

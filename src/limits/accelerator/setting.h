@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "limits/accelerator/accelerator.h"
 
 namespace ridge::limits::accelerator {

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "limits/accelerator/accelerator.h"
 #include "limits/accelerator/figure.h"
 #include "limits/accelerator/question.h"

@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "cost/costs.h"
-#include "limits/nvidia_card.h"
+#include "limits/nvidia_gpu.h"
 
 namespace ridge::cost {
 

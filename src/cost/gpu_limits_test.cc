@@ -1,4 +1,4 @@
-#include "cost/card_limits.h"
+#include "cost/gpu_limits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/doctor_cards.h"
+#include "cli/doctor_gpus.h"
 
 #include <fmt/format.h>
 

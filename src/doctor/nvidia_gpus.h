@@ -2,7 +2,7 @@
 #pragma once
 
 #include "doctor/areas.h"
-#include "doctor/card_checks.h"
+#include "doctor/gpu_checks.h"
 
 namespace ridge::doctor {
 

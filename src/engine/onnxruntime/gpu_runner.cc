@@ -1,4 +1,4 @@
-#include "engine/onnxruntime/card_runner.h"
+#include "engine/onnxruntime/gpu_runner.h"
 
 #include "gpu/cuda/cuda.h"
 

@@ -1,4 +1,4 @@
-#include "limits/card_energy.h"
+#include "limits/nvidia_energy.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "gpu/nvml/nvml.h"
 #include "limits/accelerator/watch.h"
-#include "limits/nvidia_card.h"
+#include "limits/nvidia_gpu.h"
 
 namespace ridge::limits {
 namespace {

@@ -1,4 +1,4 @@
-#include "telemetry/cards.h"
+#include "telemetry/gpus.h"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "engine/onnxruntime/card_lane.h"
+#include "engine/onnxruntime/gpu_lane.h"
 #include "plan/device.h"
 
 namespace ridge::engine::onnxruntime {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/bounded_thread.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "telemetry/exposition.h"
 
 namespace ridge::telemetry {

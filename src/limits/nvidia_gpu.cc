@@ -1,4 +1,4 @@
-#include "limits/nvidia_card.h"
+#include "limits/nvidia_gpu.h"
 
 #include <fmt/format.h>
 

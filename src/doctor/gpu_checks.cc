@@ -1,4 +1,4 @@
-#include "doctor/card_checks.h"
+#include "doctor/gpu_checks.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "doctor/cards.h"
+#include "doctor/gather_gpus.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "doctor/capture.h"
-#include "doctor/card_checks.h"
+#include "doctor/gpu_checks.h"
 #include "doctor/facts.h"
 #include "doctor/probes.h"
 #include "machine/kernel_gpus.h"

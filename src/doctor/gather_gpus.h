@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "machine/pci_gpus.h"
 #include "machine/tree.h"
 

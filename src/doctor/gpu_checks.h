@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "doctor/areas.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 #include "machine/pci_gpus.h"
 
 namespace ridge::doctor {

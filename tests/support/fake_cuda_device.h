@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "fake_cuda_memory.h"
-#include "fake_cuda_processor.h"
+#include "fake_cuda_multiprocessor.h"
 #include "gpu/cuda/abi.h"
-#include "scripted_cards.h"
+#include "scripted_gpus.h"
 
 namespace ridge::fake {
 

@@ -3,14 +3,14 @@
 //   # comment
 //   driver_version 580.95.05        of the system, before the first GPU
 //   fail nvmlInit_v2 18             this function answers with that code
-//   GPU                            begins a GPU; its lines follow, named as in src/gpu/card.h
+//   gpu                             begins a GPU; its lines follow, named as in src/gpu/gpu.h
 //   name NVIDIA H100 80GB HBM3
 //   fail nvmlDeviceGetTemperature 3
 //   fail * 15                       every question about this GPU: it is lost
 //   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does; with a third number, so many
 //                                   answers come at once before
 //   process 4711 1073741824         pid and bytes
-//   slice                           begins a slice (MIG) of the GPU; its lines follow, named as in src/gpu/card.h
+//   slice                           begins a slice (MIG) of the GPU; its lines follow, named as in src/gpu/gpu.h
 //   pair 0 1 40                     how two GPUs meet on the bus, in the library's number
 //   link 0 up 0000:3b:00.0 0 0 0    a link to a peer: index, state, where it leads to, replays, recoveries, CRC errors
 //
@@ -67,7 +67,7 @@ inline void read_line(const std::string& line, Script& script) {
   words >> key;
   std::getline(words >> std::ws, rest);
   if (key.empty() || key[0] == '#') return;
-  if (key == "card") return script.gpus.emplace_back(), void();
+  if (key == "gpu") return script.gpus.emplace_back(), void();
   if (key == "slice") return script.gpus.back().slices.emplace_back(), void();
   if (key == "pair") {
     size_t last = rest.rfind(' ');

@@ -1,4 +1,4 @@
-#include "engine/onnxruntime/card_lane.h"
+#include "engine/onnxruntime/gpu_lane.h"
 
 #include <onnxruntime_run_options_config_keys.h>
 

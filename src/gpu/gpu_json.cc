@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 
 namespace ridge::gpu {
 namespace {

@@ -1,12 +1,12 @@
-#include "doctor/nvidia_cards.h"
+#include "doctor/nvidia_gpus.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "doctor/card_checks.h"
+#include "doctor/gpu_checks.h"
 #include "doctor/peer_links.h"
-#include "gpu/card.h"
+#include "gpu/gpu.h"
 
 namespace ridge::doctor {
 namespace {
