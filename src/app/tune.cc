@@ -51,7 +51,7 @@ Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& se
     if (decision.choice != tune::Choice::kCandidate) return decision;
     RIDGE_ASSIGN(const bool keeps, keeps_rows_apart(decision.candidate, model));
     if (keeps) return decision;
-    search.withdraw(decision.candidate, "its rows lose accuracy when they run together");
+    search.withdraw(decision.candidate, {"rows-lose-accuracy", "its rows lose accuracy when they run together"});
   }
 }
 

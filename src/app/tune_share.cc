@@ -115,7 +115,7 @@ tune::share::ResourceBudget budget_of(const ShareRequest& request, const machine
 Together together_of(const ShareRequest& request, const machine::Machine& machine, const std::vector<Alone>& all,
                      const RunControl& control) {
   std::vector<tune::share::CoLocatedModel> members;
-  std::vector<tune::Skipped> skipped;
+  std::vector<tune::SkipCount> skipped;
   for (size_t i = 0; i < all.size(); ++i)
     members.push_back(
         tune::share::co_located_model_of(all[i].model->request.name, request.goals[i], all[i].solo, skipped));
@@ -199,7 +199,7 @@ Result<tune::share::CoLocatedDecision> decide_together(Together& together,
       decision.choice = tune::Choice::kNone;
       return decision;
     }
-    together.search.withdraw(decision.candidate, *why_not);
+    together.search.withdraw(decision.candidate, {"not-proven", *why_not});
     RIDGE_TRY(together.open());
   }
 }

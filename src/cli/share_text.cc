@@ -101,8 +101,8 @@ std::string co_located_text(const tune::share::CoLocatedTuning& sharing) {
       "against themselves: ±{:.1f} %\n",
       sharing.partitions.size(), sharing.candidates, sharing.cpus, sharing.trials, sharing.reused, sharing.seconds,
       sharing.noise_percent);
-  for (const tune::Skipped& skipped : sharing.skipped)
-    text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason);
+  for (const tune::SkipCount& skipped : sharing.skipped)
+    text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason.text);
   text += memory_text(sharing.memory);
   if (!sharing.repository.empty()) text += fmt::format("written: {}\n", sharing.repository);
   if (sharing.interrupted)

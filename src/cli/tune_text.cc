@@ -105,8 +105,8 @@ std::string tuning_text(const tune::Tuning& tuning) {
       "\n{} of {} candidates measured in {} trials ({} reused), {:.0f} s; the baseline against itself: "
       "±{:.1f} %\n",
       tuning.measured, tuning.candidates, tuning.trials, tuning.reused, tuning.seconds, tuning.noise_percent);
-  for (const tune::Skipped& skipped : tuning.skipped)
-    text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason);
+  for (const tune::SkipCount& skipped : tuning.skipped)
+    text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason.text);
   text += batching_text(tuning);
   text +=
       fmt::format("deviation from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/name_table.h"
@@ -68,10 +69,12 @@ void predict_inference(const Workload& workload, const Goal& goal, const cost::D
 bool predict(const Workload& workload, const Goal& goal, Candidate& candidate) {
   auto limits = cost::limits_of(candidate.device, cost::Accumulate::kFp32);
   if (!limits) {
+    candidate.refusal = "no-source";
     candidate.reason = "cannot be judged: its peaks or its bandwidth have no source";
     return false;
   }
   if (cost::rate_of(*limits, goal.precision).flops_per_s <= 0) {
+    candidate.refusal = "no-source";
     candidate.reason = fmt::format("cannot be judged: no {} rate has a source", precision_name(goal.precision));
     return false;
   }
@@ -102,19 +105,24 @@ void add_efficiency(const Goal& goal, Candidate& candidate) {
   candidate.rows_per_usd = 3600 * goal.rows_per_s.value_or(candidate.rows_per_s) / *candidate.usd_per_hour;
 }
 
-// Why the candidate does not do; empty if it does.
-std::string objection(const Goal& goal, const Candidate& candidate) {
+// Why the candidate does not meet the goal.
+struct Objection {
+  std::string id, text;
+};
+std::optional<Objection> objection(const Goal& goal, const Candidate& candidate) {
   if (candidate.needed_bytes > candidate.available_bytes)
-    return fmt::format("does not fit: {} are needed, it has {}", format_bytes(candidate.needed_bytes),
-                       format_bytes(candidate.available_bytes));
+    return Objection{"memory",
+                     fmt::format("does not fit: {} are needed, it has {}", format_bytes(candidate.needed_bytes),
+                                 format_bytes(candidate.available_bytes))};
   if (goal.p99_ms && *candidate.p99_ms > *goal.p99_ms)
-    return fmt::format("too slow: up to {} where {} are asked for", format_ms(*candidate.p99_ms),
-                       format_ms(*goal.p99_ms));
-  if (goal.usd_per_hour && !candidate.price) return "cannot be held against the budget: no hourly price is known";
+    return Objection{"too-slow", fmt::format("too slow: up to {} where {} are asked for", format_ms(*candidate.p99_ms),
+                                             format_ms(*goal.p99_ms))};
+  if (goal.usd_per_hour && !candidate.price)
+    return Objection{"no-price", "cannot be held against the budget: no hourly price is known"};
   if (goal.usd_per_hour && *candidate.usd_per_hour > *goal.usd_per_hour)
-    return fmt::format("too dear: {} of it cost {:.2f} USD/h, the budget is {:.2f}", candidate.devices,
-                       *candidate.usd_per_hour, *goal.usd_per_hour);
-  return "";
+    return Objection{"too-dear", fmt::format("too dear: {} of it cost {:.2f} USD/h, the budget is {:.2f}",
+                                             candidate.devices, *candidate.usd_per_hour, *goal.usd_per_hour)};
+  return std::nullopt;
 }
 
 // What holds the device back, by its share of the time, and how much of its memory is used.
@@ -141,15 +149,17 @@ Candidate judge(const catalogue::CatalogueDevice& device, std::span<const catalo
   candidate.needed_bytes = needed_bytes(workload, goal) + kAssumedReservedBytes;
   candidate.available_bytes = device.memory_bytes.value_or(0);
   if (!device.memory_bytes) {
+    candidate.refusal = "no-source";
     candidate.reason = "cannot be judged: its memory has no source";
     return candidate;
   }
   if (!predict(workload, goal, candidate)) return candidate;
   size_fleet(goal, candidate);
   add_efficiency(goal, candidate);
-  candidate.reason = objection(goal, candidate);
-  candidate.meets = candidate.reason.empty();
-  if (candidate.meets) candidate.reason = praise(goal, candidate);
+  const std::optional<Objection> against = objection(goal, candidate);
+  candidate.meets = !against;
+  candidate.refusal = against ? against->id : "";
+  candidate.reason = against ? against->text : praise(goal, candidate);
   return candidate;
 }
 

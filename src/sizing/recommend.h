@@ -51,6 +51,8 @@ struct Candidate {
   std::optional<double> rows_per_usd = {};
   std::optional<double> usd_per_hour = {};  // of all `devices`
   bool meets = false;
+  std::string refusal =
+      {};  // why it does not: "memory", "too-slow", "too-dear", "no-price", "no-source"; empty if it meets
   std::string reason = {};  // one sentence
 };
 

@@ -25,6 +25,7 @@ Json to_json(const Candidate& candidate) {
       {"device", candidate.device.name},
       {"vendor", candidate.device.vendor},
       {"meets", candidate.meets},
+      {"refusal", candidate.meets ? Json(nullptr) : Json(candidate.refusal)},
       {"reason", candidate.reason},
       {"bound_ms", or_null(candidate.bound_ms)},
       {"held_by",

@@ -28,9 +28,9 @@ double half_width(const Gain& gain) {
 }
 
 // The change in logarithms with the spread of both sides; independent errors add in squares.
-Compared judge_figure(std::string what, std::string unit, double before, double now, double half, Good good,
-                      double tolerance) {
-  Compared row{std::move(what), std::move(unit), before, now, 0, 100 * half, Change::kAsBefore, ""};
+Compared judge_figure(std::string id, std::string what, std::string unit, double before, double now, double half,
+                      Good good, double tolerance) {
+  Compared row{std::move(id), std::move(what), std::move(unit), before, now, 0, 100 * half, Change::kAsBefore, ""};
   if (before <= 0 || now <= 0) {
     row.verdict = Change::kNotComparable;
     row.reason = "not recorded";
@@ -51,14 +51,14 @@ void set_aside(Compared& row, const char* reason) {
 }
 
 Compared of_drift(double before, double now) {
-  Compared row{"relative L2 of the outputs", "", before, now, 0, 0, Change::kAsBefore, ""};
+  Compared row{"relative-l2", "relative L2 of the outputs", "", before, now, 0, 0, Change::kAsBefore, ""};
   if (before > 0) row.change_percent = 100 * (now / before - 1);
   if (now > 1.5 * before + kDriftSlack) row.verdict = Change::kRegressed;
   return row;
 }
 
 Compared of_memory(double before, double now, double tolerance) {
-  Compared row = judge_figure("growth of resident memory", "B", before, now, 0, Good::kLow, tolerance);
+  Compared row = judge_figure("memory", "growth of resident memory", "B", before, now, 0, Good::kLow, tolerance);
   if (row.verdict == Change::kRegressed && now < before + kMemorySlackBytes) row.verdict = Change::kAsBefore;
   return row;
 }
@@ -126,16 +126,17 @@ const char* change_name(Change change) {
 std::vector<Compared> compare(const Recorded& before, const Recorded& now, const Strictness& strictness) {
   const double tolerance_percent = strictness.tolerance_percent;
   std::vector<Compared> rows;
-  rows.push_back(judge_figure("gain over the untuned model", "×", before.gain.ratio, now.gain.ratio,
+  rows.push_back(judge_figure("gain", "gain over the untuned model", "×", before.gain.ratio, now.gain.ratio,
                               both(half_width(before.gain), half_width(now.gain)), Good::kHigh, tolerance_percent));
   const double half = both(before.ci95_percent, now.ci95_percent) / 100;
-  auto absolute = [&](const char* what, const char* unit, double a, double b, double spread, Good good) {
-    rows.push_back(judge_figure(what, unit, a, b, spread, good, tolerance_percent));
+  auto absolute = [&](const char* id, const char* what, const char* unit, double a, double b, double spread,
+                      Good good) {
+    rows.push_back(judge_figure(id, what, unit, a, b, spread, good, tolerance_percent));
   };
-  absolute("throughput", "rows/s", before.rows_per_s, now.rows_per_s, half, Good::kHigh);
-  absolute("throughput of the untuned model", "rows/s", before.untuned_rows_per_s, now.untuned_rows_per_s, half,
-           Good::kHigh);
-  absolute("p99 of one run", "ms", before.p99_ms, now.p99_ms, both(kTailSpread, kTailSpread), Good::kLow);
+  absolute("throughput", "throughput", "rows/s", before.rows_per_s, now.rows_per_s, half, Good::kHigh);
+  absolute("untuned-throughput", "throughput of the untuned model", "rows/s", before.untuned_rows_per_s,
+           now.untuned_rows_per_s, half, Good::kHigh);
+  absolute("p99", "p99 of one run", "ms", before.p99_ms, now.p99_ms, both(kTailSpread, kTailSpread), Good::kLow);
   rows.push_back(of_memory(before.rss_delta_bytes, now.rss_delta_bytes, tolerance_percent));
   if (before.machine != now.machine)
     for (size_t i = 1; i < rows.size(); ++i) set_aside(rows[i], "recorded on another machine");
@@ -168,7 +169,8 @@ std::string conclusion(const std::vector<Compared>& all, const Strictness& stric
 Json to_json(const std::vector<Compared>& all) {
   Json json = Json::array();
   for (const Compared& row : all)
-    json.push_back({{"what", row.what},
+    json.push_back({{"id", row.id},
+                    {"what", row.what},
                     {"unit", row.unit},
                     {"before", row.before},
                     {"now", row.now},

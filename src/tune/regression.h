@@ -41,6 +41,7 @@ enum class Change { kAsBefore, kBetter, kRegressed, kNotComparable };
 const char* change_name(Change change);  // "as before", …
 
 struct Compared {
+  std::string id;    // "gain", "throughput", "untuned-throughput", "p99", "memory", "relative-l2"
   std::string what;  // "gain over the untuned model"
   std::string unit;  // "", "rows/s", "ms", "B"
   double before = 0, now = 0;

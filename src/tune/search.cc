@@ -169,7 +169,7 @@ std::optional<Probe> Search::explore() {
 
 std::optional<size_t> Search::first_untried() const {
   for (size_t i = 0; i < space_.entries.size(); ++i)
-    if (state_[i] == State::kUntried && bound_to_fail(space_.entries[i]).empty()) return i;
+    if (state_[i] == State::kUntried && !bound_to_fail(space_.entries[i])) return i;
   return std::nullopt;
 }
 
@@ -183,7 +183,7 @@ std::optional<size_t> Search::most_promising() {
   for (size_t i = 0; i < space_.entries.size(); ++i) {
     if (state_[i] != State::kUntried) continue;
     const double promise = this->promise(i, best, closest);
-    if (promise <= most || !cannot_win(space_.entries[i]).empty()) continue;
+    if (promise <= most || cannot_win(space_.entries[i])) continue;
     // After a failure one row alone tells whether this variant runs at all.
     if (space_.entries[i].candidate.batch > 1 && !only_failures(space_.entries[i]).empty()) continue;
     most = promise;
@@ -276,16 +276,16 @@ std::optional<Probe> Search::refine() {
   return Probe{chosen->candidate, Effort::kLong, chosen->trials};
 }
 
-std::string Search::misses_goal(const Entry& entry) const {
-  if (!goal_.p99_ms) return "";
+SkipReason Search::misses_goal(const Entry& entry) const {
+  if (!goal_.p99_ms) return {};
   for (const Standing& other : measured_) {
     Candidate smaller = entry.candidate;
     smaller.batch = other.candidate.batch;
     if (other.candidate == smaller && smaller.batch < entry.candidate.batch &&
         other.outcome.candidate.p50_ms > *goal_.p99_ms)
-      return "a smaller batch already misses the p99 goal";
+      return {"smaller-batch-misses-goal", "a smaller batch already misses the p99 goal"};
   }
-  return "";
+  return {};
 }
 
 // Failures of the entry's engine and variant as long as it never ran.
@@ -299,22 +299,25 @@ std::vector<const Search::Failure*> Search::only_failures(const Entry& entry) co
 }
 
 // What failed fails again with more rows or more instances; what cannot run one row cannot run.
-std::string Search::bound_to_fail(const Entry& entry) const {
+SkipReason Search::bound_to_fail(const Entry& entry) const {
   for (const Failure& failure : failures_)
-    if (demands_no_less(entry.candidate, failure.candidate)) return "a smaller one failed: " + failure.reason;
+    if (demands_no_less(entry.candidate, failure.candidate))
+      return {"smaller-failed", "a smaller one failed: " + failure.reason};
   for (const Failure* failure : only_failures(entry))
-    if (failure->candidate.batch == 1) return "others of this engine and variant failed: " + failure->reason;
-  return "";
+    if (failure->candidate.batch == 1)
+      return {"variant-failed", "others of this engine and variant failed: " + failure->reason};
+  return {};
 }
 
 // Why measuring the entry cannot change the result; empty = it can.
-std::string Search::cannot_win(const Entry& entry) const {
-  if (std::string reason = bound_to_fail(entry); !reason.empty()) return reason;
-  if (std::string reason = misses_goal(entry); !reason.empty()) return reason;
+SkipReason Search::cannot_win(const Entry& entry) const {
+  if (SkipReason reason = bound_to_fail(entry)) return reason;
+  if (SkipReason reason = misses_goal(entry)) return reason;
   std::optional<Standing> leader = best();
-  if (!leader || !leader->feasible || entry.bound_ms <= 0) return "";
+  if (!leader || !leader->feasible || entry.bound_ms <= 0) return {};
   std::optional<double> most = most_gain(entry, leader->outcome, goal_.objective);
-  return most && *most * limit_slack_ < leader->gain.low ? "its physical limit is below the best measured" : "";
+  if (!most || *most * limit_slack_ >= leader->gain.low) return {};
+  return {"bound-below-best", "its physical limit is below the best measured"};
 }
 
 void Search::report(const Candidate& candidate, const Outcome& outcome) {
@@ -322,7 +325,7 @@ void Search::report(const Candidate& candidate, const Outcome& outcome) {
   ++trials_;
   if (!outcome.failure.empty()) {
     failures_.push_back({candidate, outcome.failure});
-    return withdraw(candidate, "failed: " + outcome.failure);
+    return withdraw(candidate, {"failed", "failed: " + outcome.failure});
   }
   state_[index] = State::kMeasured;
   Standing* known = standing(candidate);
@@ -336,7 +339,7 @@ void Search::report(const Candidate& candidate, const Outcome& outcome) {
     limit_slack_ = std::max(limit_slack_, known->outcome.candidate.rows_per_s / entry.max_rows_per_s);
 }
 
-void Search::withdraw(const Candidate& candidate, const std::string& reason) {
+void Search::withdraw(const Candidate& candidate, const SkipReason& reason) {
   state_[index_of(candidate)] = State::kWithdrawn;
   count_skip(skipped_, reason);
   std::erase_if(measured_, [&](const Standing& other) { return other.candidate == candidate; });
@@ -369,16 +372,14 @@ std::vector<Standing> Search::pareto() const {
   return result;
 }
 
-std::vector<Skipped> Search::skipped() const {
-  std::vector<Skipped> result = space_.skipped;
-  for (const Skipped& entry : skipped_)
+std::vector<SkipCount> Search::skipped() const {
+  std::vector<SkipCount> result = space_.skipped;
+  for (const SkipCount& entry : skipped_)
     for (int i = 0; i < entry.count; ++i) count_skip(result, entry.reason);
   for (size_t i = 0; i < state_.size(); ++i) {
     if (state_[i] != State::kUntried) continue;
-    std::string reason = cannot_win(space_.entries[i]);
-    if (reason.empty())
-      reason = converged_ ? "too little to be expected, by what similar ones showed" : "the budget ended before it";
-    count_skip(result, reason);
+    const SkipReason reason = cannot_win(space_.entries[i]);
+    count_skip(result, reason ? reason : converged_ ? kUnpromising : kBudgetEnded);
   }
   return result;
 }

@@ -71,7 +71,7 @@ class Search {
   std::optional<Probe> next(double spent);
   void report(const Candidate& candidate, const Outcome& outcome);
   // Takes a measured candidate out of the running, e.g. because a confirmation did not bear it out.
-  void withdraw(const Candidate& candidate, const std::string& reason);
+  void withdraw(const Candidate& candidate, const SkipReason& reason);
 
   // The candidate with the highest lower bound of its gain among those that meet the goal; if none does, the one
   // closest to it (feasible = false). Absent before the first successful measurement.
@@ -80,7 +80,7 @@ class Search {
   // Measured candidates that no other beats in rows/s, p99, memory and, where measured, energy at once, by falling rows/s.
   std::vector<Standing> pareto() const;
   // Candidates that were not measured, with reason and count. Those that were never looked at count as well.
-  std::vector<Skipped> skipped() const;
+  std::vector<SkipCount> skipped() const;
   int trials() const { return trials_; }
 
  private:
@@ -99,9 +99,9 @@ class Search {
   std::optional<double> closest_believed() const;
   double promise(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const;
   Posterior closeness(size_t index) const;
-  std::string cannot_win(const Entry& entry) const;
-  std::string misses_goal(const Entry& entry) const;
-  std::string bound_to_fail(const Entry& entry) const;
+  SkipReason cannot_win(const Entry& entry) const;
+  SkipReason misses_goal(const Entry& entry) const;
+  SkipReason bound_to_fail(const Entry& entry) const;
   std::vector<const Failure*> only_failures(const Entry& entry) const;
   std::vector<const Standing*> ranking() const;
   Standing* standing(const Candidate& candidate);
@@ -116,7 +116,7 @@ class Search {
   std::vector<State> state_;        // parallel to space_.entries
   std::vector<Standing> measured_;  // successful ones, in order of first measurement
   std::vector<Failure> failures_;
-  std::vector<Skipped> skipped_;
+  std::vector<SkipCount> skipped_;
   Surrogate gains_;  // of ln(gain)
   Surrogate tails_;  // of ln(rows/s ÷ the baseline's), were every run as slow as the 99th percentile
   std::optional<size_t> like_baseline_;  // the entry that comes closest to the engine's defaults

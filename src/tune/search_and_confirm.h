@@ -9,7 +9,7 @@
 //   std::optional<Trial> recall(const Candidate&, int ordinal);   // from the store
 //   void keep(const Candidate&, int ordinal, const Trial&);       // in it
 //   bool report(const Candidate&, const Trial&);               // to the search; false: the candidate failed and is out
-//   void withdraw(const Candidate&, const std::string& reason);
+//   void withdraw(const Candidate&, const SkipReason& reason);
 //   std::optional<Leader<Candidate>> leader() const;           // the best so far
 //   Candidate untuned() const;
 //   bool untuned_meets(const Trial&) const;                    // the goal, by the trial's untuned side
@@ -154,7 +154,7 @@ Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm
     const Gain gain = problem.gain(candidate, last);
     if (problem.meets(candidate, last) && (!problem.untuned_meets(last) || gain.low > 1))
       return Decision{Choice::kCandidate, candidate, gain, std::move(last), false};
-    problem.withdraw(candidate, "ahead in the search, not borne out by the confirmation");
+    problem.withdraw(candidate, kNotConfirmed);
   }
   return unconfirmed(problem.untuned_meets(last) ? Choice::kBaseline : Choice::kNone, false);
 }

@@ -82,10 +82,10 @@ double highest(const Space& space, const Surface& surface) {
   return best;
 }
 
-int count_of(const std::vector<Skipped>& skipped, const std::string& part) {
+int count_of(const std::vector<SkipCount>& skipped, const std::string& id) {
   int count = 0;
-  for (const Skipped& entry : skipped)
-    if (entry.reason.find(part) != std::string::npos) count += entry.count;
+  for (const SkipCount& entry : skipped)
+    if (id.empty() || entry.reason.id == id) count += entry.count;
   return count;
 }
 
@@ -142,7 +142,7 @@ TEST(Search, SkipsCandidatesWhoseLimitIsBelowTheBestAndCountsThem) {
   Search unbounded(grid(), Goal{});
   Laboratory(smooth, 1, 3).run(unbounded);
   EXPECT_LT(bounded.measured().size(), unbounded.measured().size());
-  EXPECT_GT(count_of(bounded.skipped(), "physical limit is below the best"), 20);
+  EXPECT_GT(count_of(bounded.skipped(), "bound-below-best"), 20);
   EXPECT_GE(smooth(bounded.best()->candidate), 0.95 * highest(space, smooth));
 }
 
@@ -186,7 +186,7 @@ TEST(Search, SaysTheClosestCandidateWhenNoneMeetsTheGoal) {
   EXPECT_FALSE(search.best()->feasible);
   for (const Standing& other : search.measured())
     EXPECT_GE(other.outcome.candidate.p99_ms, search.best()->outcome.candidate.p99_ms);
-  EXPECT_GT(count_of(search.skipped(), "smaller batch already misses"), 0);
+  EXPECT_GT(count_of(search.skipped(), "smaller-batch-misses-goal"), 0);
 }
 
 TEST(Search, GoesOnAfterACandidateThatFails) {
@@ -199,7 +199,7 @@ TEST(Search, GoesOnAfterACandidateThatFails) {
   }
   ASSERT_TRUE(search.best());
   EXPECT_LE(search.best()->candidate.batch, 4);
-  EXPECT_GT(count_of(search.skipped(), "failed: out of memory"), 0);
+  EXPECT_GT(count_of(search.skipped(), "failed"), 0);
 }
 
 TEST(Search, TriesNothingNewLateInTheBudgetAndStopsAtItsEnd) {

@@ -142,15 +142,18 @@ Entry bounded_on_gpu(const Candidate& candidate, int64_t rows, const Target& tar
 }
 
 // Why the candidate cannot pay on this machine whatever a measurement says; empty = it may.
-std::string hopeless(const Entry& entry, double available, const SpaceOptions& options) {
+SkipReason hopeless(const Entry& entry, double available, const SpaceOptions& options) {
   const Goal& goal = options.goal;
   const Candidate& candidate = entry.candidate;
   if (goal.objective == Objective::kLatency && (candidate.batch > 1 || candidate.instances > 1))
-    return "more rows or instances at once cannot shorten one request";
-  if (available > 0 && kMemoryMargin * entry.memory_bytes > available) return "does not fit into the available memory";
-  if (goal.p99_ms && entry.bound_ms > *goal.p99_ms) return "its physical limit misses the p99 goal";
-  if (options.max_run_ms > 0 && entry.bound_ms > options.max_run_ms) return "one run takes too much of the time budget";
-  return "";
+    return {"no-shorter", "more rows or instances at once cannot shorten one request"};
+  if (available > 0 && kMemoryMargin * entry.memory_bytes > available)
+    return {"memory", "does not fit into the available memory"};
+  if (goal.p99_ms && entry.bound_ms > *goal.p99_ms)
+    return {"bound-misses-goal", "its physical limit misses the p99 goal"};
+  if (options.max_run_ms > 0 && entry.bound_ms > options.max_run_ms)
+    return {"long-run", "one run takes too much of the time budget"};
+  return {};
 }
 
 // Weights of multiply-adds stored in `scale` of their bytes; the arithmetic is the same.
@@ -238,11 +241,11 @@ Space make_space(const machine::Machine& machine, const model::Graph& graph,
       const bool here = options.target.on_cpu();
       Entry entry = here ? bounded(candidate, options.rows, machine, run)
                          : bounded_on_gpu(candidate, options.rows, options.target, run);
-      std::string reason = hopeless(entry, here ? available_bytes(machine) : 0, options);
-      if (reason.empty())
-        space.entries.push_back(entry);
-      else
+      const SkipReason reason = hopeless(entry, here ? available_bytes(machine) : 0, options);
+      if (reason)
         count_skip(space.skipped, reason);
+      else
+        space.entries.push_back(entry);
     }
   }
   return space;
@@ -254,9 +257,9 @@ double available_bytes(const machine::Machine& machine) {
   return static_cast<double>(bytes);
 }
 
-void count_skip(std::vector<Skipped>& skipped, const std::string& reason) {
-  for (Skipped& entry : skipped)
-    if (entry.reason == reason) {
+void count_skip(std::vector<SkipCount>& skipped, const SkipReason& reason) {
+  for (SkipCount& entry : skipped)
+    if (entry.reason.id == reason.id && entry.reason.text == reason.text) {
       ++entry.count;
       return;
     }

@@ -40,14 +40,26 @@ struct Entry {
   double memory_bytes = 0;    // weights and live activations of all instances; 0 = not known
 };
 
-struct Skipped {
-  std::string reason;
+// Why candidates are not measured.
+struct SkipReason {
+  std::string id = {};  // stable: "memory", "bound-below-best", …; empty: they are
+  std::string text = {};
+  explicit operator bool() const { return !id.empty(); }
+};
+
+// What the searches leave at their end.
+inline const SkipReason kBudgetEnded = {"budget-ended", "the time budget ended before it"};
+inline const SkipReason kUnpromising = {"unpromising", "similar candidates were too slow"};
+inline const SkipReason kNotConfirmed = {"not-confirmed", "ahead in the search, not borne out by the confirmation"};
+
+struct SkipCount {
+  SkipReason reason;
   int count = 0;
 };
 
 struct Space {
   std::vector<Entry> entries;
-  std::vector<Skipped> skipped;
+  std::vector<SkipCount> skipped;
 };
 
 struct SpaceOptions {
@@ -88,6 +100,6 @@ Space make_space(const machine::Machine& machine, const model::Graph& graph,
 double available_bytes(const machine::Machine& machine);
 
 // Adds one to `reason`.
-void count_skip(std::vector<Skipped>& skipped, const std::string& reason);
+void count_skip(std::vector<SkipCount>& skipped, const SkipReason& reason);
 
 }  // namespace ridge::tune

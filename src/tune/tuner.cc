@@ -35,7 +35,7 @@ struct OneModel {
     search.report(candidate, outcome);
     return outcome.failure.empty();
   }
-  void withdraw(const Candidate& candidate, const std::string& reason) { search.withdraw(candidate, reason); }
+  void withdraw(const Candidate& candidate, const SkipReason& reason) { search.withdraw(candidate, reason); }
   std::optional<Leader<Candidate>> leader() const { return leader_of(search); }
   Candidate untuned() const { return baseline_candidate(); }
   bool untuned_meets(const Trial& trial) const { return tune::meets(goal, trial.baseline.figures()); }

@@ -166,7 +166,7 @@ Tuning summarise(const Subject& subject, const Goal& goal, const Search& search,
   tuning.measured = static_cast<int>(search.measured().size());
   tuning.skipped = search.skipped();
   tuning.candidates = tuning.measured;
-  for (const Skipped& skipped : tuning.skipped) tuning.candidates += skipped.count;
+  for (const SkipCount& skipped : tuning.skipped) tuning.candidates += skipped.count;
   tuning.interrupted = explored.interrupted || decision.interrupted;
   tuning.baseline = to_measurement(decision.trial.baseline, baseline_candidate(), subject);
   tuning.baseline_joules_per_row = tuning.best_joules_per_row = decision.trial.baseline.joules_per_row;
@@ -227,9 +227,10 @@ Json to_json(const Gain& gain) {
   return {{"ratio", gain.ratio}, {"low", number_or_null(gain.low)}, {"high", number_or_null(gain.high)}};
 }
 
-Json to_json(const std::vector<Skipped>& skipped) {
+Json to_json(const std::vector<SkipCount>& skipped) {
   Json json = Json::array();
-  for (const Skipped& entry : skipped) json.push_back({{"reason", entry.reason}, {"count", entry.count}});
+  for (const SkipCount& entry : skipped)
+    json.push_back({{"id", entry.reason.id}, {"reason", entry.reason.text}, {"count", entry.count}});
   return json;
 }
 

@@ -39,7 +39,7 @@ struct Tuning {
   std::optional<Replay> replay;                     // of a full search: what the quick one would have done
   int trials = 0, reused = 0;                       // measurements of the search; of them from the store
   int candidates = 0, measured = 0;                 // of the space
-  std::vector<Skipped> skipped;
+  std::vector<SkipCount> skipped;
   bool interrupted = false;
   double seconds = 0;
   std::string batching;    // why rows are not merged; empty = they may be
@@ -73,6 +73,6 @@ std::string limit_sentence(const measure::Measurement& measured);
 Json to_json(const Tuning& tuning);
 const char* choice_name(Choice choice);  // "tuned", "baseline", "none"
 Json to_json(const Gain& gain);          // ratio, low, high; null = infinite
-Json to_json(const std::vector<Skipped>& skipped);
+Json to_json(const std::vector<SkipCount>& skipped);
 
 }  // namespace ridge::tune

@@ -34,7 +34,7 @@ struct SeveralModels {
     search.report(partition, trial);
     return trial.failure.empty();
   }
-  void withdraw(const Partition& partition, const std::string& reason) { search.withdraw(partition, reason); }
+  void withdraw(const Partition& partition, const SkipReason& reason) { search.withdraw(partition, reason); }
   std::optional<Leader<Partition>> leader() const {
     const std::optional<PartitionStanding> best = search.best();
     if (!best) return std::nullopt;

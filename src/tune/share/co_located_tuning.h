@@ -41,7 +41,7 @@ struct CoLocatedTuning {
   std::vector<PartitionStanding> partitions;  // all that were measured
   size_t candidates = 0;
   int trials = 0, reused = 0;  // of partitions
-  std::vector<Skipped> skipped;
+  std::vector<SkipCount> skipped;
   std::string refuted;  // of kNone: what the proof at the loads, or of the memory, said against it; empty = not that
   bool interrupted = false;
   double seconds = 0;

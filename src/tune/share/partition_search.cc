@@ -65,7 +65,7 @@ std::optional<PartitionProbe> PartitionSearch::explore() const {
   double most = 0;
   for (size_t i = 0; i < space_.entries.size(); ++i) {
     const PartitionOption& entry = space_.entries[i];
-    if (state_[i] != State::kUntried || !cannot_win(entry).empty()) continue;
+    if (state_[i] != State::kUntried || cannot_win(entry)) continue;
     // Sorted by promise already; of equal ones the first. One that should meet the goals goes before one that should not.
     if (chosen != nullptr && chosen->expectation.met && !entry.expectation.met) continue;
     const double value = believed(entry);
@@ -94,22 +94,21 @@ std::optional<PartitionProbe> PartitionSearch::refine() const {
 }
 
 // Why measuring the partition cannot change the result; empty = it can.
-std::string PartitionSearch::cannot_win(const PartitionOption& entry) const {
+SkipReason PartitionSearch::cannot_win(const PartitionOption& entry) const {
   const std::optional<PartitionStanding> leader = best();
-  if (!leader || !leader->score.met) return "";
+  if (!leader || !leader->score.met) return {};
   const double surely = leader->score.value * leader->gain.low / leader->gain.ratio;
   if (kLimitSlack * entry.most_value < surely)
-    return "even if the models did not disturb each other, it would be behind the best measured";
-  if (kExpectationSlack * believed(entry) < leader->score.value)
-    return "too little to be expected, by what similar ones showed";
-  if (!entry.expectation.met) return "not expected to meet the goals that the best measured meets";
-  return "";
+    return {"bound-below-best", "even if the models did not disturb each other, it would be behind the best measured"};
+  if (kExpectationSlack * believed(entry) < leader->score.value) return kUnpromising;
+  if (!entry.expectation.met) return {"misses-goals", "not expected to meet the goals that the best measured meets"};
+  return {};
 }
 
 void PartitionSearch::report(const Partition& partition, const CoLocatedTrial& trial) {
   const size_t index = index_of(partition);
   ++trials_;
-  if (!trial.failure.empty()) return withdraw(partition, "failed: " + trial.failure);
+  if (!trial.failure.empty()) return withdraw(partition, {"failed", "failed: " + trial.failure});
   state_[index] = State::kMeasured;
   auto known = std::find_if(measured_.begin(), measured_.end(),
                             [&](const PartitionStanding& other) { return other.entry.partition == partition; });
@@ -127,7 +126,7 @@ void PartitionSearch::report(const Partition& partition, const CoLocatedTrial& t
   ++standing.trials;
 }
 
-void PartitionSearch::withdraw(const Partition& partition, const std::string& reason) {
+void PartitionSearch::withdraw(const Partition& partition, const SkipReason& reason) {
   state_[index_of(partition)] = State::kWithdrawn;
   count_skip(withdrawn_, reason);
   std::erase_if(measured_, [&](const PartitionStanding& other) { return other.entry.partition == partition; });
@@ -142,20 +141,20 @@ std::optional<PartitionStanding> PartitionSearch::best() const {
   return best ? std::optional(*best) : std::nullopt;
 }
 
-std::vector<Skipped> PartitionSearch::skipped() const {
-  std::vector<Skipped> result = space_.skipped;
+std::vector<SkipCount> PartitionSearch::skipped() const {
+  std::vector<SkipCount> result = space_.skipped;
   result.insert(result.end(), withdrawn_.begin(), withdrawn_.end());
   for (size_t i = 0; i < state_.size(); ++i) {
     if (state_[i] != State::kUntried) continue;
-    const std::string reason = cannot_win(space_.entries[i]);
-    count_skip(result, reason.empty() ? "the budget ended before it" : reason);
+    const SkipReason reason = cannot_win(space_.entries[i]);
+    count_skip(result, reason ? reason : kBudgetEnded);
   }
   return result;
 }
 
 size_t PartitionSearch::candidates() const {
   size_t count = space_.entries.size();
-  for (const Skipped& skipped : space_.skipped) count += static_cast<size_t>(skipped.count);
+  for (const SkipCount& skipped : space_.skipped) count += static_cast<size_t>(skipped.count);
   return count;
 }
 

@@ -39,13 +39,13 @@ class PartitionSearch {
   // The next measurement, or nothing when more would not help. `spent` as for Search.
   std::optional<PartitionProbe> next(double spent);
   void report(const Partition& partition, const CoLocatedTrial& trial);
-  void withdraw(const Partition& partition, const std::string& reason);
+  void withdraw(const Partition& partition, const SkipReason& reason);
 
   // Of those that meet all goals the one with the highest lower bound of its gain; if none does, the one closest to them.
   std::optional<PartitionStanding> best() const;
   const std::vector<PartitionStanding>& measured() const { return measured_; }
   const std::vector<CoLocatedModel>& members() const { return members_; }
-  std::vector<Skipped> skipped() const;
+  std::vector<SkipCount> skipped() const;
   size_t candidates() const;  // that the space held, left out ones too
   int trials() const { return trials_; }
 
@@ -55,7 +55,7 @@ class PartitionSearch {
   std::optional<PartitionProbe> explore() const;
   std::optional<PartitionProbe> refine() const;
   double believed(const PartitionOption& entry) const;
-  std::string cannot_win(const PartitionOption& entry) const;
+  SkipReason cannot_win(const PartitionOption& entry) const;
   std::vector<const PartitionStanding*> ranking() const;
   size_t index_of(const Partition& partition) const;
 
@@ -65,7 +65,7 @@ class PartitionSearch {
   int trials_ = 0;
   std::vector<State> state_;                 // parallel to space_.entries
   std::vector<PartitionStanding> measured_;  // in order of first measurement
-  std::vector<Skipped> withdrawn_;
+  std::vector<SkipCount> withdrawn_;
 };
 
 }  // namespace ridge::tune::share

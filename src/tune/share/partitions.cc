@@ -100,7 +100,7 @@ std::vector<std::vector<SoloPoint>> combinable(std::span<const CoLocatedModel> m
 }
 
 // Why a choice is no partition worth considering; empty = it is.
-std::string unfit(std::span<const CoLocatedModel> members, const Chosen& choice, const ResourceBudget& budget) {
+SkipReason unfit(std::span<const CoLocatedModel> members, const Chosen& choice, const ResourceBudget& budget) {
   int wanted = 0;
   double memory = budget.process_bytes;
   bool all_whole = true, all_single = true;
@@ -113,10 +113,12 @@ std::string unfit(std::span<const CoLocatedModel> members, const Chosen& choice,
   // More models than CPUs: one thread each is the least.
   const bool least = all_single && static_cast<int>(members.size()) > budget.cpus;
   if (wanted > budget.cpus && !all_whole && !least)
-    return fmt::format("needs more threads than the {} CPU{} allow", budget.cpus, budget.cpus == 1 ? "" : "s");
+    return {"threads",
+            fmt::format("needs more threads than the {} CPU{} allow", budget.cpus, budget.cpus == 1 ? "" : "s")};
   if (budget.memory_bytes > 0 && memory > budget.memory_bytes)
-    return fmt::format("does not fit into the memory budget of {} (predicted)", format_bytes(budget.memory_bytes));
-  return "";
+    return {"memory",
+            fmt::format("does not fit into the memory budget of {} (predicted)", format_bytes(budget.memory_bytes))};
+  return {};
 }
 
 bool more_promising(const PartitionOption& a, const PartitionOption& b) {
@@ -146,11 +148,10 @@ std::vector<SoloPoint> worthwhile(std::vector<SoloPoint> points) {
 PartitionSpace make_partitions(std::span<const CoLocatedModel> members, const ResourceBudget& budget) {
   PartitionSpace space;
   auto consider = [&](const Chosen& choice) {
-    const std::string reason = unfit(members, choice, budget);
-    if (reason.empty())
-      space.entries.push_back(entry_of(members, choice, budget));
-    else
+    if (const SkipReason reason = unfit(members, choice, budget))
       count_skip(space.skipped, reason);
+    else
+      space.entries.push_back(entry_of(members, choice, budget));
   };
   Chosen choice;
   for_each_choice(combinable(members), choice, consider);

@@ -30,7 +30,7 @@ struct PartitionOption {
 
 struct PartitionSpace {
   std::vector<PartitionOption> entries;  // the most promising first
-  std::vector<Skipped> skipped;
+  std::vector<SkipCount> skipped;
 };
 
 // The points of a model measured alone that may be part of a partition: for each number of CPUs those that no other beats

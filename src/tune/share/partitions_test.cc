@@ -47,7 +47,7 @@ TEST(Partitions, WhatNeedsMoreThreadsThanThereAreIsLeftOutAndCounted) {
   EXPECT_EQ(space.entries.size(), 7);
   ASSERT_EQ(space.skipped.size(), 1);
   EXPECT_EQ(space.skipped[0].count, 9);
-  EXPECT_NE(space.skipped[0].reason.find("4 CPUs"), std::string::npos);
+  EXPECT_EQ(space.skipped[0].reason.id, "threads");
   EXPECT_EQ(
       std::count_if(space.entries.begin(), space.entries.end(), [](const PartitionOption& e) { return e.in_turns; }),
       1);
@@ -78,7 +78,7 @@ TEST(Partitions, WhatDoesNotFitIntoTheMemoryBudgetIsLeftOutWithTheReason) {
   ASSERT_EQ(space.entries.size(), 1);
   EXPECT_EQ(space.entries[0].memory_bytes, 600);
   ASSERT_EQ(space.skipped.size(), 1);
-  EXPECT_NE(space.skipped[0].reason.find("memory budget"), std::string::npos) << space.skipped[0].reason;
+  EXPECT_EQ(space.skipped[0].reason.id, "memory");
 }
 
 TEST(Partitions, MoreModelsThanCpusGetOneThreadEach) {

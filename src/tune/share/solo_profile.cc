@@ -79,7 +79,7 @@ Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchma
 }
 
 CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goal, const SoloProfile& solo,
-                                   std::vector<Skipped>& skipped) {
+                                   std::vector<SkipCount>& skipped) {
   std::vector<SoloPoint> points;
   for (const auto& [standing, trial] : solo.measured) points.push_back(solo_point_of(standing, trial));
   CoLocatedModel member{name, goal, fastest(points, goal.p99_ms), {}};
@@ -87,7 +87,7 @@ CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goa
     if (fulfilment_of(goal, point.candidate, point.figures).ratio >= kMissedAnyway) member.points.push_back(point);
   if (member.points.empty()) member.points = points;
   for (size_t i = member.points.size(); i < points.size(); ++i)
-    count_skip(skipped, "ways to run " + name + " that miss its goal even alone");
+    count_skip(skipped, {"misses-goal-alone", "ways to run " + name + " that miss its goal even alone"});
   member.points = worthwhile(member.points);
   return member;
 }

@@ -40,6 +40,6 @@ Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchma
 // The model's part in a partition. Points that miss the goal alone by more than noise are left out (counted in `skipped`), unless
 // none would be left. What it does alone comes from those that meet a p99 goal, if any do. `solo` holds at least one.
 CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goal, const SoloProfile& solo,
-                                   std::vector<Skipped>& skipped);
+                                   std::vector<SkipCount>& skipped);
 
 }  // namespace ridge::tune::share
