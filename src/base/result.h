@@ -24,8 +24,6 @@ enum class Code {
   kFailed,       // the engine, driver or system call failed
 };
 
-// The code's name as it appears in JSON and logs, e.g. "invalid".
-const char* code_name(Code code);
 
 struct Error {
   Code code = Code::kFailed;

@@ -8,14 +8,14 @@
 #include <sstream>
 
 #include "base/child_process.h"
-#include "base/file.h"
 #include "base/lower_case.h"
 #include "base/temporary_folder.h"
-#include "doctor/product_model.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
 #include "engine/providers.h"
 #include "plan/plan.h"
+#include "zoo/builder.h"
+#include "zoo/writer.h"
 
 namespace ridge::doctor {
 namespace {
@@ -91,6 +91,15 @@ void gather_providers(const plan::Plan& small, const EngineQuestions& questions,
         {name, true, false, true, "it is not compiled into this library: install the package that has it"});
 }
 
+// [rows, rows] times [rows, rows], both inputs, in FP32.
+zoo::Blueprint matrix_multiplication(int64_t rows) {
+  const std::vector<zoo::Dimension> shape = {rows, rows};
+  zoo::GraphBuilder b("product", 17);
+  const zoo::Value left = b.input("a", DataType::kFp32, shape), right = b.input("b", DataType::kFp32, shape);
+  b.output(b.node("product", "MatMul", {left, right}, {}, "c"), DataType::kFp32, shape);
+  return b.blueprint();
+}
+
 // Models that engines are asked to run.
 struct Probes {
   plan::Plan small, large;
@@ -103,7 +112,7 @@ Result<Probes> write_probes(const std::string& folder, const EngineQuestions& qu
     plan->model = fmt::format("{}/{}.onnx", folder, rows);
     plan->engine_library = questions.library;
     plan->threads = 1;
-    RIDGE_TRY(write_file_atomically(plan->model, product_model(rows, rows, rows)));
+    RIDGE_TRY(zoo::write(matrix_multiplication(rows), 0, plan->model));
   }
   return probes;
 }

@@ -16,8 +16,6 @@ struct RecordedGrid {
 };
 
 RecordedGrid grid_of(const std::vector<Standing>& points);
-// From the `points` of a tuning result.
-Result<RecordedGrid> grid_from_json(const Json& tuning);
 
 struct Replay {
   size_t points = 0, measured = 0;

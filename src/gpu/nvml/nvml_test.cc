@@ -95,12 +95,19 @@ TEST(Nvml, TellsHowGpusMeetOnTheBus) {
   EXPECT_THAT(system_of("lost").pairs.at(0).level.reason, HasSubstr("GPU is lost"));
 }
 
+std::string code_text(Code code) {
+  return code == Code::kInvalid       ? "invalid"
+         : code == Code::kUnavailable ? "unavailable"
+         : code == Code::kUnsupported ? "unsupported"
+                                      : "other";
+}
+
 // What a GPU of the script answers to changes, and its limit and clock afterwards.
 std::string changed(const std::string& script, const std::function<Status(const Nvml&)>& change) {
   return answer_of<Nvml>("libnvidia-ml.so.1", "nvml", "RIDGE_FAKE_NVML", script, [&](const Nvml& nvml) {
     Status status = change(nvml);
     Gpu gpu = nvml.gpu(0);
-    return (status ? "done" : std::string(code_name(status.error().code)) + ": " + status.error().message) + " | " +
+    return (status ? "done" : code_text(status.error().code) + ": " + status.error().message) + " | " +
            std::to_string(gpu.power_limit_set_mw ? *gpu.power_limit_set_mw / 1000 : -1) + " W " +
            std::to_string(gpu.sm_clock_mhz ? *gpu.sm_clock_mhz : -1) + " MHz";
   });
