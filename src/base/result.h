@@ -24,7 +24,6 @@ enum class Code {
   kFailed,       // the engine, driver or system call failed
 };
 
-
 struct Error {
   Code code = Code::kFailed;
   std::string message;
