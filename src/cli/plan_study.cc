@@ -6,7 +6,7 @@
 #include "cli/terminal.h"
 #include "cost/data_sizes.h"
 #include "cost/live_activations.h"
-#include "limits/know.h"
+#include "limits/limits_store.h"
 #include "plan/first_plan.h"
 #include "predict/device_limits.h"
 
@@ -18,7 +18,7 @@ Result<machine::Machine> know_machine(bool fresh) {
   limits::LimitOptions how;
   how.fresh = fresh;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  return limits::know(how);
+  return limits::machine_with_limits(how);
 }
 
 plan::Plan plan_of(const Study& study) {
