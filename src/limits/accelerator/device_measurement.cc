@@ -1,5 +1,5 @@
-// JSON of what was measured: docs/contracts.md, "Device bench". The members peaks, bandwidth and links are the contract of
-// ridge bench device; what could not be measured is null, with the reason.
+// JSON of what was measured, and back: docs/contracts.md, "Device bench". The members peaks, bandwidth and links are the contract
+// of ridge bench device; what could not be measured is null, with the reason.
 #include "limits/accelerator/device_measurement.h"
 
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ Status read_conditions(const Json& json, GpuConditions& conditions) {
   return {};
 }
 
-// `unit`: as add_figure has it.
+// `unit`: as add_result has it.
 Result<MetricResult> result_from_json(const Json& json, const std::string& unit) {
   MetricResult result;
   RIDGE_TRY(read_optional(json, unit.c_str(), result.best));
