@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/question.h"
 
 namespace ridge::limits::accelerator {
@@ -18,7 +18,7 @@ struct Layout {
   size_t threads = 1, blocks = 1;
 };
 // Enough threads to keep every unit busy, all of them resident at the same time, so that no second wave runs alone at the end.
-std::vector<Layout> layouts(const Facts& facts);
+std::vector<Layout> layouts(const gpu::DeviceFacts& facts);
 
 // A kernel of the form (float* out, long* cycles, int rounds, …).
 struct Counting {
@@ -34,7 +34,7 @@ struct Counting {
   double tolerance = 0;                                           // relative
   bool counts_cycles = false;                                     // on the device: then the clock is known
 };
-Result<Candidate> counting_candidate(const std::shared_ptr<DeviceContext>& room, const Counting& counting);
+Result<Candidate> counting_candidate(const std::shared_ptr<gpu::Workspace>& workspace, const Counting& counting);
 
 struct PeakQuestion {
   Precision precision = Precision::kFp32;

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "gpu/transfer.h"
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/setting.h"
 
 namespace ridge::limits::accelerator {
@@ -66,7 +66,7 @@ struct StartRow {
 };
 
 struct Measured {
-  Facts facts;
+  gpu::DeviceFacts facts;
   Setting setting;  // for which the figures hold
   std::vector<PeakRow> peaks;
   std::vector<BandwidthRow> bandwidths;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/question.h"
 
 namespace ridge::limits::accelerator {
@@ -16,13 +16,13 @@ struct LinkQuestion {
   int64_t bytes = 0;  // of one copy, each way
   Question question;
 };
-int64_t link_bytes(const Facts& facts);
-std::vector<LinkQuestion> link_questions(Accelerator& accelerator);
+int64_t link_bytes(const gpu::DeviceFacts& facts);
+std::vector<LinkQuestion> link_questions(const gpu::Device& device);
 
 struct StartQuestion {
   std::string what, meaning;
   Question question;
 };
-std::vector<StartQuestion> start_questions(Accelerator& accelerator);
+std::vector<StartQuestion> start_questions(const gpu::Device& device);
 
 }  // namespace ridge::limits::accelerator

@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "base/utc.h"
+#include "limits/accelerator/gemm.h"
 #include "limits/accelerator/links.h"
 #include "limits/accelerator/memory.h"
 #include "limits/accelerator/mma.h"
 #include "limits/accelerator/multiply_adds.h"
-#include "limits/accelerator/products.h"
 #include "limits/accelerator/rounds.h"
 #include "limits/accelerator/shares.h"
 #include "limits/accelerator/watch.h"
@@ -71,7 +71,7 @@ void refer_to_cpu(const Options& options, References& references) {
     references.cpu_reason = machine.error().message;
 }
 
-References references_for(const Facts& facts, const Watched& watched, const Options& options) {
+References references_for(const gpu::DeviceFacts& facts, const Watched& watched, const Options& options) {
   References references;
   Result<std::vector<catalogue::CatalogueDevice>> devices = catalogue::catalogue();
   Result<catalogue::CatalogueDevice> device =
@@ -80,7 +80,7 @@ References references_for(const Facts& facts, const Watched& watched, const Opti
     references.datasheet = std::move(*device);
   else
     references.datasheet_reason = device.error().message;
-  if (runs_on_cpu(facts)) refer_to_cpu(options, references);
+  if (gpu::runs_on_cpu(facts)) refer_to_cpu(options, references);
   if (watched.gpu && watched.gpu->pcie_generation_max && watched.gpu->pcie_width_max) {
     // An idle link saves power; under load it goes up to what GPU and slot can do.
     const int64_t generation = *watched.gpu->pcie_generation_max, lanes = *watched.gpu->pcie_width_max;
@@ -90,22 +90,22 @@ References references_for(const Facts& facts, const Watched& watched, const Opti
   return references;
 }
 
-std::vector<PeakQuestion> all_peak_questions(Accelerator& accelerator) {
-  std::vector<PeakQuestion> questions = multiply_add_questions(accelerator);
-  for (auto part : {mma_questions, product_questions})
-    for (PeakQuestion& asked : part(accelerator)) questions.push_back(std::move(asked));
+std::vector<PeakQuestion> all_peak_questions(const gpu::Device& device) {
+  std::vector<PeakQuestion> questions = multiply_add_questions(device);
+  for (auto part : {mma_questions, gemm_questions})
+    for (PeakQuestion& asked : part(device)) questions.push_back(std::move(asked));
   return questions;
 }
 
 }  // namespace
 
-Result<Measured> measure(Accelerator& accelerator, const Options& options) {
+Result<Measured> measure(const gpu::Device& device, const Options& options) {
   const TimePoint begin = SteadyClock::now();
   Measured measured;
-  measured.facts = accelerator.facts();
+  measured.facts = device.facts;
   if (options.progress) options.progress("make ready", 0);
-  Questions questions{all_peak_questions(accelerator), memory_questions(accelerator), link_questions(accelerator),
-                      start_questions(accelerator)};
+  Questions questions{all_peak_questions(device), memory_questions(device), link_questions(device),
+                      start_questions(device)};
   const Watched watched = watch_gpu(measured.facts);
   ask_in_rounds(questions.all(), options);
   answer_all(questions, watched.watch ? watched.watch->samples() : std::vector<GpuSample>{}, measured);

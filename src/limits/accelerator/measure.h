@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/figure.h"
 
 namespace ridge::limits::accelerator {
@@ -24,6 +24,6 @@ struct Options {
 };
 
 // What a device cannot do is a row with the reason. Interrupted, it returns what was measured until then.
-Result<Measured> measure(Accelerator& accelerator, const Options& options);
+Result<Measured> measure(const gpu::Device& device, const Options& options);
 
 }  // namespace ridge::limits::accelerator

@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/question.h"
 
 namespace ridge::limits::accelerator {
 
 // How many bytes are gone through to measure a level; 0: the level cannot be told apart.
-int64_t dram_bytes(const Facts& facts);   // of one buffer; far more than the last cache
-int64_t cache_bytes(const Facts& facts);  // half of the last cache
+int64_t dram_bytes(const gpu::DeviceFacts& facts);   // of one buffer; far more than the last cache
+int64_t cache_bytes(const gpu::DeviceFacts& facts);  // half of the last cache
 
 struct BandwidthQuestion {
   std::string level, access;
   int64_t working_set_bytes = 0;
   Question question;
 };
-std::vector<BandwidthQuestion> memory_questions(Accelerator& accelerator);
+std::vector<BandwidthQuestion> memory_questions(const gpu::Device& device);
 
 }  // namespace ridge::limits::accelerator

@@ -29,7 +29,7 @@ double count_of_chain(Precision precision, int64_t first, int64_t steps) {
   return std::min(static_cast<double>(first + steps), largest_count(precision));
 }
 
-Counting counting_of(const Facts& facts, const LaneType& type, const Layout& layout) {
+Counting counting_of(const gpu::DeviceFacts& facts, const LaneType& type, const Layout& layout) {
   const Precision precision = type.precision;
   Counting counting;
   counting.what = fmt::format("{} chains of {} {}", kChains, type.lanes, precision_name(precision));
@@ -44,35 +44,35 @@ Counting counting_of(const Facts& facts, const LaneType& type, const Layout& lay
   // What has 8 or 11 bits is rounded where the sum of the chains passes what it can count to.
   const bool narrow = precision == Precision::kFp16 || precision == Precision::kBf16;
   counting.tolerance = narrow ? 0.02 : 0;
-  counting.counts_cycles = facts.dialect == Dialect::kCuda;
+  counting.counts_cycles = facts.dialect == gpu::Dialect::kCuda;
   return counting;
 }
 
-Status add_candidates(Accelerator& accelerator, const LaneType& type, Question& question) {
-  RIDGE_ASSIGN(std::shared_ptr<DeviceContext> room,
-               accelerator.prepare(kernel_source(type.definitions, {"arithmetic", "multiply_adds"})));
-  for (const Layout& layout : layouts(accelerator.facts())) {
-    RIDGE_ASSIGN(Candidate candidate, counting_candidate(room, counting_of(accelerator.facts(), type, layout)));
+Status add_candidates(const gpu::Device& device, const LaneType& type, Question& question) {
+  RIDGE_ASSIGN(std::shared_ptr<gpu::Workspace> workspace,
+               gpu::workspace_with(device, kernel_source(type.definitions, {"arithmetic", "multiply_adds"})));
+  for (const Layout& layout : layouts(device.facts)) {
+    RIDGE_ASSIGN(Candidate candidate, counting_candidate(workspace, counting_of(device.facts, type, layout)));
     question.candidates.push_back(std::move(candidate));
   }
   return {};
 }
 
-LaneType lane_type_of(const Facts& facts, Precision precision, const char* name, int64_t lanes, std::string reason) {
+LaneType lane_type_of(const gpu::DeviceFacts& facts, Precision precision, const char* name, int64_t lanes, std::string reason) {
   LaneType result;
   result.precision = precision;
   result.lanes = std::max<int64_t>(1, lanes);
   result.flops_per_step = (precision == Precision::kInt8 ? 8.0 : 2.0) * static_cast<double>(result.lanes);
   result.definitions = fmt::format("#define {}\n", name);
-  if (facts.dialect == Dialect::kOpenCl) result.definitions += fmt::format("#define LANES {}\n", result.lanes);
+  if (facts.dialect == gpu::Dialect::kOpenCl) result.definitions += fmt::format("#define LANES {}\n", result.lanes);
   result.reason = std::move(reason);
   return result;
 }
 
 }  // namespace
 
-std::vector<LaneType> lane_types(const Facts& facts) {
-  const bool cuda = facts.dialect == Dialect::kCuda;
+std::vector<LaneType> lane_types(const gpu::DeviceFacts& facts) {
+  const bool cuda = facts.dialect == gpu::Dialect::kCuda;
   std::vector<LaneType> result;
   auto add = [&](Precision precision, const char* name, int64_t lanes, bool there, const char* missing) {
     result.push_back(lane_type_of(facts, precision, name, lanes, there ? "" : missing));
@@ -101,13 +101,13 @@ double flops_of_step(const Layout& layout, double flops_per_step) {
   return static_cast<double>(layout.threads * layout.blocks) * static_cast<double>(kChains) * flops_per_step;
 }
 
-std::vector<PeakQuestion> multiply_add_questions(Accelerator& accelerator) {
+std::vector<PeakQuestion> multiply_add_questions(const gpu::Device& device) {
   std::vector<PeakQuestion> questions;
-  for (const LaneType& type : lane_types(accelerator.facts())) {
+  for (const LaneType& type : lane_types(device.facts)) {
     PeakQuestion asked{type.precision, "multiply-adds", {}};
     asked.question.reason = type.reason;
     if (type.reason.empty())
-      if (Status added = add_candidates(accelerator, type, asked.question); !added)
+      if (Status added = add_candidates(device, type, asked.question); !added)
         asked.question.reason = added.error().message;
     questions.push_back(std::move(asked));
   }

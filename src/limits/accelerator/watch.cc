@@ -65,7 +65,7 @@ Observed observed_in(std::span<const GpuSample> samples, std::span<const Window>
   return observed;
 }
 
-Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts) {
+Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const gpu::DeviceFacts& facts) {
   if (!facts.uuid.empty())
     for (const gpu::Gpu& gpu : gpus)
       if (gpu.uuid && *gpu.uuid == facts.uuid) return gpu.index;
@@ -94,7 +94,7 @@ std::vector<GpuSample> Watch::samples() const {
   return samples_;
 }
 
-Watched watch_gpu(const Facts& facts) {
+Watched watch_gpu(const gpu::DeviceFacts& facts) {
   Watched watched;
   if (facts.pci_address.empty() && facts.uuid.empty()) {
     watched.by = "none: the device has no address by which a management library knows it";

@@ -14,7 +14,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "gpu/gpu.h"
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/figure.h"
 #include "limits/accelerator/question.h"
 
@@ -29,7 +29,7 @@ struct GpuSample {
 Observed observed_in(std::span<const GpuSample> samples, std::span<const Window> windows);
 
 // Of the management library's GPUs the one that `facts` speaks of: by UUID, else by PCI address. The error says why there is none.
-Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts);
+Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const gpu::DeviceFacts& facts);
 
 // Thread-safe.
 class Watch {
@@ -50,6 +50,6 @@ struct Watched {
   std::optional<gpu::Gpu> gpu;   // as it was before
 };
 // By NVML, where the device is an NVIDIA GPU.
-Watched watch_gpu(const Facts& facts);
+Watched watch_gpu(const gpu::DeviceFacts& facts);
 
 }  // namespace ridge::limits::accelerator
