@@ -58,8 +58,7 @@ Result<power::Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
   const bool halves = cuda.devices()[index].capability >= 70;
-  gpu::GemmProblem problem{halves ? Precision::kFp16 : Precision::kFp32,
-                                    size, size, size};
+  gpu::GemmProblem problem{halves ? Precision::kFp16 : Precision::kFp32, size, size, size};
   const gpu::GemmBytes bytes = gpu::bytes(problem);
   RIDGE_ASSIGN(gpu::cuda::CudaContext context, cuda.context(index));
   RIDGE_ASSIGN(gpu::cuda::CublasLt library, gpu::cuda::CublasLt::open(context, "", cuda.driver_version() / 1000));
@@ -71,9 +70,9 @@ Result<power::Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN([[maybe_unused]] double once, product.keep_fastest(stream, a, b, d, 3));
   auto gemm = std::make_shared<GpuGemm>(GpuGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
                                                 std::move(product), gpu::flops(problem)});
-  return power::Workload{fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32",
-                                     size, library.version()),
-                         "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};
+  return power::Workload{
+      fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32", size, library.version()),
+      "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};
 }
 
 }  // namespace ridge::cli

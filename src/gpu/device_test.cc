@@ -8,8 +8,8 @@ namespace ridge::gpu {
 namespace {
 
 TEST(OpenDevice, RefusesWhatIsNoDevicesName) {
-  for (const char* name :
-       {"", "gpu", "cpu", ":0", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "opencl7", "opencl: 1", "99999999999999999999"}) {
+  for (const char* name : {"", "gpu", "cpu", ":0", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "opencl7", "opencl: 1",
+                           "99999999999999999999"}) {
     auto device = open_device(name);
     ASSERT_FALSE(device) << name;
     EXPECT_EQ(device.error().code, Code::kInvalid) << name;
@@ -41,9 +41,9 @@ TEST(Gemm, CountsItsBytesByTheTypeOfFactorsAndResult) {
     bool wide;
     size_t a, d;
   };
-  for (const Row& row : {Row{Precision::kFp64, false, 8, 8}, Row{Precision::kTf32, true, 4, 4},
-                         Row{Precision::kFp16, false, 2, 2}, Row{Precision::kBf16, true, 2, 4},
-                         Row{Precision::kFp8, false, 1, 2}, Row{Precision::kInt8, false, 1, 4}}) {
+  for (const Row& row :
+       {Row{Precision::kFp64, false, 8, 8}, Row{Precision::kTf32, true, 4, 4}, Row{Precision::kFp16, false, 2, 2},
+        Row{Precision::kBf16, true, 2, 4}, Row{Precision::kFp8, false, 1, 2}, Row{Precision::kInt8, false, 1, 4}}) {
     const GemmProblem problem{row.precision, 2, 3, 5, true, row.wide};
     const GemmBytes needed = bytes(problem);
     EXPECT_EQ(needed.a, 2 * 5 * row.a) << precision_name(row.precision);

@@ -39,7 +39,7 @@ struct LaunchTime {
   // By the device's own clock. OpenCL: the sum over the launches; CUDA: from before the first to after the last, with the
   // gaps between them (about a microsecond each, while the queue does not run empty).
   double device_seconds = 0;  // 0: nothing was timed by the device
-  double whole_seconds = 0;  // from before the first is queued until all have ended, by the host's clock
+  double whole_seconds = 0;   // from before the first is queued until all have ended, by the host's clock
 };
 
 }  // namespace ridge::gpu

@@ -21,7 +21,8 @@ inline void expect_data_moves_between_all_kinds_of_memory(Workspace& workspace) 
   for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<float>(i);
   for (MemoryKind host : {MemoryKind::kHost, MemoryKind::kPinned})
     for (MemoryKind worked_on : {MemoryKind::kDevice, MemoryKind::kUnified}) {
-      auto in = workspace.add(content, host), work = workspace.add(nothing, worked_on), out = workspace.add(nothing, host);
+      auto in = workspace.add(content, host), work = workspace.add(nothing, worked_on),
+           out = workspace.add(nothing, host);
       ASSERT_TRUE(in && work && out) << (work ? "" : work.error().message);
       std::vector<Step> steps;
       for (size_t half : {0, 1}) {

@@ -31,9 +31,9 @@ class Place {
 };
 
 struct Device {
-  std::string kind;  // as claims name it: "cuda", "opencl", "cpu"
-  std::string text;  // name and software, for people
-  std::string note;  // what must be known to read the explanations; may be empty
+  std::string kind;                  // as claims name it: "cuda", "opencl", "cpu"
+  std::string text;                  // name and software, for people
+  std::string note;                  // what must be known to read the explanations; may be empty
   std::function<Json()> conditions;  // name, software and note for the ledger
   Target target;                     // what to make experiments for
   std::function<Result<std::unique_ptr<Place>>(const Case& work)> prepare;

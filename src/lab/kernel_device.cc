@@ -18,8 +18,7 @@ class KernelPlace : public Place {
 
   Status make(const Case& work) {
     for (size_t i = 0; i < work.buffers.size(); ++i)
-      RIDGE_TRY(
-          workspace_->add(work.buffers[i], i < work.memory.size() ? work.memory[i] : gpu::MemoryKind::kDevice));
+      RIDGE_TRY(workspace_->add(work.buffers[i], i < work.memory.size() ? work.memory[i] : gpu::MemoryKind::kDevice));
     if (work.kernels.empty()) return {};
     Status built = workspace_->build(kernel_source(work.kernels));
     return built ? built : Status(wrap(built.error(), "kernels/" + work.kernels + ".cu"));

@@ -150,12 +150,13 @@ Status CublasLtGemm::State::find_candidates(size_t workspace_bytes) {
   candidates.resize(asked ? static_cast<size_t>(found) : 0);
   std::erase_if(candidates, [](const auto& one) { return one.state != cublaslt::kSuccess; });
   if (!candidates.empty()) return {};
-  return Error{Code::kUnsupported,
-               fmt::format("cuBLASLt has no product of {} × {} × {} in {}{} for this GPU", problem.m, problem.n,
-                           problem.k, precision_name(problem.precision), problem.b_by_columns ? "" : " with b row by row")};
+  return Error{Code::kUnsupported, fmt::format("cuBLASLt has no product of {} × {} × {} in {}{} for this GPU",
+                                               problem.m, problem.n, problem.k, precision_name(problem.precision),
+                                               problem.b_by_columns ? "" : " with b row by row")};
 }
 
-Status CublasLtGemm::State::queue(const CudaStream& stream, uint64_t a, uint64_t b, uint64_t d, size_t candidate) const {
+Status CublasLtGemm::State::queue(const CudaStream& stream, uint64_t a, uint64_t b, uint64_t d,
+                                  size_t candidate) const {
   RIDGE_TRY(owner->context.use());
   auto on_gpu = [](uint64_t address) { return reinterpret_cast<void*>(address); };
   return check("cublasLtMatmul",
@@ -179,8 +180,8 @@ Status CublasLtGemm::queue(const CudaStream& stream, const CudaMemory& a, const 
   return state_->queue(stream, a.address(), b.address(), d.address(), state_->chosen);
 }
 
-Result<double> CublasLtGemm::keep_fastest(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b, CudaMemory& d,
-                                     int repeats) {
+Result<double> CublasLtGemm::keep_fastest(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b,
+                                          CudaMemory& d, int repeats) {
   RIDGE_ASSIGN(CudaEvent begin, CudaEvent::create(stream.context()));
   RIDGE_ASSIGN(CudaEvent end, CudaEvent::create(stream.context()));
   std::optional<double> least;

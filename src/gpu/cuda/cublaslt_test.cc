@@ -166,8 +166,7 @@ TEST(CublasLt, SumsInThePrecisionThatWasAskedFor) {
     auto library = opened();
     ASSERT_TRUE(library) << library.error().message;
     const float value = 1 + 1.0F / 4096;
-    for (auto [precision, expected] :
-         {std::pair(Precision::kFp32, value * value), std::pair(Precision::kTf32, 1.0F)}) {
+    for (auto [precision, expected] : {std::pair(Precision::kFp32, value * value), std::pair(Precision::kTf32, 1.0F)}) {
       auto memory = [&] { return CudaMemory::allocate(library->context, sizeof value); };
       auto a = memory(), b = memory(), d = memory();
       ASSERT_TRUE(a && b && d);

@@ -56,7 +56,7 @@ class Cuda {
   int driver_version() const { return driver_version_; }               // of CUDA, as the driver says it: 13010 is 13.1
   std::string driver_version_text() const;                             // "13.1"
 
-  std::vector<DeviceFacts> facts() const;                              // of all of them
+  std::vector<DeviceFacts> facts() const;  // of all of them
 
   // kNotFound: there is no such GPU; kUnavailable: it cannot be used, with the reason.
   Status check_usable(size_t index) const;

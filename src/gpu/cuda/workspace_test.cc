@@ -235,10 +235,9 @@ TEST(CudaWorkspace, WorksOnTheGpuOfThisMachine) {
   auto device = open_device("cuda:0");
   if (!device) GTEST_SKIP() << "no GPU here: " << device.error().message;
   SCOPED_TRACE(device->facts.name);
-  auto opened = workspace_with(
-      *device,
-      "extern \"C\" __global__ void plus(float* x, int first, float more)"
-      "  { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= first) x[i] += more; }");
+  auto opened = workspace_with(*device,
+                               "extern \"C\" __global__ void plus(float* x, int first, float more)"
+                               "  { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= first) x[i] += more; }");
   if (!opened && opened.error().code == Code::kNotFound) GTEST_SKIP() << opened.error().message;
   ASSERT_TRUE(opened) << opened.error().message;
   Workspace& space = **opened;

@@ -69,7 +69,8 @@ TEST(OpenCl, MemoryOfABufferIsTakenAnewBetweenSteps) {
   ASSERT_TRUE(space) << space.error().message;
   ASSERT_TRUE((*space)->build(kPut));
   for (bool pooled : {false, true}) {
-    auto buffer = (*space)->add(std::vector<float>(64)), host = (*space)->add(std::vector<float>(64), MemoryKind::kHost);
+    auto buffer = (*space)->add(std::vector<float>(64)),
+         host = (*space)->add(std::vector<float>(64), MemoryKind::kHost);
     ASSERT_TRUE(buffer && host);
     expect_memory_is_taken_anew(**space, *buffer, pooled);
     auto of_host = (*space)->run(std::vector<Step>{{Reallocate{*host, pooled}}});

@@ -52,9 +52,8 @@ Status OpenClWorkspace::set_argument(cl_kernel kernel, const Launch& launch, uin
     OpenClBuffer& buffer = buffers_.at(number->value);
     cl_mem object = buffer.object.get();
     if (buffer.host() != nullptr) return invalid(launch.kernel + ": a kernel cannot take memory of the host");
-    code = buffer.kind == MemoryKind::kUnified
-               ? library_->clSetKernelArgSVMPointer(kernel, index, buffer.address.get())
-               : library_->clSetKernelArg(kernel, index, sizeof(cl_mem), &object);
+    code = buffer.kind == MemoryKind::kUnified ? library_->clSetKernelArgSVMPointer(kernel, index, buffer.address.get())
+                                               : library_->clSetKernelArg(kernel, index, sizeof(cl_mem), &object);
   } else {
     code = std::visit([&](const auto& value) { return library_->clSetKernelArg(kernel, index, sizeof value, &value); },
                       argument);

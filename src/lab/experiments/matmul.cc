@@ -81,8 +81,7 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
   Variant variant;
   variant.name = "vendor's library";
   const auto side = static_cast<int64_t>(size);
-  variant.steps = {
-      {gpu::Gemm{{0}, {1}, {2}, {Precision::kFp32, side, side, side}}}};
+  variant.steps = {{gpu::Gemm{{0}, {1}, {2}, {Precision::kFp32, side, side, side}}}};
   work.comparisons.push_back(
       {"L16", work.variants.size(), 3,
        "of what multiply-adds reach that fetch nothing, by the fastest of the library's own kernels", std::nullopt});

@@ -25,10 +25,9 @@ struct TensorFormat {
   double claimed;       // share of the peak, at least
   Precision precision;
 };
-constexpr TensorFormat kTensorFormats[] = {
-    {WordFormat::kFp16, "FP16", "fp16", 75, 0.85, Precision::kFp16},
-    {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, Precision::kBf16},
-    {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, Precision::kTf32}};
+constexpr TensorFormat kTensorFormats[] = {{WordFormat::kFp16, "FP16", "fp16", 75, 0.85, Precision::kFp16},
+                                           {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, Precision::kBf16},
+                                           {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, Precision::kTf32}};
 
 void add_product(Case& work, const TensorFormat& format, size_t size) {
   Variant variant;

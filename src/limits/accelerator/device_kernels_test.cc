@@ -67,38 +67,39 @@ TEST_P(EveryGeneration, OfCudaGpusReadsAndWrites) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, EveryGeneration, testing::Values(75, 80, 86, 89, 90, 100, 120));
 
-void run_and_check(Question& question) {
-  EXPECT_FALSE(question.candidates.empty()) << question.reason;
-  for (Candidate& candidate : question.candidates) {
+void run_and_check(Metric& metric) {
+  EXPECT_FALSE(metric.variants.empty()) << metric.reason;
+  for (KernelVariant& variant : metric.variants) {
     for (int64_t repeats : {1, 3}) {
-      auto burst = candidate.work(std::min(repeats, candidate.most_repeats));
-      ASSERT_TRUE(burst) << candidate.conditions << ": " << burst.error().message;
-      EXPECT_GT(burst->units, 0) << candidate.conditions;
-      EXPECT_GT(burst->seconds, 0) << candidate.conditions;
+      auto bursts = variant.run(std::min(repeats, variant.most_repeats), 1);
+      ASSERT_TRUE(bursts) << variant.conditions << ": " << bursts.error().message;
+      ASSERT_EQ(bursts->size(), 1u);
+      EXPECT_GT(bursts->front().units, 0) << variant.conditions;
+      EXPECT_GT(bursts->front().seconds, 0) << variant.conditions;
     }
-    Status right = candidate.check ? candidate.check() : Status{};
-    EXPECT_TRUE(right) << candidate.conditions << ": " << right.error().message;
+    Status right = variant.check ? variant.check() : Status{};
+    EXPECT_TRUE(right) << variant.conditions << ": " << right.error().message;
   }
 }
 
 TEST(DeviceKernels, CountTheirStepsOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (PeakQuestion& asked : multiply_add_questions(*device))
-    if (asked.precision == Precision::kFp32 || asked.question.reason.empty()) run_and_check(asked.question);
+  for (MetricOf<PeakRow>& asked : multiply_add_metrics(*device))
+    if (asked.row.precision == Precision::kFp32 || asked.metric.reason.empty()) run_and_check(asked.metric);
 }
 
 TEST(DeviceKernels, ReadWriteAndCopyAllOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (BandwidthQuestion& asked : memory_questions(*device)) run_and_check(asked.question);
+  for (MetricOf<BandwidthRow>& asked : memory_metrics(*device)) run_and_check(asked.metric);
 }
 
 TEST(DeviceKernels, LinksAndStartsWorkOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (LinkQuestion& asked : link_questions(*device)) run_and_check(asked.question);
-  for (StartQuestion& asked : start_questions(*device)) run_and_check(asked.question);
+  for (MetricOf<LinkRow>& asked : link_metrics(*device)) run_and_check(asked.metric);
+  for (MetricOf<StartRow>& asked : start_metrics(*device)) run_and_check(asked.metric);
 }
 
 // The way through NVIDIA's driver, on its fake, which runs kernels by pocl: all but what only a GPU can (assembly).
@@ -107,35 +108,31 @@ TEST(DeviceKernels, RunThroughNvidiasDriver) {
   auto device = gpu::open_device("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
   EXPECT_EQ(device->facts.capability, "9.0");
-  for (PeakQuestion& asked : multiply_add_questions(*device))
-    if (asked.precision == Precision::kFp32 || asked.precision == Precision::kFp64) run_and_check(asked.question);
-  for (BandwidthQuestion& asked : memory_questions(*device)) run_and_check(asked.question);
-  for (LinkQuestion& asked : link_questions(*device)) run_and_check(asked.question);
-  std::vector<StartQuestion> starts = start_questions(*device);
+  for (MetricOf<PeakRow>& asked : multiply_add_metrics(*device))
+    if (asked.row.precision == Precision::kFp32 || asked.row.precision == Precision::kFp64) run_and_check(asked.metric);
+  for (MetricOf<BandwidthRow>& asked : memory_metrics(*device)) run_and_check(asked.metric);
+  for (MetricOf<LinkRow>& asked : link_metrics(*device)) run_and_check(asked.metric);
+  std::vector<MetricOf<StartRow>> starts = start_metrics(*device);
   EXPECT_EQ(starts.size(), 5u);
-  for (StartQuestion& asked : starts) run_and_check(asked.question);
+  for (MetricOf<StartRow>& asked : starts) run_and_check(asked.metric);
 }
 
 TEST(DeviceKernels, MultiplicationsOfTheLibraryAreRightInEveryType) {
   gpu::play_gpus("bench");
   auto device = gpu::open_device("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
-  auto memory = open_gemm_memory(*device);
-  ASSERT_TRUE(memory) << memory.error().message;
-  std::vector<Candidate> candidates;
   for (Precision precision : {Precision::kFp64, Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16,
                               Precision::kFp8, Precision::kInt8}) {
-    auto candidate = gemm_candidate(*memory, {precision, 48, 32, 64, true});
-    ASSERT_TRUE(candidate) << precision_name(precision) << ": " << candidate.error().message;
-    candidates.push_back(std::move(*candidate));
-  }
-  for (const Candidate& candidate : candidates) {
-    auto burst = candidate.work(2);
-    ASSERT_TRUE(burst) << candidate.conditions << ": " << burst.error().message;
-    EXPECT_EQ(burst->units, 2 * 2.0 * 48 * 32 * 64);
-    Status right = candidate.check();
+    auto memory = open_gemm_memory(*device);
+    ASSERT_TRUE(memory) << memory.error().message;
+    auto variant = gemm_variant(*memory, {precision, 48, 32, 64, true});
+    ASSERT_TRUE(variant) << precision_name(precision) << ": " << variant.error().message;
+    auto bursts = variant->run(2, 1);
+    ASSERT_TRUE(bursts) << variant->conditions << ": " << bursts.error().message;
+    EXPECT_EQ(bursts->front().units, 2 * 2.0 * 48 * 32 * 64);
+    Status right = variant->check();
     EXPECT_TRUE(right) << right.error().message;
-    EXPECT_EQ(candidate.how().substr(0, 10), "algorithm ");
+    EXPECT_EQ(variant->how().substr(0, 10), "algorithm ");
   }
 }
 
@@ -149,17 +146,17 @@ TEST(DeviceKernels, ThatSkipStepsAreFoundOut) {
   source.replace(source.find(whole), whole.size(), "round < rounds - 1");
   auto workspace = gpu::workspace_with(*device, source);
   ASSERT_TRUE(workspace) << workspace.error().message;
-  Counting counting;
+  CountingKernel counting;
   counting.what = "fp32";
   counting.kernel = "multiply_adds";
   counting.further = {1.0F, 1.0F};
   counting.layout = {8, 2};
   counting.most_steps = 1000;
   counting.expected = [](int64_t thread, int64_t steps) { return expected_count(Precision::kFp32, thread, steps); };
-  auto candidate = counting_candidate(std::move(*workspace), counting);
-  ASSERT_TRUE(candidate) << candidate.error().message;
-  ASSERT_TRUE(candidate->work(2));
-  Status found = candidate->check();
+  auto variant = counting_variant(std::move(*workspace), counting);
+  ASSERT_TRUE(variant) << variant.error().message;
+  ASSERT_TRUE(variant->run(2, 1));
+  Status found = variant->check();
   ASSERT_FALSE(found);
   EXPECT_NE(found.error().message.find("counted to 74 instead of 82 in 16 steps"), std::string::npos)
       << found.error().message;

@@ -16,9 +16,9 @@ namespace ridge::limits::accelerator {
 
 struct GemmMemory {
   std::unique_ptr<gpu::Workspace> workspace;
-  gpu::GemmBytes room;                         // of the three
+  gpu::GemmBytes room;                                      // of the three
   std::optional<std::array<gpu::BufferNumber, 3>> buffers;  // a, b, d
-  std::optional<Precision> filled;             // what a and b hold
+  std::optional<Precision> filled;                          // what a and b hold
 
   // Random factors of that type in a and b.
   Status fill(Precision precision);
@@ -96,10 +96,10 @@ Status check_results(GemmMemory& memory, const gpu::GemmProblem& problem) {
     RIDGE_ASSIGN(double should, expected_in(memory, problem, row, column));
     RIDGE_ASSIGN(double is, result_in(memory, problem, row, column));
     if (!(std::abs(is - should) <= tolerance))
-      return Error{Code::kFailed,
-                   fmt::format("the library's {} multiplication of {} x {} x {} has {} instead of {} in row {}, column {}",
-                               precision_name(problem.precision), problem.m, problem.n, problem.k, is, should, row,
-                               column)};
+      return Error{
+          Code::kFailed,
+          fmt::format("the library's {} multiplication of {} x {} x {} has {} instead of {} in row {}, column {}",
+                      precision_name(problem.precision), problem.m, problem.n, problem.k, is, should, row, column)};
   }
   return {};
 }
@@ -157,42 +157,42 @@ Result<std::shared_ptr<GemmMemory>> open_gemm_memory(const gpu::Device& device) 
   return memory;
 }
 
-Result<Candidate> gemm_candidate(const std::shared_ptr<GemmMemory>& memory, const gpu::GemmProblem& problem) {
+Result<KernelVariant> gemm_variant(const std::shared_ptr<GemmMemory>& memory, const gpu::GemmProblem& problem) {
   RIDGE_ASSIGN(const gpu::GemmPlan plan, memory->workspace->plan(problem));
   const gpu::GemmBytes needed = gpu::bytes(problem);
   for (auto part : {&gpu::GemmBytes::a, &gpu::GemmBytes::b, &gpu::GemmBytes::d})
     memory->room.*part = std::max(memory->room.*part, needed.*part);
-  Candidate candidate;
-  candidate.conditions = fmt::format("{}, {} x {} x {}", plan.library, problem.m, problem.n, problem.k);
-  candidate.work = [memory, problem](int64_t repeats) { return multiply(*memory, problem, repeats); };
-  candidate.check = [memory, problem] { return check_results(*memory, problem); };
-  candidate.how = [memory, problem] {
+  KernelVariant variant;
+  variant.conditions = fmt::format("{}, {} x {} x {}", plan.library, problem.m, problem.n, problem.k);
+  variant.run = one_by_one([memory, problem](int64_t repeats) { return multiply(*memory, problem, repeats); });
+  variant.check = [memory, problem] { return check_results(*memory, problem); };
+  variant.how = [memory, problem] {
     Result<gpu::GemmPlan> ran = memory->workspace->plan(problem);
     return ran ? fmt::format("algorithm {} of {}", ran->chosen + 1, ran->candidates) : ran.error().message;
   };
-  candidate.most_repeats = 1000;  // that wait in a queue
-  return candidate;
+  variant.most_repeats = 1000;  // that wait in a queue
+  return variant;
 }
 
-std::vector<PeakQuestion> gemm_questions(const gpu::Device& device) {
-  std::vector<PeakQuestion> questions;
-  if (device.facts.dialect != gpu::Dialect::kCuda) return questions;  // OpenCL has no library of its own
+std::vector<MetricOf<PeakRow>> gemm_metrics(const gpu::Device& device) {
+  std::vector<MetricOf<PeakRow>> metrics;
+  if (device.facts.dialect != gpu::Dialect::kCuda) return metrics;  // OpenCL has no library of its own
   const Result<std::shared_ptr<GemmMemory>> memory = open_gemm_memory(device);
   for (Precision precision : kGemmPrecisions) {
-    PeakQuestion asked{precision, "cuBLASLt", {}};
-    asked.question.reason =
+    MetricOf<PeakRow> peak{{precision, "cuBLASLt", {}}, {}};
+    peak.metric.reason =
         memory ? "the GPU has too little free memory for a multiplication that fills it" : memory.error().message;
     for (const gpu::GemmProblem& problem : gemm_problems(device.facts, precision)) {
       if (!memory) break;
-      Result<Candidate> candidate = gemm_candidate(*memory, problem);
-      if (candidate)
-        asked.question.candidates.push_back(std::move(*candidate));
+      Result<KernelVariant> variant = gemm_variant(*memory, problem);
+      if (variant)
+        peak.metric.variants.push_back(std::move(*variant));
       else
-        asked.question.reason = candidate.error().message;
+        peak.metric.reason = variant.error().message;
     }
-    questions.push_back(std::move(asked));
+    metrics.push_back(std::move(peak));
   }
-  return questions;
+  return metrics;
 }
 
 RandomBits random_bits_of(Precision precision) {

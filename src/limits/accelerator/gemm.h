@@ -17,14 +17,14 @@ namespace ridge::limits::accelerator {
 // loading and the last wave do not show. What takes more than half of the free memory is left out.
 std::vector<gpu::GemmProblem> gemm_problems(const gpu::DeviceFacts& facts, Precision precision);
 
-// The memory that all candidates share, as large as the largest of them needs from its first run on.
+// The memory that all variants share, as large as the largest of them needs from its first run on.
 struct GemmMemory;
 Result<std::shared_ptr<GemmMemory>> open_gemm_memory(const gpu::Device& device);
 // kUnsupported: the library has no such multiplication for this device. One after another, and all before the first runs.
-Result<Candidate> gemm_candidate(const std::shared_ptr<GemmMemory>& memory, const gpu::GemmProblem& problem);
+Result<KernelVariant> gemm_variant(const std::shared_ptr<GemmMemory>& memory, const gpu::GemmProblem& problem);
 
 // One row per precision; without the library its reason stands in each.
-std::vector<PeakQuestion> gemm_questions(const gpu::Device& device);
+std::vector<MetricOf<PeakRow>> gemm_metrics(const gpu::Device& device);
 
 // How random numbers of a type are made of 32-bit words (kernels/random_bits.cu).
 struct RandomBits {

@@ -102,7 +102,8 @@ Status Link::check(const Lane& lane, size_t seed) const {
     RIDGE_TRY(lane.workspace->read_bytes(lane.to, piece, at));
     fill(std::span(sent).first(piece.size()), at, seed);
     if (!std::ranges::equal(piece, std::span(sent).first(piece.size())))
-      return Error{Code::kFailed, fmt::format("what was copied changed on its way, within 1 MiB from byte {} of {}", at, size)};
+      return Error{Code::kFailed,
+                   fmt::format("what was copied changed on its way, within 1 MiB from byte {} of {}", at, size)};
   }
   return {};
 }
@@ -115,19 +116,19 @@ Status Link::check(gpu::HostMemory memory) const {
   return {};
 }
 
-Candidate transferring(const std::shared_ptr<Link>& link, gpu::Way way, gpu::HostMemory memory) {
+KernelVariant transferring(const std::shared_ptr<Link>& link, gpu::Way way, gpu::HostMemory memory) {
   const double bytes = static_cast<double>(link->bytes) * (way == gpu::Way::kBoth ? 2 : 1);
-  Candidate candidate;
-  candidate.conditions = fmt::format("copies of {}", format_bytes(static_cast<double>(link->bytes)));
-  candidate.work = [link, way, memory, bytes](int64_t repeats) -> Result<Burst> {
+  KernelVariant variant;
+  variant.conditions = fmt::format("copies of {}", format_bytes(static_cast<double>(link->bytes)));
+  variant.run = one_by_one([link, way, memory, bytes](int64_t repeats) -> Result<Burst> {
     Burst burst{bytes * static_cast<double>(repeats)};
     for (int64_t i = 0; i < repeats; ++i) {
       RIDGE_ASSIGN(double seconds, link->seconds(way, memory));
       burst.seconds += seconds;
     }
     return burst;
-  };
-  return candidate;
+  });
+  return variant;
 }
 
 // A way of starting kernels that do nothing.
@@ -142,7 +143,11 @@ Result<std::vector<Starting>> startings_in(gpu::Workspace& workspace, gpu::Diale
   RIDGE_ASSIGN(const gpu::BufferNumber untouched, workspace.add_bytes(sizeof(int32_t)));
   const gpu::Launch nothing{"nothing", {1}, {1}, {untouched}};
   std::vector<Starting> all = {
-      {"kernel, waited for", "one empty kernel queued and waited for: latency as the host sees it", {{nothing}}, 1, true},
+      {"kernel, waited for",
+       "one empty kernel queued and waited for: latency as the host sees it",
+       {{nothing}},
+       1,
+       true},
       {"kernel, queued", "empty kernels queued one after another, then waited for: time per kernel", {{nothing}}}};
   if (dialect == gpu::Dialect::kOpenCl) return all;
   RIDGE_ASSIGN(const gpu::Recording one, workspace.record({&nothing, 1}));
@@ -152,19 +157,18 @@ Result<std::vector<Starting>> startings_in(gpu::Workspace& workspace, gpu::Diale
                  {{nothing, 0}, {gpu::WaitFor{0}, 1}, {nothing, 1}, {gpu::WaitFor{1}, 0}},
                  2});
   all.push_back({"graph, waited for", "a graph of one empty kernel launched and waited for", {{one}}, 1, true});
-  all.push_back(
-      {"graph node",
-       fmt::format("graphs of {} empty kernels in a row, then waited for: time per kernel", kGraphKernels),
-       {{many}},
-       kGraphKernels});
+  all.push_back({"graph node",
+                 fmt::format("graphs of {} empty kernels in a row, then waited for: time per kernel", kGraphKernels),
+                 {{many}},
+                 kGraphKernels});
   return all;
 }
 
-Candidate starting_by(const std::shared_ptr<gpu::Workspace>& workspace, const Starting& starting) {
-  Candidate candidate;
-  candidate.conditions = starting.meaning;
-  candidate.most_repeats = kMostStarts / starting.starts;
-  candidate.work = [workspace, starting](int64_t repeats) -> Result<Burst> {
+KernelVariant starting_by(const std::shared_ptr<gpu::Workspace>& workspace, const Starting& starting) {
+  KernelVariant variant;
+  variant.conditions = starting.meaning;
+  variant.most_repeats = kMostStarts / starting.starts;
+  variant.run = one_by_one([workspace, starting](int64_t repeats) -> Result<Burst> {
     Burst burst{static_cast<double>(repeats * starting.starts)};
     const int64_t together = starting.each_waited_for ? 1 : repeats;
     for (int64_t done = 0; done < repeats; done += together) {
@@ -172,56 +176,57 @@ Candidate starting_by(const std::shared_ptr<gpu::Workspace>& workspace, const St
       burst.seconds += time.whole_seconds;
     }
     return burst;
-  };
-  return candidate;
+  });
+  return variant;
 }
 
-Result<std::vector<StartQuestion>> ask_starts(const gpu::Device& device) {
+Result<std::vector<MetricOf<StartRow>>> starts_on(const gpu::Device& device) {
   RIDGE_ASSIGN(const std::shared_ptr<gpu::Workspace> workspace,
                gpu::workspace_with(device, kernel_source("", {"launch"}), gpu::Timing::kByHost));
   RIDGE_ASSIGN(const std::vector<Starting> startings, startings_in(*workspace, device.facts.dialect));
-  std::vector<StartQuestion> questions;
+  std::vector<MetricOf<StartRow>> metrics;
   for (const Starting& starting : startings) {
-    StartQuestion& asked = questions.emplace_back(StartQuestion{starting.what, starting.meaning, {}});
-    asked.question.candidates.push_back(starting_by(workspace, starting));
+    MetricOf<StartRow>& start = metrics.emplace_back(MetricOf<StartRow>{{starting.what, starting.meaning, {}}, {}});
+    start.metric.variants.push_back(starting_by(workspace, starting));
   }
-  return questions;
+  return metrics;
 }
 
 }  // namespace
 
 int64_t link_bytes(const gpu::DeviceFacts& facts) {
-  const int64_t wanted = gpu::runs_on_cpu(facts) ? std::max(32 * kMebibyte, 2 * facts.last_cache_bytes) : 256 * kMebibyte;
+  const int64_t wanted =
+      gpu::runs_on_cpu(facts) ? std::max(32 * kMebibyte, 2 * facts.last_cache_bytes) : 256 * kMebibyte;
   return std::min(wanted, facts.memory_bytes / 8);
 }
 
-std::vector<LinkQuestion> link_questions(const gpu::Device& device) {
+std::vector<MetricOf<LinkRow>> link_metrics(const gpu::Device& device) {
   const int64_t bytes = link_bytes(device.facts);
   auto link = std::make_shared<Link>();
   link->bytes = bytes;
   const Status made = link->make(device);
-  std::vector<LinkQuestion> questions;
+  std::vector<MetricOf<LinkRow>> metrics;
   for (gpu::HostMemory memory : {gpu::HostMemory::kPageable, gpu::HostMemory::kPinned}) {
     const Status right = made ? link->check(memory) : made;
     for (gpu::Way way : {gpu::Way::kToDevice, gpu::Way::kToHost, gpu::Way::kBoth}) {
-      LinkQuestion asked{way, memory, bytes, {}};
-      asked.question.sustained = true;
+      MetricOf<LinkRow> transfer{{way, memory, bytes, {}}, {}};
+      transfer.metric.sustained = true;
       if (right)
-        asked.question.candidates.push_back(transferring(link, way, memory));
+        transfer.metric.variants.push_back(transferring(link, way, memory));
       else
-        asked.question.reason = right.error().message;
-      questions.push_back(std::move(asked));
+        transfer.metric.reason = right.error().message;
+      metrics.push_back(std::move(transfer));
     }
   }
-  return questions;
+  return metrics;
 }
 
-std::vector<StartQuestion> start_questions(const gpu::Device& device) {
-  Result<std::vector<StartQuestion>> questions = ask_starts(device);
-  if (questions) return std::move(*questions);
-  StartQuestion asked{"kernel, waited for", "one empty kernel queued and waited for", {}};
-  asked.question.reason = questions.error().message;
-  return {asked};
+std::vector<MetricOf<StartRow>> start_metrics(const gpu::Device& device) {
+  Result<std::vector<MetricOf<StartRow>>> metrics = starts_on(device);
+  if (metrics) return std::move(*metrics);
+  MetricOf<StartRow> start{{"kernel, waited for", "one empty kernel queued and waited for", {}}, {}};
+  start.metric.reason = metrics.error().message;
+  return {start};
 }
 
 }  // namespace ridge::limits::accelerator

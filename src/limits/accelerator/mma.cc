@@ -24,8 +24,8 @@ constexpr MmaShape kShapes[] = {{Precision::kFp64, "FP64_8x8x4", 8, 8, 4, 80, kL
                                 {Precision::kInt8, "INT8_8x8x16", 8, 8, 16, 75, 79},
                                 {Precision::kInt8, "INT8_16x8x32", 16, 8, 32, 80, kLatest}};
 
-Counting tile_counting(const MmaShape& shape, const Layout& layout) {
-  Counting counting;
+CountingKernel tile_counting(const MmaShape& shape, const Layout& layout) {
+  CountingKernel counting;
   counting.what = fmt::format("mma.sync m{}n{}k{}", shape.m, shape.n, shape.k);
   counting.kernel = "multiply_tiles";
   counting.layout = layout;
@@ -37,12 +37,12 @@ Counting tile_counting(const MmaShape& shape, const Layout& layout) {
   return counting;
 }
 
-Status add_tile_candidates(const gpu::Device& device, const MmaShape& shape, Question& question) {
+Status add_tile_variants(const gpu::Device& device, const MmaShape& shape, Metric& metric) {
   RIDGE_ASSIGN(std::shared_ptr<gpu::Workspace> workspace,
                gpu::workspace_with(device, kernel_source(fmt::format("#define {}\n", shape.name), {"mma"})));
   for (const Layout& layout : layouts(device.facts)) {
-    RIDGE_ASSIGN(Candidate candidate, counting_candidate(workspace, tile_counting(shape, layout)));
-    question.candidates.push_back(std::move(candidate));
+    RIDGE_ASSIGN(KernelVariant variant, counting_variant(workspace, tile_counting(shape, layout)));
+    metric.variants.push_back(std::move(variant));
   }
   return {};
 }
@@ -65,23 +65,23 @@ double expected_tile_count(const MmaShape& shape, int64_t thread, int64_t steps)
   return static_cast<double>((thread & 7) + steps * shape.k + kTiles * (kTiles - 1) / 2);
 }
 
-std::vector<PeakQuestion> mma_questions(const gpu::Device& device) {
-  std::vector<PeakQuestion> questions;
-  if (device.facts.dialect != gpu::Dialect::kCuda) return questions;
+std::vector<MetricOf<PeakRow>> mma_metrics(const gpu::Device& device) {
+  std::vector<MetricOf<PeakRow>> metrics;
+  if (device.facts.dialect != gpu::Dialect::kCuda) return metrics;
   const int capability = gpu::architecture_of(device.facts);
   for (Precision precision :
        {Precision::kFp64, Precision::kTf32, Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kInt8}) {
-    PeakQuestion asked{precision, "mma", {}};
+    MetricOf<PeakRow> peak{{precision, "mma", {}}, {}};
     auto shape = std::ranges::find_if(
         kShapes, [&](const MmaShape& one) { return one.precision == precision && has_shape(one, capability); });
     if (shape == std::end(kShapes))
-      asked.question.reason = fmt::format("the tensor cores of compute capability {} do not multiply {}",
-                                          device.facts.capability, precision_name(precision));
-    else if (Status added = add_tile_candidates(device, *shape, asked.question); !added)
-      asked.question.reason = added.error().message;
-    questions.push_back(std::move(asked));
+      peak.metric.reason = fmt::format("the tensor cores of compute capability {} do not multiply {}",
+                                       device.facts.capability, precision_name(precision));
+    else if (Status added = add_tile_variants(device, *shape, peak.metric); !added)
+      peak.metric.reason = added.error().message;
+    metrics.push_back(std::move(peak));
   }
-  return questions;
+  return metrics;
 }
 
 }  // namespace ridge::limits::accelerator

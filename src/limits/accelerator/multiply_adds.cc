@@ -29,9 +29,9 @@ double count_of_chain(Precision precision, int64_t first, int64_t steps) {
   return std::min(static_cast<double>(first + steps), largest_count(precision));
 }
 
-Counting counting_of(const gpu::DeviceFacts& facts, const LaneType& type, const Layout& layout) {
+CountingKernel counting_of(const gpu::DeviceFacts& facts, const LaneType& type, const Layout& layout) {
   const Precision precision = type.precision;
-  Counting counting;
+  CountingKernel counting;
   counting.what = fmt::format("{} chains of {} {}", kChains, type.lanes, precision_name(precision));
   counting.kernel = "multiply_adds";
   counting.further = {1.0F, 1.0F};
@@ -48,17 +48,18 @@ Counting counting_of(const gpu::DeviceFacts& facts, const LaneType& type, const 
   return counting;
 }
 
-Status add_candidates(const gpu::Device& device, const LaneType& type, Question& question) {
+Status add_variants(const gpu::Device& device, const LaneType& type, Metric& metric) {
   RIDGE_ASSIGN(std::shared_ptr<gpu::Workspace> workspace,
                gpu::workspace_with(device, kernel_source(type.definitions, {"arithmetic", "multiply_adds"})));
   for (const Layout& layout : layouts(device.facts)) {
-    RIDGE_ASSIGN(Candidate candidate, counting_candidate(workspace, counting_of(device.facts, type, layout)));
-    question.candidates.push_back(std::move(candidate));
+    RIDGE_ASSIGN(KernelVariant variant, counting_variant(workspace, counting_of(device.facts, type, layout)));
+    metric.variants.push_back(std::move(variant));
   }
   return {};
 }
 
-LaneType lane_type_of(const gpu::DeviceFacts& facts, Precision precision, const char* name, int64_t lanes, std::string reason) {
+LaneType lane_type_of(const gpu::DeviceFacts& facts, Precision precision, const char* name, int64_t lanes,
+                      std::string reason) {
   LaneType result;
   result.precision = precision;
   result.lanes = std::max<int64_t>(1, lanes);
@@ -101,17 +102,16 @@ double flops_of_step(const Layout& layout, double flops_per_step) {
   return static_cast<double>(layout.threads * layout.blocks) * static_cast<double>(kChains) * flops_per_step;
 }
 
-std::vector<PeakQuestion> multiply_add_questions(const gpu::Device& device) {
-  std::vector<PeakQuestion> questions;
+std::vector<MetricOf<PeakRow>> multiply_add_metrics(const gpu::Device& device) {
+  std::vector<MetricOf<PeakRow>> metrics;
   for (const LaneType& type : lane_types(device.facts)) {
-    PeakQuestion asked{type.precision, "multiply-adds", {}};
-    asked.question.reason = type.reason;
+    MetricOf<PeakRow> peak{{type.precision, "multiply-adds", {}}, {}};
+    peak.metric.reason = type.reason;
     if (type.reason.empty())
-      if (Status added = add_candidates(device, type, asked.question); !added)
-        asked.question.reason = added.error().message;
-    questions.push_back(std::move(asked));
+      if (Status added = add_variants(device, type, peak.metric); !added) peak.metric.reason = added.error().message;
+    metrics.push_back(std::move(peak));
   }
-  return questions;
+  return metrics;
 }
 
 }  // namespace ridge::limits::accelerator
