@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/notice.h"
-#include "limits/know.h"
+#include "limits/limits_store.h"
 #include "model/inputs.h"
 #include "predict/device_limits.h"
 #include "predict/optimised_graph.h"
@@ -33,7 +33,8 @@ Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& co
     return device;
   }
   const RunControl phase = control.begin(PlanPhase::kMachine);
-  RIDGE_ASSIGN(device.machine, limits::know({.fresh = request.fresh, .cache_file = "", .progress = phase.progress}));
+  RIDGE_ASSIGN(device.machine,
+               limits::machine_with_limits({.fresh = request.fresh, .cache_file = "", .progress = phase.progress}));
   const machine::Memory& memory = device.machine->memory;
   device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
   return device;
