@@ -138,6 +138,7 @@ TEST_F(PlanTest, AGpuOfTheCatalogueIsPlannedForWithoutALookAtThisMachine) {
 
 TEST_F(PlanTest, ACalibratedMachineHasAnEstimateOfWhatTheEngineRunsInFp32) {
   keep_calibration();
+  plan_control_.waiting = [](double, auto) { FAIL() << "no time passes on this clock"; };
   set_batch(1, 2);
   Result<ModelPlan> plan = run();
   ASSERT_TRUE(plan) << plan.error().message;
