@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/stoppable_sleep.h"
 #include "gpu/nvml/nvml.h"
 #include "gpu/slowdown.h"
 
@@ -85,7 +84,7 @@ Watch::Watch(Look look)
             MutexLock lock(mutex_);
             samples_.push_back(std::move(sample));
           }
-          sleep_until(SteadyClock::now() + kBetweenSamples, stop);
+          system_clock().sleep_until(SteadyClock::now() + kBetweenSamples, stop);
         }
       }) {}
 
