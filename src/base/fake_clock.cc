@@ -95,12 +95,12 @@ void FakeClock::pass_on(MutexLock& lock) {
   for (Wait& wait : waits_) wait.notifying = wait.due <= now_;
   for (auto wait = waits_.begin(); wait != waits_.end(); ++wait) {
     if (!wait->notifying) continue;
-    lock.unlock();
+    lock.native_.unlock();
     {
       const std::lock_guard own(wait->mutex);
       wait->changed.notify_all();
     }
-    lock.lock();
+    lock.native_.lock();
     wait->notifying = false;
   }
   called_ = ticket;
