@@ -172,6 +172,7 @@ TEST_F(PlanTest, SaysWhatItKnowsWhereTheEngineTakesLongerThanASecond) {
    public:
     TimePoint now() const override { return now_ += std::chrono::seconds(1); }
     void sleep_until(TimePoint due) override { now_ = due; }
+    void wait_until(ConditionVariable&, MutexLock&, TimePoint due) override { now_ = due; }
 
    private:
     mutable TimePoint now_{};
