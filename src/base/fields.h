@@ -2,8 +2,7 @@
 //
 // The list is a function beside the struct, found by its argument:
 //
-//   template <typename Visit>
-//   void visit_fields(Visit& visit, Is<Latency> auto& latency) {
+//   void visit_fields(auto& visit, Is<Latency> auto& latency) {
 //     visit("mean", latency.mean);
 //     visit.optional("p50", latency.p50);
 //   }
@@ -282,6 +281,15 @@ Result<T> from_json(const Json& json) {
   read_value(JsonCursor(json, status), value);
   if (!status) return std::move(status).error();
   return value;
+}
+
+// Members that no struct lists: `list` gets a FieldReader.
+template <typename List>
+Status read_fields(const Json& json, const List& list) {
+  Status status;
+  FieldReader visit(JsonCursor(json, status));
+  list(visit);
+  return status;
 }
 
 }  // namespace ridge

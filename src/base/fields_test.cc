@@ -16,8 +16,7 @@ struct Wheel {
   double radius_m = 0;
   int spokes = 12;
 };
-template <typename Visit>
-void visit_fields(Visit& visit, Is<Wheel> auto& wheel) {
+void visit_fields(auto& visit, Is<Wheel> auto& wheel) {
   visit("radius_m", wheel.radius_m, above(0));
   visit.optional("spokes", wheel.spokes, at_least(0));
 }
@@ -60,8 +59,7 @@ struct Bicycle {
   double weight_kg = 0;
   uint8_t year = 0;
 };
-template <typename Visit>
-void visit_fields(Visit& visit, Is<Bicycle> auto& bicycle) {
+void visit_fields(auto& visit, Is<Bicycle> auto& bicycle) {
   visit("name", bicycle.name);
   visit.optional("lit", bicycle.lit);
   visit("price_usd", bicycle.price_usd);

@@ -133,7 +133,7 @@ std::string comparison_text(const std::vector<tune::Compared>& compared, const t
     std::string spread = row.spread_percent > 0 ? fmt::format(" ± {:.1f} %", row.spread_percent) : "";
     rows.push_back({row.what, figure(row, row.before), figure(row, row.now),
                     known ? fmt::format("{:+.1f} %{}", row.change_percent, spread) : "",
-                    tune::change_name(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
+                    std::string(name_of(names_of(row.verdict), row.verdict)) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
   return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + conclusion(compared, strictness);
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/tensor.h"
 
@@ -16,6 +16,12 @@ struct Deviation {
   double cosine = 1;          // of the angle between both as vectors
   double top1_agreement = 1;  // share of the rows along the last axis whose largest element has the same index
 };
+void visit_fields(auto& visit, Is<Deviation> auto& deviation) {
+  visit("max_abs", deviation.max_abs);
+  visit("relative_l2", deviation.relative_l2);
+  visit("cosine", deviation.cosine);
+  visit("top1_agreement", deviation.top1_agreement);
+}
 
 // Adds up pairs of tensors. Immutable inputs; one thread.
 class DriftMeter {
@@ -30,6 +36,5 @@ class DriftMeter {
   int64_t rows_ = 0, agreeing_rows_ = 0;
 };
 
-Json to_json(const Deviation& drift);
 
 }  // namespace ridge::precision

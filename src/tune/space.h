@@ -25,7 +25,7 @@ enum class Objective {
   kEnergy,      // rows per joule, by the machine's counters
   kCost,        // rows per CPU and second: what is paid where CPUs are paid for
 };
-const char* objective_name(Objective objective);  // "throughput", …
+NameTable<Objective> names_of(Objective);  // "throughput", …
 Result<Objective> objective_from_name(std::string_view name);
 
 struct Goal {
@@ -44,6 +44,10 @@ struct Skipped {
   std::string reason;
   int count = 0;
 };
+void visit_fields(auto& visit, Is<Skipped> auto& skipped) {
+  visit("reason", skipped.reason);
+  visit("count", skipped.count);
+}
 
 struct Space {
   std::vector<Entry> entries;
