@@ -16,7 +16,7 @@
 #include "cli/verb.h"
 #include "cost/costs.h"
 #include "engine/engines.h"
-#include "limits/know.h"
+#include "limits/limits_store.h"
 #include "machine/probe.h"
 #include "measure/bench.h"
 #include "model/reader.h"
@@ -152,7 +152,7 @@ Result<machine::Machine> know_cpu(const BenchOptions& options, Progress& progres
   limits::LimitOptions how;
   how.fresh = options.fresh;
   how.progress = [&](const std::string& step, double share) { progress.update("this machine: " + step, share); };
-  return limits::know(how);
+  return limits::machine_with_limits(how);
 }
 
 // On another device than the CPU; one that is not in the catalogue is measured without a limit beside it.

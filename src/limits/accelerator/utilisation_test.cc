@@ -1,14 +1,14 @@
-#include "limits/accelerator/shares.h"
+#include "limits/accelerator/utilisation.h"
 
 #include <gtest/gtest.h>
 
 namespace ridge::limits::accelerator {
 namespace {
 
-Figure figure_of(double value) {
-  Figure figure;
-  figure.best = value;
-  return figure;
+MetricResult result_with(double value) {
+  MetricResult result;
+  result.best = value;
+  return result;
 }
 
 Facts named(const std::string& name, const std::string& capability, int64_t units, double gib, double clock_mhz) {
@@ -42,44 +42,44 @@ TEST(Datasheet, IsFoundByWhatTheDriverTells) {
 }
 
 // NVIDIA H100 PCIe data sheet: 2.04 TB/s (handbook's and catalogue's figure); 1.9 TB/s of it are 93.1 %.
-TEST(Shares, AreOfTheDatasheetWhereItSpeaksOfTheSameUnits) {
+TEST(Utilisation, AreOfTheDatasheetWhereItSpeaksOfTheSameUnits) {
   auto devices = catalogue::catalogue();
   ASSERT_TRUE(devices);
   References references;
   references.datasheet = *catalogue::find_device(*devices, "H100 PCIe 80GB");
-  Measured measured;
-  measured.bandwidths = {{"DRAM", "read", 0, figure_of(*references.datasheet->bytes_per_s * 0.931)},
-                         {"L2", "read", 0, figure_of(5e12)}};
-  measured.peaks = {{Precision::kFp32, "multiply-adds", figure_of(40e12)},
-                    {Precision::kFp16, "multiply-adds", figure_of(80e12)},
-                    {Precision::kFp16, "mma", figure_of(400e12)},
-                    {Precision::kFp64, "mma", figure_of(40e12)}};
-  add_shares(measured, references);
-  ASSERT_EQ(measured.bandwidths[0].figure.shares.size(), 1u);
-  EXPECT_NEAR(measured.bandwidths[0].figure.shares[0].percent, 93.1, 1e-9);
-  EXPECT_EQ(measured.bandwidths[0].figure.shares[0].of, "datasheet of NVIDIA H100 PCIe 80GB");
-  EXPECT_TRUE(measured.bandwidths[1].figure.shares.empty());
-  EXPECT_EQ(measured.peaks[0].figure.shares.size(), 1u);
-  ASSERT_EQ(measured.peaks[1].figure.shares.size(), 1u) << "the datasheet lists FP16 of tensor cores only";
-  EXPECT_EQ(measured.peaks[1].figure.shares[0].of, "best here: mma");
-  EXPECT_DOUBLE_EQ(measured.peaks[1].figure.shares[0].percent, 20);
-  EXPECT_TRUE(measured.peaks[3].figure.shares.empty()) << "FP64 of tensor cores is not in the catalogue";
+  DeviceMeasurement measured;
+  measured.bandwidths = {{"DRAM", "read", 0, result_with(*references.datasheet->bytes_per_s * 0.931)},
+                         {"L2", "read", 0, result_with(5e12)}};
+  measured.peaks = {{Precision::kFp32, "multiply-adds", result_with(40e12)},
+                    {Precision::kFp16, "multiply-adds", result_with(80e12)},
+                    {Precision::kFp16, "mma", result_with(400e12)},
+                    {Precision::kFp64, "mma", result_with(40e12)}};
+  add_utilisation(measured, references);
+  ASSERT_EQ(measured.bandwidths[0].result.utilisation.size(), 1u);
+  EXPECT_NEAR(measured.bandwidths[0].result.utilisation[0].percent, 93.1, 1e-9);
+  EXPECT_EQ(measured.bandwidths[0].result.utilisation[0].of, "datasheet of NVIDIA H100 PCIe 80GB");
+  EXPECT_TRUE(measured.bandwidths[1].result.utilisation.empty());
+  EXPECT_EQ(measured.peaks[0].result.utilisation.size(), 1u);
+  ASSERT_EQ(measured.peaks[1].result.utilisation.size(), 1u) << "the datasheet lists FP16 of tensor cores only";
+  EXPECT_EQ(measured.peaks[1].result.utilisation[0].of, "best here: mma");
+  EXPECT_DOUBLE_EQ(measured.peaks[1].result.utilisation[0].percent, 20);
+  EXPECT_TRUE(measured.peaks[3].result.utilisation.empty()) << "FP64 of tensor cores is not in the catalogue";
 }
 
-TEST(Shares, OfTheBestHereAreAtMostAll) {
-  Measured measured;
-  measured.links = {{gpu::Way::kToDevice, gpu::HostMemory::kPageable, 1, figure_of(8e9)},
-                    {gpu::Way::kToDevice, gpu::HostMemory::kPinned, 1, figure_of(25e9)},
-                    {gpu::Way::kBoth, gpu::HostMemory::kPinned, 1, figure_of(40e9)}};
+TEST(Utilisation, OfTheBestHereAreAtMostAll) {
+  DeviceMeasurement measured;
+  measured.links = {{gpu::Way::kToDevice, gpu::HostMemory::kPageable, 1, result_with(8e9)},
+                    {gpu::Way::kToDevice, gpu::HostMemory::kPinned, 1, result_with(25e9)},
+                    {gpu::Way::kBoth, gpu::HostMemory::kPinned, 1, result_with(40e9)}};
   References references;
   references.link_bytes_per_s = pcie_bytes_per_s(4, 16);
   references.link = "PCIe 4.0 x16";
-  add_shares(measured, references);
-  ASSERT_EQ(measured.links[0].figure.shares.size(), 2u);
-  EXPECT_EQ(measured.links[0].figure.shares[1].of, "best here: pinned");
-  EXPECT_DOUBLE_EQ(measured.links[0].figure.shares[1].percent, 32);
-  ASSERT_EQ(measured.links[2].figure.shares.size(), 1u);
-  EXPECT_NEAR(measured.links[2].figure.shares[0].percent, 100 * 40 / 63.0, 0.1) << "both ways of 31.5 GB/s";
+  add_utilisation(measured, references);
+  ASSERT_EQ(measured.links[0].result.utilisation.size(), 2u);
+  EXPECT_EQ(measured.links[0].result.utilisation[1].of, "best here: pinned");
+  EXPECT_DOUBLE_EQ(measured.links[0].result.utilisation[1].percent, 32);
+  ASSERT_EQ(measured.links[2].result.utilisation.size(), 1u);
+  EXPECT_NEAR(measured.links[2].result.utilisation[0].percent, 100 * 40 / 63.0, 0.1) << "both ways of 31.5 GB/s";
 }
 
 // 16 lanes of 16 GT/s with 128b/130b: 31.5 GB/s; 8 lanes of 5 GT/s with 8b/10b: 4 GB/s (PCIe Base Specification 6.0, 1.2).
@@ -91,7 +91,7 @@ TEST(PcieLink, CarriesWhatItsGenerationAndLanesAllow) {
 }
 
 // OpenCL on this machine's CPU stands beside what the CPU can do.
-TEST(Shares, OfACpuAreOfItsOwnMeasuredLimit) {
+TEST(Utilisation, OfACpuAreOfItsOwnMeasuredLimit) {
   machine::Machine machine;
   machine.cpu.model = "EPYC";
   machine.cpu.allowed_cores = 2;
@@ -108,22 +108,23 @@ TEST(Shares, OfACpuAreOfItsOwnMeasuredLimit) {
   machine.bandwidths = {dram, last};
   References references;
   references.cpu = machine;
-  Measured measured;
+  DeviceMeasurement measured;
   measured.facts.kind = "cpu";
   measured.facts.compute_units = 2;
-  measured.peaks = {{Precision::kFp32, "multiply-adds", figure_of(150e9)}};
-  measured.bandwidths = {{"DRAM", "read", 0, figure_of(30e9)},
-                         {"DRAM", "copy", 0, figure_of(45e9)},
-                         {"last cache", "read", 0, figure_of(60e9)}};
-  add_shares(measured, references);
-  ASSERT_EQ(measured.peaks[0].figure.shares.size(), 1u);
-  EXPECT_DOUBLE_EQ(measured.peaks[0].figure.shares[0].percent, 75);
-  EXPECT_DOUBLE_EQ(measured.bandwidths[0].figure.shares[0].percent, 75);
-  EXPECT_TRUE(measured.bandwidths[1].figure.shares.empty()) << "reading is no limit of copying, which is the best here";
-  EXPECT_DOUBLE_EQ(measured.bandwidths[2].figure.shares[0].percent, 75);
+  measured.peaks = {{Precision::kFp32, "multiply-adds", result_with(150e9)}};
+  measured.bandwidths = {{"DRAM", "read", 0, result_with(30e9)},
+                         {"DRAM", "copy", 0, result_with(45e9)},
+                         {"last cache", "read", 0, result_with(60e9)}};
+  add_utilisation(measured, references);
+  ASSERT_EQ(measured.peaks[0].result.utilisation.size(), 1u);
+  EXPECT_DOUBLE_EQ(measured.peaks[0].result.utilisation[0].percent, 75);
+  EXPECT_DOUBLE_EQ(measured.bandwidths[0].result.utilisation[0].percent, 75);
+  EXPECT_TRUE(measured.bandwidths[1].result.utilisation.empty())
+      << "reading is no limit of copying, which is the best here";
+  EXPECT_DOUBLE_EQ(measured.bandwidths[2].result.utilisation[0].percent, 75);
   EXPECT_EQ(measured.cpu_limits, "");
-  measured.peaks[0].figure = figure_of(210e9);
-  add_shares(measured, references);
+  measured.peaks[0].result = result_with(210e9);
+  add_utilisation(measured, references);
   EXPECT_NE(measured.cpu_limits.find("105.0 %"), std::string::npos)
       << "more than a limit is impossible: " << measured.cpu_limits;
 }

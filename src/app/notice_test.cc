@@ -1,10 +1,10 @@
-#include "cli/notice.h"
+#include "app/notice.h"
 
 #include <gtest/gtest.h>
 
 #include "base/fake_clock.h"
 
-namespace ridge::cli {
+namespace ridge::app {
 namespace {
 
 TEST(Notice, IsGivenOnceAndOnlyToThoseWhoWait) {
@@ -25,4 +25,4 @@ TEST(Notice, IsGivenOnceAndOnlyToThoseWhoWait) {
 }
 
 }  // namespace
-}  // namespace ridge::cli
+}  // namespace ridge::app

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "catalogue/catalogue.h"
-#include "limits/accelerator/figure.h"
+#include "limits/accelerator/device_measurement.h"
 #include "machine/machine.h"
 
 namespace ridge::limits::accelerator {
@@ -33,11 +33,11 @@ std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::Catalogu
                                                        std::string_view way);
 
 // 100 · value / reference. One H100 PCIe reads 1.90 TB/s of 2.04: 93.1 %.
-Share share_of(std::string of, double value, double reference, Origin origin);
+Utilisation utilisation_of(std::string of, double value, double reference, Origin origin);
 
 // One direction [bytes/s] of a PCIe link; PCI Express Base Specification 6.0, 1.2. Generation 4, 16 lanes: 31.5 GB/s.
 std::optional<double> pcie_bytes_per_s(int64_t generation, int64_t lanes);
 
-void add_shares(Measured& measured, const References& references);
+void add_utilisation(DeviceMeasurement& measured, const References& references);
 
 }  // namespace ridge::limits::accelerator

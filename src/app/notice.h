@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-namespace ridge::cli {
+namespace ridge::app {
 
 // Begins when it is made. One thread.
 class Notice {
@@ -28,4 +28,4 @@ class Notice {
   bool given_ = false;
 };
 
-}  // namespace ridge::cli
+}  // namespace ridge::app

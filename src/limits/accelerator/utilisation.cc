@@ -1,4 +1,4 @@
-#include "limits/accelerator/shares.h"
+#include "limits/accelerator/utilisation.h"
 
 #include <fmt/format.h>
 
@@ -50,11 +50,11 @@ bool fits(const catalogue::CatalogueDevice& device, const Facts& facts) {
          near(static_cast<double>(facts.memory_bytes), *device.memory_bytes, kMemoryTolerance);
 }
 
-double best_of(const Figure& figure) { return figure.best.value_or(0); }
+double best_of(const MetricResult& result) { return result.best.value_or(0); }
 
-void add(Figure& figure, const std::string& of, std::optional<double> reference, Origin origin) {
-  if (figure.best && reference && *reference > 0)
-    figure.shares.push_back(share_of(of, *figure.best, *reference, origin));
+void add(MetricResult& result, const std::string& of, std::optional<double> reference, Origin origin) {
+  if (result.best && reference && *reference > 0)
+    result.utilisation.push_back(utilisation_of(of, *result.best, *reference, origin));
 }
 
 // The best of the rows that `same` puts together, beside every other row of them.
@@ -63,11 +63,11 @@ void add_best(std::vector<Row>& rows, Key key, Name name) {
   std::map<decltype(key(rows.front())), const Row*> best;
   for (const Row& row : rows) {
     const Row*& so_far = best[key(row)];
-    if (row.figure.best && (!so_far || best_of(row.figure) > best_of(so_far->figure))) so_far = &row;
+    if (row.result.best && (!so_far || best_of(row.result) > best_of(so_far->result))) so_far = &row;
   }
   for (Row& row : rows)
     if (const Row* winner = best[key(row)]; winner && winner != &row)
-      add(row.figure, "best here: " + name(*winner), winner->figure.best, Origin::kMeasured);
+      add(row.result, "best here: " + name(*winner), winner->result.best, Origin::kMeasured);
 }
 
 std::string cpu_text(const machine::Machine& machine, int threads) {
@@ -83,22 +83,22 @@ std::string level_of_cpu(const machine::Machine& machine, const std::string& lev
   return fmt::format("L{}", last);
 }
 
-void add_cpu(Measured& measured, const machine::Machine& machine) {
+void add_cpu(DeviceMeasurement& measured, const machine::Machine& machine) {
   const int threads = static_cast<int>(
       std::clamp<int64_t>(measured.facts.compute_units, 1, std::max(1, machine::usable_threads(machine))));
   const std::string of = cpu_text(machine, threads);
   double highest = 0;
-  auto beside = [&](Figure& figure, double limit, Origin origin) {
-    add(figure, of, limit, origin);
-    if (figure.best && limit > 0) highest = std::max(highest, 100 * *figure.best / limit);
+  auto beside = [&](MetricResult& result, double limit, Origin origin) {
+    add(result, of, limit, origin);
+    if (result.best && limit > 0) highest = std::max(highest, 100 * *result.best / limit);
   };
   for (PeakRow& row : measured.peaks)
     if (auto limit = machine::peak(machine, row.precision, threads))
-      beside(row.figure, limit->flops_per_s, limit->origin);
+      beside(row.result, limit->flops_per_s, limit->origin);
   for (BandwidthRow& row : measured.bandwidths)
     if (row.access == "read")  // it measures no other traffic as a limit
       if (auto limit = machine::bandwidth(machine, level_of_cpu(machine, row.level), threads))
-        beside(row.figure, limit->bytes_per_s, limit->origin);
+        beside(row.result, limit->bytes_per_s, limit->origin);
   if (highest > 100)
     measured.cpu_limits = fmt::format(
         "too low: {:.1f} % of one was reached, so the machine was slower when they were measured; measure them again "
@@ -107,19 +107,19 @@ void add_cpu(Measured& measured, const machine::Machine& machine) {
         highest);
 }
 
-void add_datasheet(Measured& measured, const catalogue::CatalogueDevice& device) {
+void add_datasheet(DeviceMeasurement& measured, const catalogue::CatalogueDevice& device) {
   const std::string of = "datasheet of " + device.vendor + " " + device.name;
   for (PeakRow& row : measured.peaks)
     if (auto listed = datasheet_peak(device, row.precision, row.way))
-      add(row.figure, of, listed->flops_per_s, listed->origin);
+      add(row.result, of, listed->flops_per_s, listed->origin);
   for (BandwidthRow& row : measured.bandwidths)
-    if (row.level == "DRAM") add(row.figure, of, device.bytes_per_s, Origin::kDatasheet);
+    if (row.level == "DRAM") add(row.result, of, device.bytes_per_s, Origin::kDatasheet);
 }
 
-void add_link(Measured& measured, const References& references) {
+void add_link(DeviceMeasurement& measured, const References& references) {
   for (LinkRow& row : measured.links)
     if (references.link_bytes_per_s)
-      add(row.figure, references.link, *references.link_bytes_per_s * (row.way == gpu::Way::kBoth ? 2 : 1),
+      add(row.result, references.link, *references.link_bytes_per_s * (row.way == gpu::Way::kBoth ? 2 : 1),
           Origin::kDerived);
 }
 
@@ -131,7 +131,7 @@ bool has_fp64_tensor_cores(const catalogue::CatalogueDevice& device) {
 
 }  // namespace
 
-Share share_of(std::string of, double value, double reference, Origin origin) {
+Utilisation utilisation_of(std::string of, double value, double reference, Origin origin) {
   return {std::move(of), reference, origin, 100 * value / reference};
 }
 
@@ -183,7 +183,7 @@ Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::Catal
                                               : fmt::format("{} can be any of {}", facts.name, names)};
 }
 
-void add_shares(Measured& measured, const References& references) {
+void add_utilisation(DeviceMeasurement& measured, const References& references) {
   if (references.datasheet) add_datasheet(measured, *references.datasheet);
   if (references.cpu) add_cpu(measured, *references.cpu);
   add_link(measured, references);
