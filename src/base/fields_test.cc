@@ -127,7 +127,8 @@ TEST(Fields, WithoutAValueAreNullOrLeftOut) {
 }
 
 TEST(Fields, ThatMayBeAbsentKeepTheirDefaults) {
-  const Result<Bicycle> read = from_json<Bicycle>({{"name", "bare"}, {"wheels", {{{"radius_m", 1}}}}, {"lit", nullptr}});
+  const Result<Bicycle> read =
+      from_json<Bicycle>({{"name", "bare"}, {"wheels", {{{"radius_m", 1}}}}, {"lit", nullptr}});
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->wheels[0].spokes, 12);
   EXPECT_FALSE(read->price_usd);

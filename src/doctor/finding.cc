@@ -9,10 +9,11 @@
 namespace ridge::doctor {
 namespace {
 
-constexpr std::array<std::pair<Verdict, std::string_view>, 4> kVerdicts = {{{Verdict::kFail, "fail"},
-                                                                            {Verdict::kWarn, "warn"},
-                                                                            {Verdict::kOk, "ok"},
-                                                                            {Verdict::kNotApplicable, "not_applicable"}}};
+constexpr std::array<std::pair<Verdict, std::string_view>, 4> kVerdicts = {
+    {{Verdict::kFail, "fail"},
+     {Verdict::kWarn, "warn"},
+     {Verdict::kOk, "ok"},
+     {Verdict::kNotApplicable, "not_applicable"}}};
 
 constexpr size_t kNamedInSummary = 4;
 

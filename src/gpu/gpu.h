@@ -207,5 +207,4 @@ void visit_fields(auto& visit, Is<GpuSystem> auto& system) {
   visit.unless_empty("pairs", system.pairs);
 }
 
-
 }  // namespace ridge::gpu

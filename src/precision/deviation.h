@@ -36,5 +36,4 @@ class DriftMeter {
   int64_t rows_ = 0, agreeing_rows_ = 0;
 };
 
-
 }  // namespace ridge::precision

@@ -20,8 +20,8 @@ namespace ridge::tune {
 
 // What a tuning.json (the `tune` contract) says of its result.
 struct Recorded {
-  std::string machine;      // machine::Machine::id
-  std::string engine;       // name and version
+  std::string machine;  // machine::Machine::id
+  std::string engine;   // name and version
   std::string device = "cpu";
   std::string base_engine;  // name of the untuned model's
   Candidate candidate;

@@ -11,17 +11,42 @@
 namespace ridge::tune::share {
 namespace {
 
-// A partition beside the models that it is of.
-struct NamedPartition {
-  const PartitionStanding& standing;
-  const std::vector<CoLocatedModel>& members;
-};
-
 struct MemberOfPartition {
   const PartitionStanding& standing;
   size_t model;
   const std::string& name;
 };
+void visit_fields(auto& visit, const MemberOfPartition& member) {
+  const Figures& figures = member.standing.figures[member.model];
+  visit_fields(visit, member.standing.entry.partition[member.model]);
+  visit("name", member.name);
+  visit("throughput_per_s", figures.rows_per_s);
+  visit("expected_per_s", member.standing.entry.expected[member.model].rows_per_s);
+  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, figures); });
+}
+
+// A partition beside the models that it is of.
+struct NamedPartition {
+  const PartitionStanding& standing;
+  const std::vector<CoLocatedModel>& members;
+};
+void visit_fields(auto& visit, const NamedPartition& named) {
+  const PartitionStanding& standing = named.standing;
+  std::vector<MemberOfPartition> models;
+  for (size_t i = 0; i < named.members.size(); ++i) models.push_back({standing, i, named.members[i].name});
+  visit("models", models);
+  visit("processors", standing.entry.cpus);
+  visit("in_turns", standing.entry.in_turns);
+  visit("score", standing.score);
+  visit("expected_value", standing.entry.expectation.value);
+  visit("most_value", standing.entry.most_value);
+  visit("gain", standing.gain);
+  visit.object("memory_bytes", [&](auto& memory) {
+    memory("predicted", standing.entry.memory_bytes);
+    memory("measured_growth", standing.memory_bytes);
+  });
+  visit("trials", standing.trials);
+}
 
 // The model whose part decides the value, or the goal that is missed by most.
 const TunedModel& tightest(const CoLocatedTuning& sharing) {
@@ -85,33 +110,6 @@ void visit_fields(auto& visit, const TunedModel& model) {
   visit("share", model.share());
   visit("gain", model.tuning.gain.ratio);
   visit.or_null("repository", model.tuning.repository);
-}
-
-void visit_fields(auto& visit, const MemberOfPartition& member) {
-  const auto& [standing, model, name] = member;
-  visit_fields(visit, standing.entry.partition[model]);
-  visit("name", name);
-  visit("throughput_per_s", standing.figures[model].rows_per_s);
-  visit("expected_per_s", standing.entry.expected[model].rows_per_s);
-  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, standing.figures[model]); });
-}
-
-void visit_fields(auto& visit, const NamedPartition& named) {
-  const PartitionStanding& standing = named.standing;
-  std::vector<MemberOfPartition> models;
-  for (size_t i = 0; i < named.members.size(); ++i) models.push_back({standing, i, named.members[i].name});
-  visit("models", models);
-  visit("processors", standing.entry.cpus);
-  visit("in_turns", standing.entry.in_turns);
-  visit("score", standing.score);
-  visit("expected_value", standing.entry.expectation.value);
-  visit("most_value", standing.entry.most_value);
-  visit("gain", standing.gain);
-  visit.object("memory_bytes", [&](auto& memory) {
-    memory("predicted", standing.entry.memory_bytes);
-    memory("measured_growth", standing.memory_bytes);
-  });
-  visit("trials", standing.trials);
 }
 
 std::vector<CoLocatedModel> CoLocatedTuning::members() const {
