@@ -27,7 +27,7 @@ Service service_at(const predict::CurvePoint& point) {
 Result<Service> service_from(const std::string& path) {
   RIDGE_ASSIGN(const std::string text, read_file(path));
   RIDGE_ASSIGN(const Json json, parse_json(text, path));
-  Result<measure::Measurement> measured = measure::measurement_from_json(json);
+  Result<measure::Measurement> measured = from_json<measure::Measurement>(json);
   if (!measured) return wrap(measured.error(), path + " is not what `ridge bench MODEL --json` prints");
   if (measured->latency_ms.mean <= 0)
     return Error{Code::kInvalid, path + ": the mean latency is 0; a measurement with samples is needed"};

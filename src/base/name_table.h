@@ -1,13 +1,19 @@
-// Enumerations that have names at the command line and in JSON: tables of pairs {key, name}, read in both directions.
+// Enumerations that have names at the command line and in JSON: tables of pairs {key, name}, read in both directions. An enumeration
+// with a function names_of(Key) can be a field (base/fields.h).
 #pragma once
 
 #include <cassert>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
 namespace ridge {
+
+template <typename Key>
+using NameTable = std::span<const std::pair<Key, std::string_view>>;
 
 // The name of `key`, which is in the table.
 template <typename Table, typename Key>

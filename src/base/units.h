@@ -8,17 +8,20 @@
 #include <string>
 #include <string_view>
 
+#include "base/name_table.h"
 #include "base/result.h"
 
 namespace ridge {
 
 // Where a number comes from. Printed beside every figure.
 enum class Origin { kMeasured, kDatasheet, kDerived, kAssumed };
+NameTable<Origin> names_of(Origin);
 std::string_view origin_name(Origin origin);  // "measured", …
 Result<Origin> origin_from_name(std::string_view name);
 
 // Arithmetic precision of a computation (what a peak is quoted for), not a storage type.
 enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kInt8 };
+NameTable<Precision> names_of(Precision);
 std::string_view precision_name(Precision precision);  // "fp32", …
 Result<Precision> precision_from_name(std::string_view name);
 

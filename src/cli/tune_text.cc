@@ -131,9 +131,10 @@ std::string comparison_text(const std::vector<tune::Compared>& compared, const t
   for (const tune::Compared& row : compared) {
     const bool known = row.before > 0 && row.now > 0;
     std::string spread = row.spread_percent > 0 ? fmt::format(" ± {:.1f} %", row.spread_percent) : "";
-    rows.push_back({row.what, figure(row, row.before), figure(row, row.now),
-                    known ? fmt::format("{:+.1f} %{}", row.change_percent, spread) : "",
-                    tune::change_name(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
+    rows.push_back(
+        {row.what, figure(row, row.before), figure(row, row.now),
+         known ? fmt::format("{:+.1f} %{}", row.change_percent, spread) : "",
+         std::string(name_of(names_of(row.verdict), row.verdict)) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
   return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + conclusion(compared, strictness);
 }

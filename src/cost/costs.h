@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/units.h"
 #include "catalogue/catalogue.h"
 #include "machine/machine.h"
@@ -18,6 +18,7 @@
 namespace ridge::cost {
 
 enum class Limiter { kCompute, kMemory, kUnknown };
+NameTable<Limiter> names_of(Limiter);
 std::string_view limiter_name(Limiter limiter);  // "compute", "memory", "unknown"
 
 // What one node does.
@@ -85,14 +86,21 @@ struct DeviceLimits {
   std::vector<Basis> bases;
   std::vector<Precision> unknown;  // the device has units for them whose rate is not known: no other rate stands for it
 };
+void visit_fields(auto& visit, Is<DeviceLimits::Basis> auto& basis) {
+  visit("what", basis.what);
+  visit("per_s", basis.per_s);
+  visit("origin", basis.origin);
+  if (basis.origin != Origin::kMeasured) return;
+  visit.optional("spread_percent", basis.spread_percent);
+  visit.optional("by", basis.by);
+  visit("datasheet_per_s", basis.datasheet);
+}
 // The peak of the device's units for `precision` [FLOP/s]; 0: there is none, or it is not known.
 double own_rate(const DeviceLimits& limits, Precision precision);
 // nullptr: that limit has none.
 const DeviceLimits::Basis* basis_of(const DeviceLimits& limits, std::string_view what);
 // Of what bounds arithmetic at `precision` on data in memory: measured where both limits are.
 Origin origin_at(const DeviceLimits& limits, Precision precision);
-Json to_json(const DeviceLimits::Basis& basis);
-Result<DeviceLimits::Basis> basis_from_json(const Json& json);
 // The measured limits for `threads` threads; an error if the machine was not measured.
 Result<DeviceLimits> limits_of(const machine::Machine& machine, int threads);
 

@@ -1,5 +1,6 @@
 // From a graph to its costs: one node after the other, then what holds for the whole.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <unordered_set>
@@ -13,6 +14,9 @@
 
 namespace ridge::cost {
 namespace {
+
+constexpr std::array<std::pair<Limiter, std::string_view>, 3> kLimiters = {
+    {{Limiter::kCompute, "compute"}, {Limiter::kMemory, "memory"}, {Limiter::kUnknown, "unknown"}}};
 
 std::vector<Operand> operands_of(const std::vector<int>& tensors, const Residency& residency,
                                  const model::Graph& graph) {
@@ -140,14 +144,8 @@ void add_without_rule(const model::Graph& graph, const std::vector<NodeWork>& wo
 
 }  // namespace
 
-std::string_view limiter_name(Limiter limiter) {
-  switch (limiter) {
-    case Limiter::kCompute: return "compute";
-    case Limiter::kMemory: return "memory";
-    case Limiter::kUnknown: break;
-  }
-  return "unknown";
-}
+NameTable<Limiter> names_of(Limiter) { return kLimiters; }
+std::string_view limiter_name(Limiter limiter) { return name_of(kLimiters, limiter); }
 
 Costs count(const model::Graph& graph, Precision precision) {
   Residency residency = residency_of(graph);

@@ -158,12 +158,12 @@ TEST(LimitBasis, IsReadBackAsItWasWritten) {
   const Result<DeviceLimits> limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   for (const DeviceLimits::Basis& basis : limits->bases) {
-    const Json json = to_json(basis);
-    Result<DeviceLimits::Basis> back = basis_from_json(json);
+    const Json json = json_of(basis);
+    Result<DeviceLimits::Basis> back = from_json<DeviceLimits::Basis>(json);
     ASSERT_TRUE(back.ok()) << dump_json(json);
-    EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
+    EXPECT_EQ(dump_json(json_of(*back)), dump_json(json));
   }
-  EXPECT_EQ(to_json(limits->bases.front())["origin"], "measured");
+  EXPECT_EQ(json_of(limits->bases.front())["origin"], "measured");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Facts with_storage(double read_bytes_per_s, double random_us) {
   StorageSpeed speed{"/models",       1 << 28,   true,          "",  3e8, read_bytes_per_s,
                      1e6 / random_us, random_us, 2 * random_us, 1000};
   Facts facts;
-  facts.tree.files[entry::kStorage] = dump_json(to_json(speed));
+  facts.tree.files[entry::kStorage] = dump_json(json_of(speed));
   return facts;
 }
 
@@ -102,7 +102,7 @@ TEST(Network, RdmaPortThatIsNotActiveWarns) {
 TEST(Network, PeerFarBelowTheLinkWarns) {
   LinkSpeed speed{"b:5151", "eth0", 3e8, 1.1e9, 4, 60, 130, 2000};
   Facts facts = facts_of("=== sys/class/net/eth0/speed: 10000\n");
-  facts.tree.files[entry::kPeer] = dump_json(to_json(speed));
+  facts.tree.files[entry::kPeer] = dump_json(json_of(speed));
   EXPECT_THAT(found(judge_network(facts), "network.peer"),
               AllOf(StartsWith("warn: b:5151: 2.4 Gbit/s out, 8.8 Gbit/s in"), HasSubstr("24 % of 10 Gbit/s by eth0")));
   facts.tree.files.erase(entry::kPeer);
@@ -161,7 +161,7 @@ TEST(KernelLog, RecordsOfTheKernelBecomeLines) {
 
 Facts with_engine(EngineFacts engine) {
   Facts facts = facts_of("");
-  facts.tree.files[entry::kEngines] = dump_json(to_json(std::vector<EngineFacts>{std::move(engine)}));
+  facts.tree.files[entry::kEngines] = dump_json(json_of(std::vector<EngineFacts>{std::move(engine)}));
   return facts;
 }
 
@@ -231,7 +231,7 @@ TEST(Clock, SlowSourcesWarn) {
 
 Findings judged_clock(const ClockFacts& clocks) {
   Facts facts;
-  facts.tree.files[entry::kTime] = dump_json(to_json(clocks));
+  facts.tree.files[entry::kTime] = dump_json(json_of(clocks));
   return judge_clock(facts);
 }
 

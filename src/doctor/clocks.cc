@@ -111,7 +111,7 @@ ClockFacts measure_clocks(Nanoseconds duration) {
 Findings judge_clock(const Facts& facts) {
   Findings findings = {judge_source(facts.tree)};
   Result<Json> json = machine::json_at(facts.tree, entry::kTime);
-  Result<ClockFacts> clocks = json ? clock_facts_from_json(*json) : Result<ClockFacts>(json.error());
+  Result<ClockFacts> clocks = json ? from_json<ClockFacts>(*json) : Result<ClockFacts>(json.error());
   if (!clocks) {
     findings.push_back(
         not_applicable(about(kClockArea, "reading", "reading the time", "measured"), clocks.error().message));
@@ -120,26 +120,6 @@ Findings judge_clock(const Facts& facts) {
   findings.push_back(judge_network_time(*clocks));
   findings.push_back(judge_reads(*clocks));
   return findings;
-}
-
-Json to_json(const ClockFacts& facts) {
-  return {{"synchronised", facts.synchronised},         {"synchronisation_known", facts.synchronisation_known},
-          {"largest_error_us", facts.largest_error_us}, {"reads", facts.reads},
-          {"ns_per_read", facts.ns_per_read},           {"steps_back", facts.steps_back},
-          {"largest_gap_ms", facts.largest_gap_ms},     {"realtime_step_ms", facts.realtime_step_ms}};
-}
-
-Result<ClockFacts> clock_facts_from_json(const Json& json) {
-  ClockFacts facts;
-  RIDGE_ASSIGN(facts.synchronised, json_member_or<bool>(json, "synchronised", false));
-  RIDGE_ASSIGN(facts.synchronisation_known, json_member_or<bool>(json, "synchronisation_known", false));
-  RIDGE_ASSIGN(facts.largest_error_us, json_member_or<int64_t>(json, "largest_error_us", 0));
-  RIDGE_ASSIGN(facts.reads, json_member_or<int64_t>(json, "reads", 0));
-  RIDGE_ASSIGN(facts.ns_per_read, json_member_or<double>(json, "ns_per_read", 0));
-  RIDGE_ASSIGN(facts.steps_back, json_member_or<int64_t>(json, "steps_back", 0));
-  RIDGE_ASSIGN(facts.largest_gap_ms, json_member_or<double>(json, "largest_gap_ms", 0));
-  RIDGE_ASSIGN(facts.realtime_step_ms, json_member_or<double>(json, "realtime_step_ms", 0));
-  return facts;
 }
 
 }  // namespace ridge::doctor

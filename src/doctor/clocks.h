@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace ridge::doctor {
@@ -21,11 +21,18 @@ struct ClockFacts {
   double largest_gap_ms = 0;     // between two reads: this long the process did not run
   double realtime_step_ms = 0;   // how far the clock of the day moved against the monotonic one during the test
 };
+void visit_fields(auto& visit, Is<ClockFacts> auto& facts) {
+  visit.optional("synchronised", facts.synchronised);
+  visit.optional("synchronisation_known", facts.synchronisation_known);
+  visit.optional("largest_error_us", facts.largest_error_us);
+  visit.optional("reads", facts.reads);
+  visit.optional("ns_per_read", facts.ns_per_read);
+  visit.optional("steps_back", facts.steps_back);
+  visit.optional("largest_gap_ms", facts.largest_gap_ms);
+  visit.optional("realtime_step_ms", facts.realtime_step_ms);
+}
 
 // Takes `duration` on one CPU.
 ClockFacts measure_clocks(Nanoseconds duration);
-
-Json to_json(const ClockFacts& facts);
-Result<ClockFacts> clock_facts_from_json(const Json& json);
 
 }  // namespace ridge::doctor

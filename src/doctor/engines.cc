@@ -80,7 +80,7 @@ Findings judge_engines(const Facts& facts) {
     if (!facts.tree.missing.contains(entry::kEngines)) return {not_applicable(whole, reason)};
     return {fail(whole, reason, "run ridge bench on a model to see where it stops")};
   }
-  Result<std::vector<EngineFacts>> engines = engines_from_json(*json);
+  Result<std::vector<EngineFacts>> engines = from_json<std::vector<EngineFacts>>(*json);
   if (!engines) return {not_applicable(whole, engines.error().message)};
   Findings findings;
   for (const EngineFacts& engine : *engines) {
@@ -91,53 +91,6 @@ Findings judge_engines(const Facts& facts) {
     findings.push_back(judge_instructions(engine, facts));
   }
   return findings;
-}
-
-Json to_json(const std::vector<EngineFacts>& engines) {
-  Json list = Json::array();
-  for (const EngineFacts& engine : engines) {
-    Json providers = Json::array();
-    for (const ProviderFacts& provider : engine.providers)
-      providers.push_back({{"name", provider.name},
-                           {"wanted", provider.wanted},
-                           {"ran", provider.ran},
-                           {"asked", provider.asked},
-                           {"reason", provider.reason}});
-    list.push_back({{"name", engine.name},
-                    {"version", engine.version},
-                    {"library", engine.library},
-                    {"failure", engine.failure},
-                    {"providers", providers},
-                    {"gemm_flops_per_s", engine.gemm_flops_per_s},
-                    {"optional", engine.optional}});
-  }
-  return list;
-}
-
-Result<std::vector<EngineFacts>> engines_from_json(const Json& json) {
-  std::vector<EngineFacts> engines;
-  if (!json.is_array()) return Error{Code::kInvalid, "engines: expected a list"};
-  for (const Json& entry : json) {
-    EngineFacts engine;
-    RIDGE_ASSIGN(engine.name, json_member<std::string>(entry, "name"));
-    RIDGE_ASSIGN(engine.version, json_member_or<std::string>(entry, "version", ""));
-    RIDGE_ASSIGN(engine.library, json_member_or<std::string>(entry, "library", ""));
-    RIDGE_ASSIGN(engine.failure, json_member_or<std::string>(entry, "failure", ""));
-    RIDGE_ASSIGN(engine.gemm_flops_per_s, json_member_or<double>(entry, "gemm_flops_per_s", 0));
-    RIDGE_ASSIGN(engine.optional, json_member_or<bool>(entry, "optional", false));
-    auto providers = entry.find("providers");
-    for (const Json& item : providers != entry.end() && providers->is_array() ? *providers : Json::array()) {
-      ProviderFacts provider;
-      RIDGE_ASSIGN(provider.name, json_member<std::string>(item, "name"));
-      RIDGE_ASSIGN(provider.wanted, json_member_or<bool>(item, "wanted", false));
-      RIDGE_ASSIGN(provider.ran, json_member_or<bool>(item, "ran", false));
-      RIDGE_ASSIGN(provider.asked, json_member_or<bool>(item, "asked", true));
-      RIDGE_ASSIGN(provider.reason, json_member_or<std::string>(item, "reason", ""));
-      engine.providers.push_back(std::move(provider));
-    }
-    engines.push_back(std::move(engine));
-  }
-  return engines;
 }
 
 }  // namespace ridge::doctor

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace ridge::doctor {
@@ -17,6 +17,13 @@ struct ProviderFacts {
   bool asked = true;    // it was tried; false: it cannot be tried here, `reason` says why
   std::string reason;   // why it did not run, or what of the model did not run on it
 };
+void visit_fields(auto& visit, Is<ProviderFacts> auto& provider) {
+  visit("name", provider.name);
+  visit.optional("wanted", provider.wanted);
+  visit.optional("ran", provider.ran);
+  visit.optional("asked", provider.asked);
+  visit.optional("reason", provider.reason);
+}
 
 struct EngineFacts {
   std::string name;  // "onnxruntime", "openvino"
@@ -28,8 +35,14 @@ struct EngineFacts {
       0;  // one thread, best of several runs of a chain of matrix multiplications in FP32; 0: not measured
   bool optional = false;  // the program works without it: not being there is no fault
 };
-
-Json to_json(const std::vector<EngineFacts>& engines);
-Result<std::vector<EngineFacts>> engines_from_json(const Json& json);
+void visit_fields(auto& visit, Is<EngineFacts> auto& engine) {
+  visit("name", engine.name);
+  visit.optional("version", engine.version);
+  visit.optional("library", engine.library);
+  visit.optional("failure", engine.failure);
+  visit.optional("providers", engine.providers);
+  visit.optional("gemm_flops_per_s", engine.gemm_flops_per_s);
+  visit.optional("optional", engine.optional);
+}
 
 }  // namespace ridge::doctor

@@ -3,10 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 namespace ridge::doctor {
 namespace {
+
+constexpr std::array<std::pair<Verdict, std::string_view>, 4> kVerdicts = {
+    {{Verdict::kFail, "fail"},
+     {Verdict::kWarn, "warn"},
+     {Verdict::kOk, "ok"},
+     {Verdict::kNotApplicable, "not_applicable"}}};
 
 constexpr size_t kNamedInSummary = 4;
 
@@ -50,15 +57,8 @@ int count(const std::vector<Finding>& findings, Verdict verdict) {
 
 }  // namespace
 
-std::string_view verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFail: return "fail";
-    case Verdict::kWarn: return "warn";
-    case Verdict::kOk: return "ok";
-    case Verdict::kNotApplicable: return "not_applicable";
-  }
-  return "";
-}
+NameTable<Verdict> names_of(Verdict) { return kVerdicts; }
+std::string_view verdict_name(Verdict verdict) { return name_of(kVerdicts, verdict); }
 
 Diagnosis diagnose(std::vector<Finding> findings, const std::vector<std::string_view>& areas) {
   std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
@@ -76,19 +76,6 @@ Diagnosis diagnose(std::vector<Finding> findings, const std::vector<std::string_
   return diagnosis;
 }
 
-Json to_json(const Diagnosis& diagnosis) {
-  Json findings = Json::array();
-  for (const Finding& finding : diagnosis.findings)
-    findings.push_back({{"id", finding.id},
-                        {"area", finding.area},
-                        {"verdict", verdict_name(finding.verdict)},
-                        {"title", finding.title},
-                        {"evidence", finding.evidence},
-                        {"remedy", finding.remedy},
-                        {"origin", finding.origin}});
-  return {{"ready", diagnosis.ready},   {"summary", diagnosis.summary}, {"fail", diagnosis.fails},
-          {"warn", diagnosis.warnings}, {"ok", diagnosis.ok},           {"not_applicable", diagnosis.not_applicable},
-          {"findings", findings}};
-}
+Json to_json(const Diagnosis& diagnosis) { return json_of(diagnosis); }
 
 }  // namespace ridge::doctor

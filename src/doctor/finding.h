@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace ridge::doctor {
@@ -17,6 +17,7 @@ enum class Verdict {
   kOk,
   kNotApplicable,  // there is no such thing here, or it cannot be known: the evidence says why
 };
+NameTable<Verdict> names_of(Verdict);
 std::string_view verdict_name(Verdict verdict);  // "fail", "warn", "ok", "not_applicable"
 
 struct Finding {
@@ -28,6 +29,15 @@ struct Finding {
   std::string remedy;    // what to do, in a sentence; empty unless warn or fail
   std::string origin;    // where the evidence is from: a file, a tool, or "measured: …"
 };
+void visit_fields(auto& visit, Is<Finding> auto& finding) {
+  visit("id", finding.id);
+  visit("area", finding.area);
+  visit("verdict", finding.verdict);
+  visit("title", finding.title);
+  visit("evidence", finding.evidence);
+  visit("remedy", finding.remedy);
+  visit("origin", finding.origin);
+}
 
 // Everything found, and the answer to "is this machine ready, and what holds it back?".
 struct Diagnosis {
@@ -36,6 +46,15 @@ struct Diagnosis {
   bool ready = true;    // nothing failed
   std::string summary;  // the answer in a sentence or two
 };
+void visit_fields(auto& visit, Is<Diagnosis> auto& diagnosis) {
+  visit("ready", diagnosis.ready);
+  visit("summary", diagnosis.summary);
+  visit("fail", diagnosis.fails);
+  visit("warn", diagnosis.warnings);
+  visit("ok", diagnosis.ok);
+  visit("not_applicable", diagnosis.not_applicable);
+  visit("findings", diagnosis.findings);
+}
 
 // Sorts and counts; `areas` gives the order of the areas.
 Diagnosis diagnose(std::vector<Finding> findings, const std::vector<std::string_view>& areas);

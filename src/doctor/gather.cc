@@ -85,7 +85,7 @@ Facts gather(const GatherOptions& options) {
   if (wanted(options, "engines") || wanted(options, "versions")) {
     tell("engines", 0);
     engines = gather_engines({options.engine_library, options.providers, options.limit});
-    facts.tree.files[entry::kEngines] = dump_json(to_json(engines));
+    facts.tree.files[entry::kEngines] = dump_json(json_of(engines));
   }
   tell("read the system's files", 0);
   capture(facts.tree, "", files_of(options), options.limit);
@@ -109,7 +109,7 @@ Result<Facts> recall(const std::string& path) {
   RIDGE_ASSIGN(facts.tree, machine::read_tree(path));
   if (facts.tree.files.contains(entry::kMachine)) {
     Result<Json> json = machine::json_at(facts.tree, entry::kMachine);
-    set_machine(facts, json ? machine::machine_from_json(*json) : Result<machine::Machine>(json.error()));
+    set_machine(facts, json ? from_json<machine::Machine>(*json) : Result<machine::Machine>(json.error()));
     return facts;
   }
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());

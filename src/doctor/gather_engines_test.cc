@@ -56,7 +56,7 @@ TEST(Gather, AsksTheEnginesWhereTheirAreaIsWanted) {
   ASSERT_TRUE(facts.tree.files.contains(entry::kEngines));
   Result<Json> json = machine::json_at(facts.tree, entry::kEngines);
   ASSERT_TRUE(json) << json.error().message;
-  Result<std::vector<EngineFacts>> engines = engines_from_json(*json);
+  Result<std::vector<EngineFacts>> engines = from_json<std::vector<EngineFacts>>(*json);
   ASSERT_TRUE(engines) << engines.error().message;
   EXPECT_EQ(engines->size(), 2u);
   EXPECT_FALSE(engines->front().failure.empty());

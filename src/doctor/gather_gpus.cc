@@ -17,7 +17,7 @@ gpu::Reading<gpu::GpuSystem> nvidia_system(const machine::Tree& tree) {
   if (!tree.files.contains(entry::kNvml)) return Error{Code::kNotFound, machine::reason_at(tree, entry::kNvml)};
   Result<Json> json = machine::json_at(tree, entry::kNvml);
   if (!json) return json.error();
-  return gpu::gpu_system_from_json(*json);
+  return from_json<gpu::GpuSystem>(*json);
 }
 
 gpu::Reading<gpu::GpuSystem> kernel_system(const machine::Tree& tree, machine::GpuVendor vendor) {

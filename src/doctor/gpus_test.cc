@@ -119,7 +119,7 @@ Findings judged_gpu(const gpu::Gpu& gpu, const std::string& environment = "") {
   gpu::GpuSystem system;
   system.gpus = {gpu};
   Facts facts = facts_of(environment.empty() ? "" : "=== tools/environment: " + environment + "\n");
-  facts.tree.files[entry::kNvml] = dump_json(to_json(system));
+  facts.tree.files[entry::kNvml] = dump_json(json_of(system));
   return judge_gpus(facts);
 }
 
@@ -196,7 +196,7 @@ std::string judged_links(const std::vector<gpu::Gpu>& gpus) {
   gpu::GpuSystem system;
   system.gpus = gpus;
   Facts facts = facts_of("");
-  facts.tree.files[entry::kNvml] = dump_json(to_json(system));
+  facts.tree.files[entry::kNvml] = dump_json(json_of(system));
   return found(judge_gpus(facts), "gpu.0.nvlink");
 }
 

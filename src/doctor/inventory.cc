@@ -140,7 +140,7 @@ Json to_json(const Inventory& inventory) {
                 {"processors", entry.cpus},
                 {"multiprocessors", figure_json(entry.multiprocessors, entry.multiprocessors_origin)},
                 {"l2_bytes", figure_json(entry.l2_bytes, entry.l2_origin)}};
-    gpu.update(gpu::to_json(entry.gpu));
+    gpu.update(json_of(entry.gpu));
     gpus.push_back(std::move(gpu));
   }
   return {{"cards", gpus}, {"topology", inventory.matrix}};

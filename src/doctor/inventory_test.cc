@@ -33,7 +33,7 @@ machine::Tree tree_with(const std::vector<gpu::Gpu>& gpus, const std::vector<gpu
   system.gpus = gpus;
   system.pairs = pairs;
   machine::Tree tree;
-  tree.files[entry::kNvml] = dump_json(to_json(system));
+  tree.files[entry::kNvml] = dump_json(json_of(system));
   return tree;
 }
 

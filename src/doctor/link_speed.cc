@@ -224,28 +224,4 @@ Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, con
   return {};
 }
 
-Json to_json(const LinkSpeed& speed) {
-  return {{"peer", speed.peer},
-          {"interface", speed.interface},
-          {"send_bytes_per_s", speed.send_bytes_per_s},
-          {"receive_bytes_per_s", speed.receive_bytes_per_s},
-          {"spread_percent", speed.spread_percent},
-          {"round_trip_us", speed.round_trip_us},
-          {"round_trip_p99_us", speed.round_trip_p99_us},
-          {"round_trips", speed.round_trips}};
-}
-
-Result<LinkSpeed> link_speed_from_json(const Json& json) {
-  LinkSpeed speed;
-  RIDGE_ASSIGN(speed.peer, json_member<std::string>(json, "peer"));
-  RIDGE_ASSIGN(speed.interface, json_member_or<std::string>(json, "interface", ""));
-  RIDGE_ASSIGN(speed.send_bytes_per_s, json_member<double>(json, "send_bytes_per_s"));
-  RIDGE_ASSIGN(speed.receive_bytes_per_s, json_member<double>(json, "receive_bytes_per_s"));
-  RIDGE_ASSIGN(speed.spread_percent, json_member_or<double>(json, "spread_percent", 0));
-  RIDGE_ASSIGN(speed.round_trip_us, json_member<double>(json, "round_trip_us"));
-  RIDGE_ASSIGN(speed.round_trip_p99_us, json_member<double>(json, "round_trip_p99_us"));
-  RIDGE_ASSIGN(speed.round_trips, json_member<int64_t>(json, "round_trips"));
-  return speed;
-}
-
 }  // namespace ridge::doctor

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace ridge::doctor {
@@ -31,6 +31,16 @@ struct LinkSpeed {
   double round_trip_p99_us = 0;
   int64_t round_trips = 0;
 };
+void visit_fields(auto& visit, Is<LinkSpeed> auto& speed) {
+  visit("peer", speed.peer);
+  visit.optional("interface", speed.interface);
+  visit("send_bytes_per_s", speed.send_bytes_per_s);
+  visit("receive_bytes_per_s", speed.receive_bytes_per_s);
+  visit.optional("spread_percent", speed.spread_percent);
+  visit("round_trip_us", speed.round_trip_us);
+  visit("round_trip_p99_us", speed.round_trip_p99_us);
+  visit("round_trips", speed.round_trips);
+}
 
 struct LinkOptions {
   std::string host;
@@ -48,8 +58,5 @@ Result<LinkSpeed> measure_link(const LinkOptions& options);
 // Serves requests until `stop` returns true (asked about ten times a second). `port` 0: a free one; `ready` gets the
 // port.
 Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, const std::function<bool()>& stop);
-
-Json to_json(const LinkSpeed& speed);
-Result<LinkSpeed> link_speed_from_json(const Json& json);
 
 }  // namespace ridge::doctor

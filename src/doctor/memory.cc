@@ -104,7 +104,7 @@ std::string platform_text(const MemoryPlatform& platform) {
 
 Result<MemoryPlatform> known_platform(const machine::Tree& tree) {
   RIDGE_ASSIGN(Json json, machine::json_at(tree, entry::kMemoryModules));
-  RIDGE_ASSIGN(std::vector<MemoryModule> modules, memory_modules_from_json(json));
+  RIDGE_ASSIGN(std::vector<MemoryModule> modules, from_json<std::vector<MemoryModule>>(json));
   return platform_of(modules);
 }
 

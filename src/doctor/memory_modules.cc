@@ -98,33 +98,4 @@ MemoryPlatform platform_of(const std::vector<MemoryModule>& modules) {
   return platform;
 }
 
-Json to_json(const std::vector<MemoryModule>& modules) {
-  Json list = Json::array();
-  for (const MemoryModule& module : modules)
-    list.push_back({{"locator", module.locator},
-                    {"bank", module.bank},
-                    {"size_bytes", module.size_bytes},
-                    {"megatransfers_per_s", module.megatransfers_per_s},
-                    {"megatransfers_rated", module.megatransfers_rated},
-                    {"data_bits", module.data_bits}});
-  return list;
-}
-
-Result<std::vector<MemoryModule>> memory_modules_from_json(const Json& json) {
-  std::vector<MemoryModule> modules;
-  if (!json.is_array()) return Error{Code::kInvalid, "memory modules: expected a list"};
-  for (const Json& entry : json) {
-    MemoryModule module;
-    RIDGE_ASSIGN(module.locator, json_member_or<std::string>(entry, "locator", ""));
-    RIDGE_ASSIGN(module.bank, json_member_or<std::string>(entry, "bank", ""));
-    RIDGE_ASSIGN(module.size_bytes, json_member<int64_t>(entry, "size_bytes"));
-    RIDGE_ASSIGN(module.megatransfers_per_s, json_member_or<int64_t>(entry, "megatransfers_per_s", 0));
-    RIDGE_ASSIGN(module.megatransfers_rated, json_member_or<int64_t>(entry, "megatransfers_rated", 0));
-    RIDGE_ASSIGN(int64_t bits, json_member_or<int64_t>(entry, "data_bits", 0));
-    module.data_bits = static_cast<int>(bits);
-    modules.push_back(std::move(module));
-  }
-  return modules;
-}
-
 }  // namespace ridge::doctor

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace ridge::doctor {
@@ -21,6 +21,14 @@ struct MemoryModule {
   int64_t megatransfers_rated = 0;  // the module's own; 0: not told
   int data_bits = 0;                // without error correction bits
 };
+void visit_fields(auto& visit, Is<MemoryModule> auto& module) {
+  visit.optional("locator", module.locator);
+  visit.optional("bank", module.bank);
+  visit("size_bytes", module.size_bytes);
+  visit.optional("megatransfers_per_s", module.megatransfers_per_s);
+  visit.optional("megatransfers_rated", module.megatransfers_rated);
+  visit.optional("data_bits", module.data_bits);
+}
 
 // One structure: formatted part and strings, as /sys/firmware/dmi/entries/17-*/raw has it. Absent: not of type 17, too
 // short.
@@ -39,8 +47,5 @@ struct MemoryPlatform {
   double bytes_per_s = 0;           // channels × transfers × 8 bytes; 0: not known
 };
 MemoryPlatform platform_of(const std::vector<MemoryModule>& modules);
-
-Json to_json(const std::vector<MemoryModule>& modules);
-Result<std::vector<MemoryModule>> memory_modules_from_json(const Json& json);
 
 }  // namespace ridge::doctor

@@ -22,7 +22,7 @@ MemoryModule module(const char* locator, int64_t gib, int64_t speed = 4800, int6
 
 Facts with_modules(const std::vector<MemoryModule>& modules) {
   Facts facts = facts_of("");
-  facts.tree.files[entry::kMemoryModules] = dump_json(to_json(modules));
+  facts.tree.files[entry::kMemoryModules] = dump_json(json_of(modules));
   return facts;
 }
 

@@ -106,7 +106,7 @@ Finding judge_peer(const machine::Tree& tree) {
   if (!json)
     return fail(finding, machine::reason_at(tree, entry::kPeer),
                 "start ridge doctor --listen on the peer, and let its port through the firewall");
-  Result<LinkSpeed> speed = link_speed_from_json(*json);
+  Result<LinkSpeed> speed = from_json<LinkSpeed>(*json);
   if (!speed) return not_applicable(finding, speed.error().message);
   std::string evidence =
       fmt::format("{}: {:.3g} Gbit/s out, {:.3g} Gbit/s in (spread {:.0f} %), round trip {} (p99 {}, {} messages)",

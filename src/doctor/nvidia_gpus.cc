@@ -92,7 +92,7 @@ Finding judge_visible_devices(const machine::Tree& tree, size_t gpus) {
 NvidiaFindings judge_nvidia_gpus(const machine::Tree& tree, bool on_bus) {
   Result<Json> json = machine::json_at(tree, entry::kNvml);
   if (!json) return {{judge_missing_library(tree, on_bus)}, {}};
-  Result<gpu::GpuSystem> system = gpu::gpu_system_from_json(*json);
+  Result<gpu::GpuSystem> system = from_json<gpu::GpuSystem>(*json);
   if (!system)
     return {{not_applicable(about("gpu", "nvml", "NVIDIA's management library", kOrigin), system.error().message)}, {}};
   NvidiaFindings findings;

@@ -89,12 +89,12 @@ Result<std::string> memory_modules() {
     if (!raw) return Error{Code::kNotFound, raw.error().message + " (it needs root)"};
     if (std::optional<MemoryModule> module = parse_memory_module(*raw)) modules.push_back(std::move(*module));
   }
-  return dump_json(to_json(modules));
+  return dump_json(json_of(modules));
 }
 
 Result<std::string> nvml() {
   RIDGE_ASSIGN(gpu::nvml::Nvml library, gpu::nvml::Nvml::open());
-  return dump_json(to_json(library.system()));
+  return dump_json(json_of(library.system()));
 }
 
 Result<std::string> cuda_devices() {
@@ -190,16 +190,16 @@ Result<std::string> installed(const std::vector<std::string>& package_folders) {
 
 Result<std::string> storage(const GatherOptions& options) {
   RIDGE_ASSIGN(StorageSpeed speed, measure_storage({options.path, options.file_bytes, std::chrono::seconds(2)}));
-  return dump_json(to_json(speed));
+  return dump_json(json_of(speed));
 }
 
 Result<std::string> peer(const GatherOptions& options) {
   RIDGE_ASSIGN(LinkOptions link, parse_peer(options.peer));
   RIDGE_ASSIGN(LinkSpeed speed, measure_link(link));
-  return dump_json(to_json(speed));
+  return dump_json(json_of(speed));
 }
 
-Result<std::string> time_facts() { return dump_json(to_json(measure_clocks(kClockTest))); }
+Result<std::string> time_facts() { return dump_json(json_of(measure_clocks(kClockTest))); }
 
 bool has_vendor(const machine::Tree& tree, machine::GpuVendor vendor) {
   for (const machine::PciGpu& gpu : machine::pci_gpus(tree))

@@ -54,7 +54,7 @@ Findings judge_storage(const Facts& facts) {
       return {not_applicable(whole, "not measured: name a folder with --path DIR")};
     return {fail(whole, reason, "choose a folder that can be written and read, or look after the disk")};
   }
-  Result<StorageSpeed> speed = storage_speed_from_json(*json);
+  Result<StorageSpeed> speed = from_json<StorageSpeed>(*json);
   if (!speed) return {not_applicable(whole, speed.error().message)};
   return {judge_sequential(*speed), judge_random(*speed)};
 }

@@ -151,32 +151,4 @@ Result<StorageSpeed> measure_storage(const StorageOptions& options) {
   return speed;
 }
 
-Json to_json(const StorageSpeed& speed) {
-  return {{"folder", speed.folder},
-          {"file_bytes", speed.file_bytes},
-          {"direct", speed.direct},
-          {"indirect_reason", speed.indirect_reason},
-          {"write_bytes_per_s", speed.write_bytes_per_s},
-          {"read_bytes_per_s", speed.read_bytes_per_s},
-          {"random_reads_per_s", speed.random_reads_per_s},
-          {"random_read_us", speed.random_read_us},
-          {"random_read_p99_us", speed.random_read_p99_us},
-          {"random_reads", speed.random_reads}};
-}
-
-Result<StorageSpeed> storage_speed_from_json(const Json& json) {
-  StorageSpeed speed;
-  RIDGE_ASSIGN(speed.folder, json_member<std::string>(json, "folder"));
-  RIDGE_ASSIGN(speed.file_bytes, json_member<int64_t>(json, "file_bytes"));
-  RIDGE_ASSIGN(speed.direct, json_member<bool>(json, "direct"));
-  RIDGE_ASSIGN(speed.indirect_reason, json_member_or<std::string>(json, "indirect_reason", ""));
-  RIDGE_ASSIGN(speed.write_bytes_per_s, json_member<double>(json, "write_bytes_per_s"));
-  RIDGE_ASSIGN(speed.read_bytes_per_s, json_member<double>(json, "read_bytes_per_s"));
-  RIDGE_ASSIGN(speed.random_reads_per_s, json_member<double>(json, "random_reads_per_s"));
-  RIDGE_ASSIGN(speed.random_read_us, json_member<double>(json, "random_read_us"));
-  RIDGE_ASSIGN(speed.random_read_p99_us, json_member<double>(json, "random_read_p99_us"));
-  RIDGE_ASSIGN(speed.random_reads, json_member<int64_t>(json, "random_reads"));
-  return speed;
-}
-
 }  // namespace ridge::doctor

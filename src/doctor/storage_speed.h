@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace ridge::doctor {
@@ -32,10 +32,19 @@ struct StorageSpeed {
   double random_read_p99_us = 0;
   int64_t random_reads = 0;  // that the figures are over
 };
+void visit_fields(auto& visit, Is<StorageSpeed> auto& speed) {
+  visit("folder", speed.folder);
+  visit("file_bytes", speed.file_bytes);
+  visit("direct", speed.direct);
+  visit.optional("indirect_reason", speed.indirect_reason);
+  visit("write_bytes_per_s", speed.write_bytes_per_s);
+  visit("read_bytes_per_s", speed.read_bytes_per_s);
+  visit("random_reads_per_s", speed.random_reads_per_s);
+  visit("random_read_us", speed.random_read_us);
+  visit("random_read_p99_us", speed.random_read_p99_us);
+  visit("random_reads", speed.random_reads);
+}
 
 Result<StorageSpeed> measure_storage(const StorageOptions& options);
-
-Json to_json(const StorageSpeed& speed);
-Result<StorageSpeed> storage_speed_from_json(const Json& json);
 
 }  // namespace ridge::doctor

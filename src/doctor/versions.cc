@@ -30,7 +30,7 @@ Stack stack_of(const machine::Tree& tree) {
   Stack stack;
   stack.installed = installed_of(tree);
   Result<Json> json = machine::json_at(tree, entry::kNvml);
-  Result<gpu::GpuSystem> system = json ? gpu::gpu_system_from_json(*json) : Result<gpu::GpuSystem>(json.error());
+  Result<gpu::GpuSystem> system = json ? from_json<gpu::GpuSystem>(*json) : Result<gpu::GpuSystem>(json.error());
   if (system && system->driver_version) {
     stack.driver = catalogue::parse_version(*system->driver_version);
     stack.driver_origin = "NVML";

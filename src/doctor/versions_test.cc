@@ -171,7 +171,7 @@ TEST(Versions, GpuOlderThanTheCudaFails) {
   system.driver_version = std::string("580.95.05");
   system.gpus.emplace_back().compute_capability = std::string("7.0");
   Facts facts = facts_of(installed({"/u/libcudart.so.13.0.48"}));
-  facts.tree.files[entry::kNvml] = dump_json(to_json(system));
+  facts.tree.files[entry::kNvml] = dump_json(json_of(system));
   EXPECT_THAT(found(judge_versions(facts), "versions.capability"),
               StartsWith("fail: capability 7.0; CUDA 13.0.0 begins at 7.5"));
   facts.tree.files[entry::kInstalled] = "/u/libcudart.so.12.9.37\n";

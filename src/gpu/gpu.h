@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "gpu/reading.h"
 
 namespace ridge::gpu {
@@ -17,6 +17,10 @@ struct GpuProcess {
   int64_t pid = 0;
   int64_t memory_bytes = -1;  // -1: not told (in a container, under MIG)
 };
+void visit_fields(auto& visit, Is<GpuProcess> auto& process) {
+  visit("pid", process.pid);
+  visit.optional("memory_bytes", process.memory_bytes);
+}
 
 // A direct link to another GPU or to a switch: NVLink.
 struct PeerLink {
@@ -27,6 +31,14 @@ struct PeerLink {
   Reading<int64_t> recoveries;  // times the link was trained again
   Reading<int64_t> crc_errors;  // received flow control units with a wrong checksum; they are sent again
 };
+void visit_fields(auto& visit, Is<PeerLink> auto& link) {
+  visit("index", link.index);
+  visit("up", link.up);
+  visit("remote", link.remote);
+  visit("replays", link.replays);
+  visit("recoveries", link.recoveries);
+  visit("crc_errors", link.crc_errors);
+}
 
 // A part of a GPU that is a device of its own: NVIDIA's MIG.
 struct GpuSlice {
@@ -41,6 +53,18 @@ struct GpuSlice {
   Reading<int64_t> memory_total_bytes;
   Reading<int64_t> memory_used_bytes;
 };
+void visit_fields(auto& visit, Is<GpuSlice> auto& slice) {
+  visit("index", slice.index);
+  visit("uuid", slice.uuid);
+  visit("name", slice.name);
+  visit("gpu_instance", slice.gpu_instance);
+  visit("compute_instance", slice.compute_instance);
+  visit("gpu_slices", slice.gpu_slices);
+  visit("compute_slices", slice.compute_slices);
+  visit("multiprocessors", slice.multiprocessors);
+  visit("memory_total_bytes", slice.memory_total_bytes);
+  visit("memory_used_bytes", slice.memory_used_bytes);
+}
 
 struct Gpu {
   int index = 0;  // as the library counts
@@ -97,10 +121,8 @@ struct Gpu {
   std::vector<GpuProcess> processes;  // that compute
 };
 
-// Calls visit(name, field) for every Reading of a GPU, in the order above: the one list that JSON, the tests'
-// fake and tables share.
-template <typename GpuLike, typename Visit>
-void visit_readings(GpuLike& gpu, Visit&& visit) {
+// Every Reading of a GPU, in the order above.
+void visit_readings(Is<Gpu> auto& gpu, auto&& visit) {
   visit("name", gpu.name);
   visit("uuid", gpu.uuid);
   visit("pci_address", gpu.pci_address);
@@ -148,18 +170,13 @@ void visit_readings(GpuLike& gpu, Visit&& visit) {
   visit("peer_links", gpu.peer_links);
 }
 
-// The same for a slice.
-template <typename SliceLike, typename Visit>
-void visit_slice(SliceLike& slice, Visit&& visit) {
-  visit("uuid", slice.uuid);
-  visit("name", slice.name);
-  visit("gpu_instance", slice.gpu_instance);
-  visit("compute_instance", slice.compute_instance);
-  visit("gpu_slices", slice.gpu_slices);
-  visit("compute_slices", slice.compute_slices);
-  visit("multiprocessors", slice.multiprocessors);
-  visit("memory_total_bytes", slice.memory_total_bytes);
-  visit("memory_used_bytes", slice.memory_used_bytes);
+void visit_fields(auto& visit, Is<Gpu> auto& gpu) {
+  visit("index", gpu.index);
+  visit.unless_empty("failure", gpu.failure);
+  visit_readings(gpu, visit);
+  visit.unless_empty("links", gpu.links);
+  visit.unless_empty("slices", gpu.slices);
+  visit.optional("processes", gpu.processes);
 }
 
 // How two GPUs meet on the PCI bus: "PIX" under one switch, "PXB" under several, "PHB" under one host bridge, "NODE" in
@@ -168,6 +185,11 @@ struct GpuPair {
   int first = 0, second = 0;  // GPU::index, first < second
   Reading<std::string> level;
 };
+void visit_fields(auto& visit, Is<GpuPair> auto& pair) {
+  visit("first", pair.first);
+  visit("second", pair.second);
+  visit("level", pair.level);
+}
 
 // What the library tells of the whole system.
 struct GpuSystem {
@@ -177,10 +199,12 @@ struct GpuSystem {
   std::vector<Gpu> gpus;
   std::vector<GpuPair> pairs;  // empty: not told
 };
-
-Json to_json(const Gpu& gpu);
-Result<Gpu> gpu_from_json(const Json& json);
-Json to_json(const GpuSystem& system);
-Result<GpuSystem> gpu_system_from_json(const Json& json);
+void visit_fields(auto& visit, Is<GpuSystem> auto& system) {
+  visit.optional("library", system.library);
+  visit("driver_version", system.driver_version);
+  visit("cuda_version", system.cuda_version);
+  visit.optional("cards", system.gpus);
+  visit.unless_empty("pairs", system.pairs);
+}
 
 }  // namespace ridge::gpu

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace ridge::gpu {
@@ -26,5 +27,28 @@ struct Reading {
   const T& operator*() const { return *value; }
   const T* operator->() const { return &*value; }
 };
+
+// The value, or {"reason": …}.
+template <typename T, typename Document = Json>
+Document to_json(const Reading<T>& reading) {
+  if (reading) return Document(*reading);
+  return Document{{"reason", reading.reason}};
+}
+
+template <typename T>
+Status read_json(const Json& json, Reading<T>& reading) {
+  std::string reason = "unknown reason";
+  if (read_fields(json, [&](auto& visit) { visit.optional("reason", reason); })) {
+    reading = Error{Code::kNotFound, std::move(reason)};
+  } else {
+    RIDGE_ASSIGN(reading, from_json<T>(json));
+  }
+  return {};
+}
+
+template <typename T>
+void set_absent(Reading<T>& reading) {
+  reading = Error{Code::kNotFound, "not recorded"};
+}
 
 }  // namespace ridge::gpu

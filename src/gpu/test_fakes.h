@@ -44,13 +44,13 @@ template <typename Library>
 std::string answer_of(const std::string& library, const std::string& folder, const char* variable,
                       const std::string& script) {
   return answer_of<Library>(library, folder, variable, script,
-                            [](const Library& opened) { return dump_json(to_json(opened.system())); });
+                            [](const Library& opened) { return dump_json(json_of(opened.system())); });
 }
 
 inline GpuSystem system_from(const std::string& answer) {
   Result<Json> json = parse_json(answer, "answer");
   EXPECT_TRUE(json.ok()) << answer;
-  Result<GpuSystem> system = json ? gpu_system_from_json(*json) : Result<GpuSystem>(json.error());
+  Result<GpuSystem> system = json ? from_json<GpuSystem>(*json) : Result<GpuSystem>(json.error());
   EXPECT_TRUE(system.ok());
   return system ? *system : GpuSystem{};
 }

@@ -18,11 +18,9 @@ constexpr std::array<std::pair<Way, std::string_view>, 3> kWays = {
 constexpr std::array<std::pair<HostMemory, std::string_view>, 2> kHostMemories = {
     {{HostMemory::kPageable, "pageable"}, {HostMemory::kPinned, "pinned"}}};
 
+inline NameTable<Way> names_of(Way) { return kWays; }
+inline NameTable<HostMemory> names_of(HostMemory) { return kHostMemories; }
 inline std::string_view way_name(Way way) { return ridge::name_of(kWays, way); }
 inline std::string_view host_memory_name(HostMemory memory) { return ridge::name_of(kHostMemories, memory); }
-inline Result<Way> way_from_name(std::string_view name) { return ridge::from_name<Way>(kWays, name, "way"); }
-inline Result<HostMemory> host_memory_from_name(std::string_view name) {
-  return ridge::from_name<HostMemory>(kHostMemories, name, "host memory");
-}
 
 }  // namespace ridge::gpu

@@ -14,7 +14,7 @@ namespace {
 std::optional<machine::Machine> find(const Json& store, const std::string& file, const std::string& id) {
   auto entry = store["machines"].find(id);
   if (entry == store["machines"].end()) return std::nullopt;
-  Result<machine::Machine> machine = machine::machine_from_json(*entry);
+  Result<machine::Machine> machine = from_json<machine::Machine>(*entry);
   if (machine && !machine->peaks.empty() && !machine->bandwidths.empty()) return std::move(*machine);
   log::warning("machine cache {}: the entry {} is damaged ({}), measuring again", file, id,
                machine ? "it holds no limits" : machine.error().message);

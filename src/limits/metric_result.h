@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/units.h"
 
 namespace ridge::limits {
@@ -16,6 +17,12 @@ struct Utilisation {
   Origin origin = Origin::kDatasheet;
   double percent = 0;  // 100 · best / value
 };
+void visit_fields(auto& visit, Is<Utilisation> auto& share) {
+  visit("of", share.of);
+  visit("value", share.value);
+  visit("origin", share.origin);
+  visit("percent", share.percent);
+}
 
 // What the management library saw while the bursts ran. Absent: not told, or no sample fell into them.
 struct GpuConditions {
@@ -23,7 +30,18 @@ struct GpuConditions {
   std::vector<std::string> slowdowns;                                       // why the GPU was slower than it can be
   bool clocks_set = false;  // the clocks were fixed by hand, and that showed
   int samples = 0;
+
+  bool empty() const { return samples == 0; }
 };
+void visit_fields(auto& visit, Is<GpuConditions> auto& conditions) {
+  visit("clock_hz", conditions.clock_hz);
+  visit("memory_clock_hz", conditions.memory_clock_hz);
+  visit("power_w", conditions.power_w);
+  visit("temperature_c", conditions.temperature_c);
+  visit("slowdowns", conditions.slowdowns);
+  visit("clocks_set", conditions.clocks_set);
+  visit("samples", conditions.samples);
+}
 
 // A rate [units/s]. Best: of one burst (of memory that others share: see limits/rates.h); typical: the median burst.
 struct MetricResult {
@@ -37,5 +55,18 @@ struct MetricResult {
   std::vector<Utilisation> utilisation;
   GpuConditions gpu;
 };
+// `unit`: the name of the rate, "flops_per_s".
+void visit_result(auto& visit, Is<MetricResult> auto& result, const std::string& unit) {
+  visit(unit.c_str(), result.best);
+  visit(("typical_" + unit).c_str(), result.typical);
+  visit.derived("origin", Origin::kMeasured);
+  if (!result.best) return visit("reason", result.reason);
+  visit("spread_percent", result.spread_percent);
+  visit("bursts", result.bursts);
+  visit("burst_seconds", result.burst_seconds);
+  visit("kernel", result.conditions);
+  visit("shares", result.utilisation);
+  visit.unless_empty("observed", result.gpu);
+}
 
 }  // namespace ridge::limits

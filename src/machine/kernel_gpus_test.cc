@@ -40,7 +40,7 @@ gpu::Gpu only(const Tree& tree, GpuVendor vendor) {
 
 // {name: value} of the readings that are known, as JSON.
 Json known(const gpu::Gpu& gpu) {
-  Json json = Json::object(), all = gpu::to_json(gpu);
+  Json json = Json::object(), all = json_of(gpu);
   gpu::visit_readings(gpu, [&](const char* name, const auto& reading) {
     if (reading) json[name] = all[name];
   });

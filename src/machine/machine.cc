@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace ridge::machine {
 namespace {
@@ -73,5 +74,7 @@ int64_t cache_capacity(const Machine& machine, int level, int threads) {
     if (cache.level == level) total += cache.size_bytes * std::min(cache.instances, std::max(1, threads));
   return total;
 }
+
+Json to_json(const Machine& machine) { return json_of(machine); }
 
 }  // namespace ridge::machine

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/units.h"
 
 namespace ridge::machine {
@@ -19,12 +19,22 @@ struct Cache {
   int64_t size_bytes = 0;  // of one instance
   int instances = 0;       // on the CPUs this process may use
 };
+void visit_fields(auto& visit, Is<Cache> auto& cache) {
+  visit("level", cache.level, at_least(0));
+  visit("size_bytes", cache.size_bytes);
+  visit("instances", cache.instances, at_least(0));
+}
 
 struct NumaNode {
   int id = 0;
   int64_t memory_bytes = 0;
   int cpus = 0;  // of the allowed ones
 };
+void visit_fields(auto& visit, Is<NumaNode> auto& node) {
+  visit("id", node.id, at_least(0));
+  visit("memory_bytes", node.memory_bytes);
+  visit("processors", node.cpus, at_least(0));
+}
 
 struct Cpu {
   std::string model;  // "AMD EPYC 9B45", as the system names it
@@ -41,12 +51,31 @@ struct Cpu {
   std::vector<Cache> caches;
   std::vector<NumaNode> numa;
 };
+void visit_fields(auto& visit, Is<Cpu> auto& cpu) {
+  visit("model", cpu.model);
+  visit("vendor", cpu.vendor);
+  visit("physical_cores", cpu.physical_cores, at_least(0));
+  visit("logical_processors", cpu.logical_cpus, at_least(0));
+  visit("allowed_processors", cpu.allowed_cpus, at_least(0));
+  visit("allowed_cores", cpu.allowed_cores, at_least(0));
+  visit("processors", cpu.cpus);
+  visit("core_processors", cpu.core_cpus);
+  visit("quota", cpu.quota);
+  visit("isa", cpu.isa);
+  visit("caches", cpu.caches);
+  visit("numa", cpu.numa);
+}
 
 struct Memory {
   int64_t total_bytes = 0;
   int64_t available_bytes = 0;         // when probed
   std::optional<int64_t> limit_bytes;  // by cgroup
 };
+void visit_fields(auto& visit, Is<Memory> auto& memory) {
+  visit("total_bytes", memory.total_bytes);
+  visit("available_bytes", memory.available_bytes);
+  visit("limit_bytes", memory.limit_bytes);
+}
 
 // Highest arithmetic rate seen, by register-blocked kernels.
 struct Peak {
@@ -58,6 +87,15 @@ struct Peak {
   double spread_percent = 0;  // half of the middle half of all bursts, over their median: how quiet the machine was
   double clock_hz = 0;        // observed during the run; 0 = could not be observed
 };
+void visit_fields(auto& visit, Is<Peak> auto& peak) {
+  visit("precision", peak.precision);
+  visit("threads", peak.threads, at_least(0));
+  visit("flops_per_s", peak.flops_per_s, above(0));
+  visit("kernel", peak.kernel);
+  visit("origin", peak.origin);
+  visit("spread_percent", peak.spread_percent);
+  visit("clock_hz", peak.clock_hz);
+}
 
 // Highest read rate seen over a working set that fits the level. Bytes = those that the program loads (and, for the triad,
 // stores), each once. Reads and writes have paths of their own, so traffic of both kinds together may be faster than
@@ -73,6 +111,17 @@ struct Bandwidth {
   double spread_percent = 0;  // of bytes_per_s, as of Peak
   int64_t working_set_bytes = 0;
 };
+void visit_fields(auto& visit, Is<Bandwidth> auto& bandwidth) {
+  visit("level", bandwidth.level);
+  visit("threads", bandwidth.threads, at_least(0));
+  visit("bytes_per_s", bandwidth.bytes_per_s, above(0));
+  visit("plain_bytes_per_s", bandwidth.plain_bytes_per_s);
+  visit("triad_bytes_per_s", bandwidth.triad_bytes_per_s);
+  visit("kernel", bandwidth.kernel);
+  visit("origin", bandwidth.origin);
+  visit("spread_percent", bandwidth.spread_percent);
+  visit("working_set_bytes", bandwidth.working_set_bytes);
+}
 
 struct Machine {
   std::string id;  // stable name of this configuration: CPU, cores, quota, kernel and program version; key of caches
@@ -83,6 +132,15 @@ struct Machine {
   std::vector<Peak> peaks;            // empty until measured
   std::vector<Bandwidth> bandwidths;  // likewise; "DRAM" is always there once measured
 };
+void visit_fields(auto& visit, Is<Machine> auto& machine) {
+  visit("id", machine.id);
+  visit("system", machine.system);
+  visit("cpu", machine.cpu);
+  visit("memory", machine.memory);
+  visit("measured_at", machine.measured_at);
+  visit("peaks", machine.peaks);
+  visit("bandwidths", machine.bandwidths);
+}
 
 // Threads that a computation may keep busy: allowed cores, capped by the quota (rounded down, at least 1).
 int usable_threads(const Machine& machine);
@@ -104,6 +162,5 @@ std::optional<double> ridge_point(const Machine& machine, Precision precision, i
 int64_t cache_capacity(const Machine& machine, int level, int threads);
 
 Json to_json(const Machine& machine);
-Result<Machine> machine_from_json(const Json& json);
 
 }  // namespace ridge::machine

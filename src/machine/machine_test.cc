@@ -101,7 +101,7 @@ TEST(CacheCapacity, CountsInstancesThatThreadsCanReach) {
 
 TEST(MachineJson, ReadsBackWhatItWrote) {
   Json json = to_json(example());
-  Result<Machine> back = machine_from_json(json);
+  Result<Machine> back = from_json<Machine>(json);
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
   EXPECT_EQ(machine_id(*back), example().id);
@@ -111,7 +111,7 @@ TEST(MachineJson, AbsentLimitsStayAbsent) {
   Machine machine = example();
   machine.cpu.quota.reset();
   machine.memory.limit_bytes.reset();
-  Result<Machine> back = machine_from_json(to_json(machine));
+  Result<Machine> back = from_json<Machine>(to_json(machine));
   ASSERT_TRUE(back.ok());
   EXPECT_FALSE(back->cpu.quota.has_value());
   EXPECT_FALSE(back->memory.limit_bytes.has_value());
@@ -120,11 +120,11 @@ TEST(MachineJson, AbsentLimitsStayAbsent) {
 TEST(MachineJson, RefusesDamagedMembersByName) {
   Json json = to_json(example());
   json["peaks"][0]["flops_per_s"] = 0;
-  Result<Machine> machine = machine_from_json(json);
+  Result<Machine> machine = from_json<Machine>(json);
   ASSERT_FALSE(machine.ok());
   EXPECT_NE(machine.error().message.find("flops_per_s"), std::string::npos);
   for (const char* text : {"{}", "[]", "3", R"({"id":"x","system":"y","measured_at":"","cpu":3})"})
-    EXPECT_FALSE(machine_from_json(*parse_json(text, "test")).ok()) << text;
+    EXPECT_FALSE(from_json<Machine>(*parse_json(text, "test")).ok()) << text;
 }
 
 TEST(MachineId, StaysWhileOnlyUseAndResultsChange) {

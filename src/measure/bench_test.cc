@@ -122,7 +122,7 @@ TEST(Measurement, IsReadBackAsItWasWritten) {
   m.layers = {{.name = "conv", .op = "Conv", .ms = 3, .flops = 1e9, .limiter = cost::Limiter::kCompute}};
   m.without_rule = {"my.Op × 2"};
   Json json = to_json(m);
-  Result<Measurement> back = measurement_from_json(json);
+  Result<Measurement> back = from_json<Measurement>(json);
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
 }
@@ -137,9 +137,9 @@ TEST(Measurement, HasTheMembersOfTheContract) {
 }
 
 TEST(Measurement, DamagedJsonIsAnError) {
-  EXPECT_FALSE(measurement_from_json(Json::array()).ok());
-  EXPECT_FALSE(measurement_from_json({{"threads", "two"}}).ok());
-  EXPECT_FALSE(measurement_from_json({{"precision", "fp31"}}).ok());
+  EXPECT_FALSE(from_json<Measurement>(Json::array()).ok());
+  EXPECT_FALSE(from_json<Measurement>({{"threads", "two"}}).ok());
+  EXPECT_FALSE(from_json<Measurement>({{"precision", "fp31"}}).ok());
 }
 
 }  // namespace

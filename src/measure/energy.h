@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/fields.h"
+#include "base/units.h"
 #include "machine/energy_meter.h"
 
 namespace ridge::measure {
@@ -15,6 +17,12 @@ struct Energy {
   std::optional<double> power_w;    // mean
   std::optional<double> per_row_j;  // that, over rows per second
 };
+void visit_fields(auto& visit, Is<Energy> auto& energy) {
+  visit.optional("counters", energy.counters);
+  visit("power_w", energy.power_w);
+  visit("joules_per_row", energy.per_row_j);
+  visit.derived("origin", energy.per_row_j ? std::optional(Origin::kMeasured) : std::nullopt);
+}
 
 class EnergyOfLoad {
  public:

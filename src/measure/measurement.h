@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "cost/costs.h"
 #include "measure/energy.h"
 #include "plan/plan.h"
@@ -16,6 +16,15 @@ namespace ridge::measure {
 struct Latency {
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, min = 0, max = 0;
 };
+void visit_fields(auto& visit, Is<Latency> auto& latency) {
+  visit.optional("mean", latency.mean);
+  visit.optional("p50", latency.p50);
+  visit.optional("p90", latency.p90);
+  visit.optional("p95", latency.p95);
+  visit.optional("p99", latency.p99);
+  visit.optional("min", latency.min);
+  visit.optional("max", latency.max);
+}
 
 struct Layer {
   std::string name;
@@ -31,6 +40,20 @@ struct Layer {
   bool has_rule = true;
   std::string kernel = {};  // what executed it, if the engine says: "brgconv_avx512_bf16"
 };
+void visit_fields(auto& visit, Is<Layer> auto& layer) {
+  visit.optional("name", layer.name);
+  visit.optional("op", layer.op);
+  visit.optional("ms", layer.ms);
+  visit.optional("flops", layer.flops);
+  visit.optional("bytes", layer.bytes);
+  visit.optional("flops_per_s", layer.flops_per_s);
+  visit.optional("bytes_per_s", layer.bytes_per_s);
+  visit.optional("bound_ms", layer.bound_ms);
+  visit.optional("percent_of_limit", layer.percent_of_limit);
+  visit.optional("limiter", layer.limiter);
+  visit.optional("has_rule", layer.has_rule);
+  visit.optional("kernel", layer.kernel);
+}
 
 struct Stages {     // [ms]
   double load = 0;  // open the session
@@ -39,6 +62,13 @@ struct Stages {     // [ms]
   double compute = 0;  // inside the engine's run
   double output = 0;   // take the outputs
 };
+void visit_fields(auto& visit, Is<Stages> auto& stages) {
+  visit.optional("load", stages.load);
+  visit.optional("first_run", stages.first_run);
+  visit.optional("input", stages.input);
+  visit.optional("compute", stages.compute);
+  visit.optional("output", stages.output);
+}
 
 // What would help.
 struct Advice {
@@ -74,8 +104,38 @@ struct Measurement {
   std::vector<std::string> without_rule;
   Advice advice;  // by measure/advice.h
 };
+void visit_fields(auto& visit, Is<Measurement> auto& m) {
+  visit.optional("model", m.model);
+  visit.optional("engine", m.engine);
+  visit.optional("engine_version", m.engine_version);
+  visit.optional("device", m.device);
+  visit.optional("precision", m.precision);
+  visit.optional("executed", m.executed);
+  visit.optional("threads", m.threads);
+  visit.optional("instances", m.instances);
+  visit.optional("concurrency", m.concurrency);
+  visit.optional("batch", m.batch);
+  visit("latency_ms", m.latency_ms);
+  visit.optional("throughput_per_s", m.throughput_per_s);
+  visit.optional("ci95_percent", m.ci95_percent);
+  visit.optional("samples", m.samples);
+  visit.optional("converged", m.converged);
+  visit.optional("interrupted", m.interrupted);
+  visit("stages_ms", m.stages_ms);
+  visit.optional("bound_ms", m.bound_ms);
+  visit.optional("percent_of_limit", m.percent_of_limit);
+  visit.optional("limiter", m.limiter);
+  visit.optional("limits", m.limits);
+  visit.optional("limit_notes", m.limit_notes);
+  visit.optional("energy", m.energy);
+  visit.optional("flops", m.flops);
+  visit.object("memory_bytes", [&](auto& memory) { memory.optional("rss_delta", m.rss_delta_bytes); });
+  visit.optional("layers", m.layers);
+  visit.optional("without_rule", m.without_rule);
+  visit.optional("advice_id", m.advice.id);
+  visit.optional("advice", m.advice.sentence);
+}
 
 Json to_json(const Measurement& measurement);
-Result<Measurement> measurement_from_json(const Json& json);
 
 }  // namespace ridge::measure

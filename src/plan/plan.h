@@ -7,14 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/tensor.h"
 #include "base/units.h"
 
 namespace ridge::plan {
 
 enum class GraphLevel { kOff, kBasic, kExtended, kAll };
+NameTable<GraphLevel> names_of(GraphLevel);
 enum class Spin { kDefault, kOn, kOff };  // whether engine threads busy-wait for work
+NameTable<Spin> names_of(Spin);
 
 // What runs a model where nothing else is asked for; the first row of engine/engines.h.
 inline constexpr const char* kUsualEngine = "onnxruntime";
@@ -42,8 +44,29 @@ struct Plan {
   double bound_ms = 0;               // by the roofline, for one run at `batch`; 0 = not computed
   std::vector<std::string> reasons;  // one sentence per decision that was not a default
 };
+// Absent members keep their defaults, so that a plan can be written by hand.
+void visit_fields(auto& visit, Is<Plan> auto& plan) {
+  visit("model", plan.model);
+  visit.optional("engine", plan.engine);
+  visit.optional("engine_library", plan.engine_library);
+  visit.optional("device", plan.device);
+  visit.optional("precision", plan.precision);
+  visit.optional("batch", plan.batch, at_least(1));
+  visit.optional("shapes", plan.shapes, at_least(0));
+  visit.optional("instances", plan.instances, at_least(1));
+  visit.optional("threads", plan.threads, at_least(0));
+  visit.optional("inter_op_threads", plan.inter_op_threads, at_least(1));
+  visit.optional("spin", plan.spin);
+  visit.optional("memory_arena", plan.memory_arena);
+  visit.optional("memory_pattern", plan.memory_pattern);
+  visit.optional("graph_level", plan.graph_level);
+  visit.optional("profile", plan.profile);
+  visit.optional("optimised_model", plan.optimised_model);
+  visit.optional("options", plan.options);
+  visit.optional("bound_ms", plan.bound_ms);
+  visit.optional("reasons", plan.reasons);
+}
 
 Json to_json(const Plan& plan);
-Result<Plan> plan_from_json(const Json& json);
 
 }  // namespace ridge::plan

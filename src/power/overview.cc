@@ -32,13 +32,13 @@ const char* kind_name(gpu::SlowdownKind kind) {
 
 Json record_json(const Record* record) {
   if (record == nullptr) return Json();
-  Json json = to_json(*record);
+  Json json = json_of(*record);
   json["held"] = record->held;
   return json;
 }
 
 Json gpu_json(const VendorsGpus& vendor, const gpu::Gpu& gpu, const Record* record) {
-  Json all = gpu::to_json(gpu), json = {{"maker", vendor.vendor}, {"library", vendor.library}, {"index", gpu.index}};
+  Json all = json_of(gpu), json = {{"maker", vendor.vendor}, {"library", vendor.library}, {"index", gpu.index}};
   if (!gpu.failure.empty()) json["failure"] = gpu.failure;
   gpu::visit_readings(gpu, [&](const char* name, const auto&) {
     if (speaks_of_power(name)) json[name] = all[name];
@@ -53,17 +53,13 @@ Json gpu_json(const VendorsGpus& vendor, const gpu::Gpu& gpu, const Record* reco
   return json;
 }
 
-Json reading_json(const gpu::Reading<int64_t>& reading) {
-  return reading ? Json(*reading) : Json{{"reason", reading.reason}};
-}
-
 Json cpu_json(const gpu::Reading<State>& cpu, const Record* record) {
   Json json = {{"set_by_ridge", record_json(record)}};
   if (!cpu) return json["reason"] = cpu.reason, json;
-  json["power_mw"] = reading_json(cpu->power_mw);
-  json["power_limit_mw"] = reading_json(cpu->limit_mw);
-  json["power_limit_max_mw"] = reading_json(cpu->limit_max_mw);
-  json["energy_mj"] = reading_json(cpu->energy_mj);
+  json["power_mw"] = to_json(cpu->power_mw);
+  json["power_limit_mw"] = to_json(cpu->limit_mw);
+  json["power_limit_max_mw"] = to_json(cpu->limit_max_mw);
+  json["energy_mj"] = to_json(cpu->energy_mj);
   return json;
 }
 

@@ -32,13 +32,8 @@ std::string file_name(const std::string& id) {
 
 Result<Record> record_from(const std::string& text, const std::string& path) {
   RIDGE_ASSIGN(Json json, parse_json(text, path));
-  Record record;
-  RIDGE_ASSIGN(record.process, json_member<int64_t>(json, "process"));
-  auto set = json.find("set"), before = json.find("before");
-  if (set == json.end() || before == json.end())
-    return Error{Code::kInvalid, path + " is no record of a power setting: remove it"};
-  RIDGE_ASSIGN(record.set, settings_from_json(*set));
-  RIDGE_ASSIGN(record.before, before_from_json(*before));
+  Result<Record> record = from_json<Record>(json);
+  if (!record) return wrap(record.error(), path + " is no record of a power setting, remove it");
   return record;
 }
 
@@ -51,10 +46,6 @@ bool locked_by_somebody(const std::string& path) {
 }
 
 }  // namespace
-
-Json to_json(const Record& record) {
-  return {{"process", record.process}, {"set", to_json(record.set)}, {"before", to_json(record.before)}};
-}
 
 std::string record_folder() {
   const char* given = std::getenv("RIDGE_POWER_STATE");
@@ -112,7 +103,7 @@ Claim::~Claim() {
 
 // In place: a file that takes another's place would have no lock.
 Status Claim::write(const Record& record) {
-  const std::string text = dump_json(to_json(record)) + "\n";
+  const std::string text = dump_json(json_of(record)) + "\n";
   if (ftruncate(file_, 0) == 0 && pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()))
     return {};
   return Error{Code::kFailed, fmt::format("write the record of what is set: {}", std::strerror(errno))};

@@ -21,7 +21,11 @@ struct Record {
   PreviousSetting before;
   bool held = false;  // its process lives and holds it; else it was left behind. Not in the file
 };
-Json to_json(const Record& record);
+void visit_fields(auto& visit, Is<Record> auto& record) {
+  visit("process", record.process);
+  visit("set", record.set);
+  visit("before", record.before);
+}
 
 std::string record_folder();
 // Of every device that is held or was left behind.

@@ -11,7 +11,7 @@ namespace {
 // The guard's order.
 std::string order_of(const std::vector<PreviousSetting>& before) {
   Json list = Json::array();
-  for (const PreviousSetting& one : before) list.push_back(to_json(one));
+  for (const PreviousSetting& one : before) list.push_back(json_of(one));
   return dump_json(Json{{"process", getpid()}, {"before", list}});
 }
 
@@ -50,7 +50,7 @@ void undo(const std::string& folder, const std::string& order) {
   auto list = json->find("before");
   if (!process || list == json->end()) return;
   for (const Json& entry : *list)
-    if (Result<PreviousSetting> before = before_from_json(entry)) undo_one(folder, *process, *before);
+    if (Result<PreviousSetting> before = from_json<PreviousSetting>(entry)) undo_one(folder, *process, *before);
 }
 
 Result<ScopedSetting> ScopedSetting::take(Knobs& knobs, const Settings& settings, Guard& guard,

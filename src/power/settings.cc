@@ -27,24 +27,6 @@ Status check_clocks(const ClockRange& range, const gpu::Reading<int64_t>& highes
   return {};
 }
 
-Json clocks_json(const std::optional<ClockRange>& range) {
-  return range ? Json::array({range->min_mhz, range->max_mhz}) : Json();
-}
-
-std::optional<ClockRange> clocks_from_json(const Json& json, const char* key) {
-  auto found = json.find(key);
-  if (found == json.end() || !found->is_array() || found->size() != 2) return std::nullopt;
-  if (!found->at(0).is_number_integer() || !found->at(1).is_number_integer()) return std::nullopt;
-  return ClockRange{found->at(0).get<int64_t>(), found->at(1).get<int64_t>()};
-}
-
-Result<std::optional<int64_t>> optional_number(const Json& json, const char* key) {
-  auto found = json.find(key);
-  if (found == json.end() || found->is_null()) return std::optional<int64_t>();
-  RIDGE_ASSIGN(int64_t value, json_member<int64_t>(json, key));
-  return std::optional<int64_t>(value);
-}
-
 std::optional<int64_t> whole_number(std::string_view text) { return to_number(text); }
 
 }  // namespace
@@ -67,22 +49,13 @@ State state_of(const gpu::Gpu& gpu) {
   return state;
 }
 
-Json to_json(const PreviousSetting& before) {
-  return {{"id", before.id},
-          {"name", before.name},
-          {"limit_mw", before.limit_mw ? Json(*before.limit_mw) : Json()},
-          {"unlock_clocks", before.unlock_clocks},
-          {"unlock_memory_clocks", before.unlock_memory_clocks}};
-}
+Json to_json(const ClockRange& range) { return Json::array({range.min_mhz, range.max_mhz}); }
 
-Result<PreviousSetting> before_from_json(const Json& json) {
-  PreviousSetting before;
-  RIDGE_ASSIGN(before.id, json_member<std::string>(json, "id"));
-  RIDGE_ASSIGN(before.name, json_member_or<std::string>(json, "name", before.id));
-  RIDGE_ASSIGN(before.limit_mw, optional_number(json, "limit_mw"));
-  RIDGE_ASSIGN(before.unlock_clocks, json_member_or<bool>(json, "unlock_clocks", false));
-  RIDGE_ASSIGN(before.unlock_memory_clocks, json_member_or<bool>(json, "unlock_memory_clocks", false));
-  return before;
+Status read_json(const Json& json, ClockRange& range) {
+  RIDGE_ASSIGN(const std::vector<int64_t> clocks, from_json<std::vector<int64_t>>(json));
+  if (clocks.size() != 2) return invalid("expected the lowest and the highest clock");
+  range = {clocks[0], clocks[1]};
+  return {};
 }
 
 Status check(const Settings& settings, const State& state, const std::string& name) {
@@ -140,20 +113,6 @@ std::string before_text(const PreviousSetting& before) {
   if (before.unlock_clocks) parts.emplace_back("clock unlocked");
   if (before.unlock_memory_clocks) parts.emplace_back("memory clock unlocked");
   return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-Json to_json(const Settings& settings) {
-  return {{"limit_mw", settings.limit_mw ? Json(*settings.limit_mw) : Json()},
-          {"clocks_mhz", clocks_json(settings.clocks)},
-          {"memory_clocks_mhz", clocks_json(settings.memory_clocks)}};
-}
-
-Result<Settings> settings_from_json(const Json& json) {
-  Settings settings;
-  RIDGE_ASSIGN(settings.limit_mw, optional_number(json, "limit_mw"));
-  settings.clocks = clocks_from_json(json, "clocks_mhz");
-  settings.memory_clocks = clocks_from_json(json, "memory_clocks_mhz");
-  return settings;
 }
 
 }  // namespace ridge::power

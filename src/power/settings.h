@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "gpu/gpu.h"
 
@@ -17,6 +17,8 @@ namespace ridge::power {
 struct ClockRange {
   int64_t min_mhz = 0, max_mhz = 0;
 };
+Json to_json(const ClockRange& range);  // [min, max]
+Status read_json(const Json& json, ClockRange& range);
 
 struct Settings {
   std::optional<int64_t> limit_mw;
@@ -24,6 +26,11 @@ struct Settings {
   std::optional<ClockRange> memory_clocks;
   bool any() const { return limit_mw || clocks || memory_clocks; }
 };
+void visit_fields(auto& visit, Is<Settings> auto& settings) {
+  visit("limit_mw", settings.limit_mw);
+  visit("clocks_mhz", settings.clocks);
+  visit("memory_clocks_mhz", settings.memory_clocks);
+}
 
 // At one moment; each a value or the reason why there is none.
 struct State {
@@ -45,8 +52,13 @@ struct PreviousSetting {
   std::optional<int64_t> limit_mw;
   bool unlock_clocks = false, unlock_memory_clocks = false;  // which ones were locked before is not told by any library
 };
-Json to_json(const PreviousSetting& before);
-Result<PreviousSetting> before_from_json(const Json& json);
+void visit_fields(auto& visit, Is<PreviousSetting> auto& before) {
+  visit("id", before.id);
+  visit.optional("name", before.name);
+  visit("limit_mw", before.limit_mw);
+  visit.optional("unlock_clocks", before.unlock_clocks);
+  visit.optional("unlock_memory_clocks", before.unlock_memory_clocks);
+}
 
 // Of the device called `name`: whether `settings` lie within its ranges. The error (kInvalid) names range and value.
 Status check(const Settings& settings, const State& state, const std::string& name);
@@ -58,7 +70,5 @@ Result<ClockRange> parse_clocks(std::string_view text);
 std::string watts_text(int64_t milliwatts);              // "300 W", "69.8 W"
 std::string settings_text(const Settings& settings);     // "power limit 300 W, clock 1200 to 1500 MHz"
 std::string before_text(const PreviousSetting& before);  // "power limit 700 W, clocks unlocked"
-Json to_json(const Settings& settings);                  // {limit_mw, clocks_mhz [min, max], memory_clocks_mhz}
-Result<Settings> settings_from_json(const Json& json);
 
 }  // namespace ridge::power

@@ -44,7 +44,8 @@ TEST(PowerSettings, WhatLiesOutsideTheRangeIsRefusedWithTheRange) {
 }
 
 TEST(PowerSettings, TheRecordOfWhatWasGoesThroughJson) {
-  Result<PreviousSetting> back = before_from_json(to_json(PreviousSetting{"GPU-1", "GPU 0", 450000, true, false}));
+  Result<PreviousSetting> back =
+      from_json<PreviousSetting>(json_of(PreviousSetting{"GPU-1", "GPU 0", 450000, true, false}));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->limit_mw, 450000);
   EXPECT_TRUE(back->unlock_clocks);

@@ -59,13 +59,4 @@ Deviation DriftMeter::result() const {
   return drift;
 }
 
-Json to_json(const Deviation& drift) {
-  Json json;
-  json["max_abs"] = drift.max_abs;
-  json["relative_l2"] = drift.relative_l2;
-  json["cosine"] = drift.cosine;
-  json["top1_agreement"] = drift.top1_agreement;
-  return json;
-}
-
 }  // namespace ridge::precision

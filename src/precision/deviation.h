@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/tensor.h"
 
@@ -16,6 +16,12 @@ struct Deviation {
   double cosine = 1;          // of the angle between both as vectors
   double top1_agreement = 1;  // share of the rows along the last axis whose largest element has the same index
 };
+void visit_fields(auto& visit, Is<Deviation> auto& deviation) {
+  visit("max_abs", deviation.max_abs);
+  visit("relative_l2", deviation.relative_l2);
+  visit("cosine", deviation.cosine);
+  visit("top1_agreement", deviation.top1_agreement);
+}
 
 // Adds up pairs of tensors. Immutable inputs; one thread.
 class DriftMeter {
@@ -29,7 +35,5 @@ class DriftMeter {
   double max_abs_ = 0, difference_ = 0, reference_ = 0, other_ = 0, product_ = 0;  // sums of squares and products
   int64_t rows_ = 0, agreeing_rows_ = 0;
 };
-
-Json to_json(const Deviation& drift);
 
 }  // namespace ridge::precision

@@ -127,14 +127,4 @@ EvaluationVerdict judge_score(double reference, double score, const EvaluationOp
   return verdict;
 }
 
-Json to_json(const EvaluationVerdict& verdict) {
-  Json json;
-  json["reference"] = verdict.reference;
-  json["score"] = verdict.score;
-  json["least"] = verdict.least;
-  json["holds"] = verdict.holds;
-  json["sentence"] = verdict.sentence;
-  return json;
-}
-
 }  // namespace ridge::precision

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "plan/plan.h"
 
@@ -50,7 +50,13 @@ struct EvaluationVerdict {
   bool holds = false;
   std::string sentence;
 };
+void visit_fields(auto& visit, Is<EvaluationVerdict> auto& verdict) {
+  visit("reference", verdict.reference);
+  visit("score", verdict.score);
+  visit("least", verdict.least);
+  visit("holds", verdict.holds);
+  visit("sentence", verdict.sentence);
+}
 EvaluationVerdict judge_score(double reference, double score, const EvaluationOptions& options);
-Json to_json(const EvaluationVerdict& verdict);  // reference, score, least, holds, sentence
 
 }  // namespace ridge::precision

@@ -213,23 +213,4 @@ Json to_json(const GuardLimits& limits) {
   return json;
 }
 
-Json to_json(const Verdict& verdict) {
-  Json json;
-  json["holds"] = verdict.holds;
-  json["sentence"] = verdict.sentence;
-  json["samples"] = verdict.samples;
-  json["drift"] = to_json(verdict.worst);
-  json["outputs"] = Json::array();
-  for (const OutputDrift& output : verdict.outputs) {
-    Json row = to_json(output.drift);
-    row["name"] = output.name;
-    row["classifier"] = output.classifier;
-    row["rows"] = output.rows;
-    row["holds"] = output.holds;
-    if (!output.failure.empty()) row["failure"] = output.failure;
-    json["outputs"].push_back(std::move(row));
-  }
-  return json;
-}
-
 }  // namespace ridge::precision

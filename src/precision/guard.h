@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "engine/engine.h"
 #include "model/graph.h"
@@ -45,6 +45,14 @@ struct OutputDrift {
   bool holds = true;
   std::string failure;  // which limit it breaks, with figures: "cosine 0.9971, at least 0.999"; empty: none
 };
+void visit_fields(auto& visit, Is<OutputDrift> auto& output) {
+  visit_fields(visit, output.drift);
+  visit("name", output.name);
+  visit("classifier", output.classifier);
+  visit("rows", output.rows);
+  visit("holds", output.holds);
+  visit.unless_empty("failure", output.failure);
+}
 
 struct Verdict {
   bool holds = false;
@@ -53,6 +61,13 @@ struct Verdict {
   Deviation worst;     // over the outputs: largest max_abs and relative_l2, least cosine; top-1 of classifiers only
   size_t samples = 0;  // that it was judged on
 };
+void visit_fields(auto& visit, Is<Verdict> auto& verdict) {
+  visit("holds", verdict.holds);
+  visit("sentence", verdict.sentence);
+  visit("samples", verdict.samples);
+  visit("drift", verdict.worst);
+  visit("outputs", verdict.outputs);
+}
 
 // What a model answers to samples: taken once of the reference, compared with each candidate.
 struct Answers {
@@ -83,6 +98,5 @@ bool within(const Deviation& drift, const GuardLimits& limits);
 bool is_classifier_shaped(const TensorView& output);
 std::string describe(const GuardLimits& limits);  // "cosine ≥ 0.999 for every output and …"
 Json to_json(const GuardLimits& limits);
-Json to_json(const Verdict& verdict);
 
 }  // namespace ridge::precision

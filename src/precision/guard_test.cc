@@ -155,7 +155,7 @@ TEST(Guard, InterruptionIsNoVerdict) {
 }
 
 TEST(Guard, JsonHasTheFieldsOfDrift) {
-  const Json json = to_json(verdict_of([](float x) { return x; }));
+  const Json json = json_of(verdict_of([](float x) { return x; }));
   EXPECT_EQ(json["holds"], true);
   for (const char* field : {"max_abs", "relative_l2", "cosine", "top1_agreement"}) {
     EXPECT_TRUE(json["drift"].contains(field)) << field;

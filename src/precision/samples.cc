@@ -118,16 +118,6 @@ std::string provenance(const Samples& samples) {
       samples.synthetic ? ": synthetic data says little about accuracy on yours; give --calibration" : "");
 }
 
-Json to_json(const Samples& samples) {
-  Json json;
-  json["origin"] = samples.origin;
-  json["synthetic"] = samples.synthetic;
-  json["calibration"] = samples.calibration.size();
-  json["held_out"] = samples.held_out.size();
-  json["notes"] = samples.notes;
-  return json;
-}
-
 std::vector<TensorView> views_of(const Sample& sample) {
   std::vector<TensorView> views;
   for (const Tensor& tensor : sample) views.push_back(tensor.view());

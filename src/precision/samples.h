@@ -40,7 +40,6 @@ Result<Samples> gather_samples(const engine::Signature& signature, const std::ma
 
 // "the deviation was measured on …": what every report that shows a deviation says beside it.
 std::string provenance(const Samples& samples);
-Json to_json(const Samples& samples);  // origin, synthetic, calibration and held_out (numbers of samples), notes
 
 std::vector<TensorView> views_of(const Sample& sample);
 

@@ -142,15 +142,4 @@ Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const A
   return best;
 }
 
-Json to_json(const LayerSensitivity& row) {
-  Json json;
-  json["node"] = row.node;
-  json["relative_l2"] = row.drift.relative_l2;
-  json["cosine"] = row.drift.cosine;
-  json["max_abs"] = row.drift.max_abs;
-  json["together"] = row.together;
-  json["kept"] = row.kept;
-  return json;
-}
-
 }  // namespace ridge::precision

@@ -6,13 +6,14 @@
 // halved as long as there is time.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "precision/guard.h"
 
@@ -23,10 +24,19 @@ using Attempt = std::function<Result<Verdict>(const std::set<std::string>& kept)
 
 struct LayerSensitivity {
   std::string node;
-  Deviation drift;      // worst over the outputs, with only this layer, or its group, in lower precision
+  // Worst over the outputs, with only this layer, or its group, in lower precision. Infinite, in JSON null: it cannot be.
+  Deviation drift = {HUGE_VAL, HUGE_VAL};
   size_t together = 1;  // layers that were measured together
   bool kept = false;    // in FP32, in the end
 };
+void visit_fields(auto& visit, Is<LayerSensitivity> auto& row) {
+  visit("node", row.node);
+  visit.optional("relative_l2", row.drift.relative_l2);
+  visit.optional("cosine", row.drift.cosine);
+  visit.optional("max_abs", row.drift.max_abs);
+  visit("together", row.together);
+  visit("kept", row.kept);
+}
 
 struct SensitivityOptions {
   double seconds = 60;                // for the table
@@ -51,7 +61,5 @@ struct KeepList {
 // with the shortest list that held so far, when the time is over. Error: that of an attempt; kCancelled.
 Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const Attempt& attempt,
                                 const SensitivityOptions& options);
-
-Json to_json(const LayerSensitivity& row);  // node, relative_l2, cosine, max_abs, together, kept
 
 }  // namespace ridge::precision

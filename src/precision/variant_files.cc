@@ -46,28 +46,18 @@ Result<std::string> model_digest(const std::string& model) {
   return digest_files(files);
 }
 
-LayerSensitivity layer_from(const Json& row) {
-  LayerSensitivity layer;
-  layer.node = row.at("node").get<std::string>();
-  const auto number = [&](const char* key) { return row.at(key).is_null() ? HUGE_VAL : row.at(key).get<double>(); };
-  layer.drift.relative_l2 = number("relative_l2");
-  layer.drift.cosine = number("cosine");
-  layer.drift.max_abs = number("max_abs");
-  layer.together = row.at("together").get<size_t>();
-  layer.kept = row.at("kept").get<bool>();
-  return layer;
-}
-
-void fill(const Json& json, Variant& variant) {
-  const Json& report = json.at("report");
-  variant.report.changed_nodes = report.at("changed_nodes").get<int>();
-  variant.report.kept_nodes = report.at("kept_nodes").get<int>();
-  variant.report.bytes = report.at("bytes").get<int64_t>();
-  variant.report.notes = report.at("notes").get<std::vector<std::string>>();
-  variant.calibration = json.at("calibration").get<std::string>();
-  variant.kept = json.at("kept").get<std::vector<std::string>>();
-  variant.notes = json.at("notes").get<std::vector<std::string>>();
-  for (const Json& row : json.at("sensitivity")) variant.sensitivity.push_back(layer_from(row));
+// What is kept of a variant beside its file.
+void visit_record(auto& visit, Is<Variant> auto& variant) {
+  visit.object("report", [&](auto& report) {
+    report("changed_nodes", variant.report.changed_nodes);
+    report("kept_nodes", variant.report.kept_nodes);
+    report("bytes", variant.report.bytes);
+    report("notes", variant.report.notes);
+  });
+  visit("calibration", variant.calibration);
+  visit("kept", variant.kept);
+  visit("notes", variant.notes);
+  visit("sensitivity", variant.sensitivity);
 }
 
 }  // namespace
@@ -94,11 +84,7 @@ bool recall(const VariantFiles& files, Variant& variant) {
   const Result<Json> json = parse_json(*text, files.record);
   if (!json) return false;
   Variant known = variant;
-  try {
-    fill(*json, known);
-  } catch (const nlohmann::json::exception&) {  // written by another version: made again
-    return false;
-  }
+  if (!read_fields(*json, [&](auto& visit) { visit_record(visit, known); })) return false;  // of another version
   known.model = known.report.file = files.model;
   variant = std::move(known);
   return true;
@@ -106,15 +92,8 @@ bool recall(const VariantFiles& files, Variant& variant) {
 
 Status remember(const VariantFiles& files, const Variant& variant) {
   Json json;
-  json["report"]["changed_nodes"] = variant.report.changed_nodes;
-  json["report"]["kept_nodes"] = variant.report.kept_nodes;
-  json["report"]["bytes"] = variant.report.bytes;
-  json["report"]["notes"] = variant.report.notes;
-  json["calibration"] = variant.calibration;
-  json["kept"] = variant.kept;
-  json["notes"] = variant.notes;
-  json["sensitivity"] = Json::array();
-  for (const LayerSensitivity& row : variant.sensitivity) json["sensitivity"].push_back(to_json(row));
+  FieldWriter visit(json);
+  visit_record(visit, variant);
   return write_file_atomically(files.record, dump_json(json, true) + "\n");
 }
 

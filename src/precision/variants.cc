@@ -277,25 +277,4 @@ Result<Variant> make_variant(const VariantBasis& basis, const std::string& name,
   return variant;
 }
 
-Json to_json(const Variant& variant) {
-  Json json;
-  json["name"] = variant.name;
-  json["precision"] = precision_name(variant.precision);
-  json["model"] = variant.model;
-  json["bytes"] = variant.report.bytes;
-  json["changed_nodes"] = variant.report.changed_nodes;
-  json["kept_nodes"] = variant.report.kept_nodes;
-  json["holds"] = variant.holds;
-  json["verdict"] = to_json(variant.verdict);
-  if (variant.evaluation) json["evaluation"] = to_json(*variant.evaluation);
-  json["calibration"] = variant.calibration;
-  json["kept"] = variant.kept;
-  json["sensitivity"] = Json::array();
-  for (const LayerSensitivity& row : variant.sensitivity) json["sensitivity"].push_back(to_json(row));
-  json["reused"] = variant.reused;
-  json["notes"] = variant.notes;
-  for (const std::string& note : variant.report.notes) json["notes"].push_back(note);
-  return json;
-}
-
 }  // namespace ridge::precision

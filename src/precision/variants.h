@@ -86,6 +86,25 @@ struct Variant {
   bool reused = false;                        // the file was there already
   std::vector<std::string> notes;
 };
+// For people: not read back.
+void visit_fields(auto& visit, const Variant& variant) {
+  std::vector<std::string> notes = variant.notes;
+  notes.insert(notes.end(), variant.report.notes.begin(), variant.report.notes.end());
+  visit("name", variant.name);
+  visit("precision", variant.precision);
+  visit("model", variant.model);
+  visit("bytes", variant.report.bytes);
+  visit("changed_nodes", variant.report.changed_nodes);
+  visit("kept_nodes", variant.report.kept_nodes);
+  visit("holds", variant.holds);
+  visit("verdict", variant.verdict);
+  visit.unless_empty("evaluation", variant.evaluation);
+  visit("calibration", variant.calibration);
+  visit("kept", variant.kept);
+  visit("sensitivity", variant.sensitivity);
+  visit("reused", variant.reused);
+  visit("notes", notes);
+}
 
 // The FP32 model, and what it is judged by: shared by all variants.
 struct VariantBasis {
@@ -99,7 +118,5 @@ struct VariantBasis {
 // Errors: an unknown name; a model that the pass cannot work on; an engine that cannot open or run the file; --eval that
 // fails; kCancelled.
 Result<Variant> make_variant(const VariantBasis& basis, const std::string& name, const VariantOptions& options);
-
-Json to_json(const Variant& variant);
 
 }  // namespace ridge::precision

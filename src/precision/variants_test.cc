@@ -113,7 +113,7 @@ TEST_F(VariantsTest, LayerThatCostsTooMuchStaysInFp32) {
   options_.limits.max_drift = (mild + whole.verdict.worst.relative_l2) / 2;
   options_.sensitivity = SensitivityTable::kIfLost;
   const Variant mixed = make("int8");
-  EXPECT_TRUE(mixed.holds) << dump_json(to_json(mixed), true);
+  EXPECT_TRUE(mixed.holds) << dump_json(json_of(mixed), true);
   EXPECT_LE(mixed.kept.size(), 1u);  // another method's ranges may do without
   if (mixed.kept.size() == 1) {
     EXPECT_TRUE(mixed.sensitivity[0].kept);
@@ -127,7 +127,7 @@ TEST_F(VariantsTest, AccuracyThatCannotBeKeptIsAVerdictNotAnError) {
   EXPECT_FALSE(variant.holds);
   EXPECT_NE(variant.verdict.sentence.find("Accuracy is lost"), std::string::npos);
   EXPECT_FALSE(variant.notes.empty());
-  EXPECT_EQ(to_json(variant)["holds"], false);
+  EXPECT_EQ(json_of(variant)["holds"], false);
 }
 
 TEST_F(VariantsTest, Fp16AndDynamicInt8AreMadeAndJudged) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "predict/kernel.h"
 
 namespace ridge::predict {
@@ -16,6 +16,9 @@ struct TimedKernel {
   double us = 0;   // per run, as the engine's profile has it: with the cost of looking at the clock
   int sample = 0;  // index into Calibration::samples
 };
+// A kernel's members and these two.
+Json to_json(const TimedKernel& timed);
+Status read_json(const Json& json, TimedKernel& timed);
 
 // One generated model, run whole.
 struct CalibrationSample {
@@ -25,6 +28,13 @@ struct CalibrationSample {
   int runs = 0;                // behind run_us
   double spread_percent = 0;   // half of the middle half of the runs, over run_us
 };
+void visit_fields(auto& visit, Is<CalibrationSample> auto& sample) {
+  visit("model", sample.model);
+  visit("footprint_bytes", sample.footprint_bytes);
+  visit("run_us", sample.run_us);
+  visit.optional("runs", sample.runs);
+  visit.optional("spread_percent", sample.spread_percent);
+}
 
 // What was measured with one number of threads.
 struct Calibration {
@@ -33,6 +43,12 @@ struct Calibration {
   std::vector<TimedKernel> kernels;
   double held_out_error = 0;  // relative, as held_out.h has it; 0: not computed
 };
+void visit_fields(auto& visit, Is<Calibration> auto& calibration) {
+  visit("threads", calibration.threads, at_least(1));
+  visit.optional("held_out_error", calibration.held_out_error);
+  visit("samples", calibration.samples);
+  visit("kernels", calibration.kernels);
+}
 
 struct Efficiency {
   std::string machine;  // machine::Machine::id
@@ -43,8 +59,18 @@ struct Efficiency {
   double seconds = 0;                     // that it took
   std::vector<Calibration> calibrations;  // by threads, ascending
 };
+void visit_fields(auto& visit, Is<Efficiency> auto& efficiency) {
+  visit("machine", efficiency.machine);
+  visit("engine", efficiency.engine);
+  visit("engine_version", efficiency.engine_version);
+  visit("block", efficiency.block);
+  visit.optional("measured_at", efficiency.measured_at);
+  visit.optional("seconds", efficiency.seconds);
+  visit("calibrations", efficiency.calibrations);
+}
 
 Json to_json(const Efficiency& efficiency);
+// Refuses kernels of samples that are not there.
 Result<Efficiency> efficiency_from_json(const Json& json);
 
 }  // namespace ridge::predict

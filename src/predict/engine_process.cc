@@ -20,19 +20,6 @@ constexpr int kFailed = 3;
 
 ProcessMemory memory_now() { return {measure::resident_bytes(), measure::peak_resident_bytes()}; }
 
-Json to_json(const ProcessMemory& memory) { return Json{{"resident", memory.resident}, {"peak", memory.peak}}; }
-
-Result<ProcessMemory> memory_from_json(const Json& json, const char* member) {
-  const auto found = json.find(member);
-  if (found == json.end() || !found->is_object())
-    return Error{Code::kInvalid, std::string("a report without its member '") + member + "'"};
-  const Json& object = *found;
-  ProcessMemory memory;
-  RIDGE_ASSIGN(memory.resident, json_member<int64_t>(object, "resident"));
-  RIDGE_ASSIGN(memory.peak, json_member<int64_t>(object, "peak"));
-  return memory;
-}
-
 // Outputs are allocated by the engine and released after each run.
 Status run_once(engine::Session& session, const std::vector<TensorView>& inputs) {
   std::vector<int> wanted(session.signature().outputs.size());
@@ -63,7 +50,7 @@ Result<EngineReport> report_on(const plan::Plan& plan, int runs) {
 Result<EngineReport> asked(std::span<const std::string> arguments) {
   if (arguments.size() != 2) return Error{Code::kInvalid, "expected a plan and a number of runs"};
   RIDGE_ASSIGN(const Json json, parse_json(arguments[0], "a plan"));
-  RIDGE_ASSIGN(const plan::Plan plan, plan::plan_from_json(json));
+  RIDGE_ASSIGN(const plan::Plan plan, from_json<plan::Plan>(json));
   int runs = 0;
   const std::string& text = arguments[1];
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), runs);
@@ -88,28 +75,7 @@ std::string last_line(const std::string& text) {
 
 }  // namespace
 
-Json to_json(const EngineReport& report) {
-  return Json{{"engine", report.engine},
-              {"version", report.version},
-              {"start", to_json(report.start)},
-              {"loaded", to_json(report.loaded)},
-              {"steady", to_json(report.steady)},
-              {"load_ms", report.load_ms},
-              {"runs", report.runs}};
-}
-
-Result<EngineReport> engine_report_from_json(const Json& json) {
-  EngineReport report;
-  RIDGE_ASSIGN(report.engine, json_member<std::string>(json, "engine"));
-  RIDGE_ASSIGN(report.version, json_member<std::string>(json, "version"));
-  RIDGE_ASSIGN(report.start, memory_from_json(json, "start"));
-  RIDGE_ASSIGN(report.loaded, memory_from_json(json, "loaded"));
-  RIDGE_ASSIGN(report.steady, memory_from_json(json, "steady"));
-  RIDGE_ASSIGN(report.load_ms, json_member<double>(json, "load_ms"));
-  RIDGE_ASSIGN(const int64_t runs, json_member<int64_t>(json, "runs"));
-  report.runs = static_cast<int>(runs);
-  return report;
-}
+Json to_json(const EngineReport& report) { return json_of(report); }
 
 Result<EngineReport> ask_engine(const plan::Plan& plan, int runs, const ChildLimits& limits,
                                 const std::string& program) {
@@ -118,7 +84,7 @@ Result<EngineReport> ask_engine(const plan::Plan& plan, int runs, const ChildLim
   child.take_errors = true;
   RIDGE_ASSIGN(const std::string output, output_of("the engine's process", limits, run_program(child, limits)));
   RIDGE_ASSIGN(const Json json, parse_json(last_line(output), "the report of the engine's process"));
-  return engine_report_from_json(json);
+  return from_json<EngineReport>(json);
 }
 
 int engine_process(std::span<const std::string> arguments) {

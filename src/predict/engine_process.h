@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/child_process.h"
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "plan/plan.h"
 
@@ -19,6 +19,10 @@ struct ProcessMemory {
   int64_t resident = 0;
   int64_t peak = 0;  // until then
 };
+void visit_fields(auto& visit, Is<ProcessMemory> auto& memory) {
+  visit("resident", memory.resident);
+  visit("peak", memory.peak);
+}
 
 struct EngineReport {
   std::string engine, version;
@@ -28,8 +32,16 @@ struct EngineReport {
   double load_ms = 0;
   int runs = 0;
 };
+void visit_fields(auto& visit, Is<EngineReport> auto& report) {
+  visit("engine", report.engine);
+  visit("version", report.version);
+  visit("start", report.start);
+  visit("loaded", report.loaded);
+  visit("steady", report.steady);
+  visit("load_ms", report.load_ms);
+  visit("runs", report.runs);
+}
 Json to_json(const EngineReport& report);
-Result<EngineReport> engine_report_from_json(const Json& json);
 
 // Opens `plan` in a child and runs it `runs` times, one run after the other, on inputs of Plan::shapes. Errors: the engine's own; kTimeout and
 // kExhausted where a limit was reached; kFailed where the child crashed. `program`: what takes kEngineVerb.

@@ -31,11 +31,11 @@ class EngineProcessTest : public ::testing::Test {
 EngineReport some_report() { return {"onnxruntime", "1.31.1", {10, 11}, {100, 150}, {120, 160}, 7.5, 3}; }
 
 TEST(EngineReport, ComesBackAsItWas) {
-  Result<EngineReport> back = engine_report_from_json(to_json(some_report()));
+  Result<EngineReport> back = from_json<EngineReport>(to_json(some_report()));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(to_json(some_report())));
   EXPECT_EQ(back->loaded.peak, 150);
-  EXPECT_FALSE(engine_report_from_json(Json{{"engine", "onnxruntime"}}));
+  EXPECT_FALSE(from_json<EngineReport>(Json{{"engine", "onnxruntime"}}));
 }
 
 TEST_F(EngineProcessTest, ReportsTheLastLineAndIsGivenVerbPlanAndRuns) {

@@ -69,8 +69,6 @@ Forecast forecast(const std::string& model, int64_t batch, Precision precision, 
 Json to_json(const Forecast& forecast) {
   Json roofs = Json::array();
   for (const auto& [level, rate] : forecast.roofs) roofs.push_back({{"level", level}, {"bytes_per_s", rate}});
-  Json limits = Json::array();
-  for (const cost::DeviceLimits::Basis& basis : forecast.limits) limits.push_back(cost::to_json(basis));
   Json layers = Json::array();
   for (const Forecast::Layer& layer : forecast.layers) layers.push_back(to_json(layer));
   return Json{{"model", forecast.model},
@@ -79,7 +77,7 @@ Json to_json(const Forecast& forecast) {
                 {"kind", forecast.device_kind},
                 {"origin", origin_name(forecast.origin)},
                 {"memory_bytes", forecast.device_memory_bytes > 0 ? Json(forecast.device_memory_bytes) : Json()},
-                {"limits", limits}}},
+                {"limits", json_of(forecast.limits)}}},
               {"precision", precision_name(forecast.precision)},
               {"batch", forecast.batch},
               {"threads", forecast.threads},

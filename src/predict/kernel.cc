@@ -141,7 +141,6 @@ Json to_json(const Kernel& kernel) {
   for (const cost::Operand& operand : kernel.inputs) inputs.push_back(text_of(operand));
   for (const cost::Operand& operand : kernel.outputs) outputs.push_back(text_of(operand));
   Json json{{"op", kernel.op}};
-  if (!kernel.name.empty()) json["name"] = kernel.name;
   if (!kernel.domain.empty()) json["domain"] = kernel.domain;
   if (Json attributes = attributes_json(kernel.attributes); !attributes.empty()) json["attributes"] = attributes;
   json["inputs"] = std::move(inputs);
@@ -149,17 +148,15 @@ Json to_json(const Kernel& kernel) {
   return json;
 }
 
-Result<Kernel> kernel_from_json(const Json& json) {
-  if (!json.is_object()) return Error{Code::kInvalid, "a kernel that is no JSON object: " + dump_json(json)};
-  Kernel kernel;
+Status read_json(const Json& json, Kernel& kernel) {
+  if (!json.is_object()) return invalid("a kernel that is no JSON object: " + dump_json(json));
   RIDGE_ASSIGN(kernel.op, json_member<std::string>(json, "op"));
-  RIDGE_ASSIGN(kernel.name, json_member_or<std::string>(json, "name", ""));
   RIDGE_ASSIGN(kernel.domain, json_member_or<std::string>(json, "domain", ""));
   if (auto found = json.find("attributes"); found != json.end() && found->is_object())
     kernel.attributes = attributes_from(*found);
   RIDGE_ASSIGN(kernel.inputs, operands_from(json, "inputs"));
   RIDGE_ASSIGN(kernel.outputs, operands_from(json, "outputs"));
-  return kernel;
+  return {};
 }
 
 }  // namespace ridge::predict

@@ -30,8 +30,8 @@ double operand_bytes(const cost::Operand& operand);
 double operand_elements(const cost::Operand& operand);
 
 // {"op", "domain", "attributes", "inputs": ["FP32[1,3,224,224]", "FP32[64,3,7,7] weight", ""], "outputs"}; attributes that
-// hold graphs are left out, values of constants too.
+// hold graphs are left out, values of constants and the name too.
 Json to_json(const Kernel& kernel);
-Result<Kernel> kernel_from_json(const Json& json);
+Status read_json(const Json& json, Kernel& kernel);
 
 }  // namespace ridge::predict

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
+
 namespace ridge::predict {
 namespace {
 
@@ -22,7 +24,7 @@ Kernel convolution() {
 
 TEST(KernelJson, ReadsBackWhatItWrote) {
   const Json json = to_json(convolution());
-  Result<Kernel> back = kernel_from_json(json);
+  Result<Kernel> back = from_json<Kernel>(json);
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
   EXPECT_EQ(json["inputs"][1], "FP32[128,64,3,3] weight");
@@ -35,10 +37,10 @@ TEST(KernelJson, RefusesOperandsThatAreNone) {
   for (const char* operand : {"FP32", "FP32[1,", "FP32[1,2", "FP32[a]", "FP32[1,]"}) {
     Json json = to_json(convolution());
     json["inputs"][0] = operand;
-    EXPECT_FALSE(kernel_from_json(json).ok()) << operand;
+    EXPECT_FALSE(from_json<Kernel>(json).ok()) << operand;
   }
-  EXPECT_FALSE(kernel_from_json(Json::array()).ok());
-  EXPECT_FALSE(kernel_from_json(Json{{"op", "Conv"}}).ok());
+  EXPECT_FALSE(from_json<Kernel>(Json::array()).ok());
+  EXPECT_FALSE(from_json<Kernel>(Json{{"op", "Conv"}}).ok());
 }
 
 TEST(Kernel, BytesOfAnOperandAreElementsTimesSizeAndZeroWhereUnknown) {

@@ -111,39 +111,7 @@ Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, c
   return result;
 }
 
-Json to_json(const Verification& v) {
-  return Json{{"at", v.at},
-              {"machine", v.machine},
-              {"engine_version", v.engine_version},
-              {"model", v.model},
-              {"batch", v.batch},
-              {"threads", v.threads},
-              {"predicted_ms", v.predicted_ms},
-              {"measured_ms", v.measured_ms},
-              {"spread_percent", v.spread_percent},
-              {"runs", v.runs},
-              {"drift", v.drift}};
-}
-
-Result<Verification> verification_from_json(const Json& json) {
-  Verification v;
-  RIDGE_ASSIGN(v.at, json_member<std::string>(json, "at"));
-  RIDGE_ASSIGN(v.machine, json_member<std::string>(json, "machine"));
-  RIDGE_ASSIGN(v.engine_version, json_member<std::string>(json, "engine_version"));
-  RIDGE_ASSIGN(v.model, json_member<std::string>(json, "model"));
-  RIDGE_ASSIGN(v.batch, json_member<int64_t>(json, "batch"));
-  RIDGE_ASSIGN(int64_t threads, json_member<int64_t>(json, "threads"));
-  v.threads = static_cast<int>(threads);
-  RIDGE_ASSIGN(v.predicted_ms, json_member<double>(json, "predicted_ms"));
-  RIDGE_ASSIGN(v.measured_ms, json_member<double>(json, "measured_ms"));
-  RIDGE_ASSIGN(v.spread_percent, json_member_or<double>(json, "spread_percent", 0));
-  RIDGE_ASSIGN(int64_t runs, json_member_or<int64_t>(json, "runs", 0));
-  v.runs = static_cast<int>(runs);
-  RIDGE_ASSIGN(v.drift, json_member_or<double>(json, "drift", 1));
-  if (v.measured_ms <= 0 || v.predicted_ms <= 0)
-    return Error{Code::kInvalid, "a verification without a time: " + dump_json(json)};
-  return v;
-}
+Json to_json(const Verification& verification) { return json_of(verification); }
 
 std::string ledger_file(const std::string& folder, const std::string& machine_id) {
   return folder + "/" + machine_id + ".ledger.jsonl";
@@ -166,7 +134,7 @@ std::vector<Verification> read_ledger(const std::string& file) {
   for (std::string line; std::getline(lines, line);) {
     Result<Json> json = parse_json(line, "ledger");
     if (!json) continue;
-    if (Result<Verification> entry = verification_from_json(*json)) ledger.push_back(std::move(*entry));
+    if (Result<Verification> entry = from_json<Verification>(*json)) ledger.push_back(std::move(*entry));
   }
   return ledger;
 }

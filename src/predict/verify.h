@@ -28,6 +28,19 @@ struct Verification {
   int runs = 0;
   double drift = 1;  // calibration models now over then: 1.05 = the machine is 5 % slower than when it was calibrated
 };
+void visit_fields(auto& visit, Is<Verification> auto& v) {
+  visit("at", v.at);
+  visit("machine", v.machine);
+  visit("engine_version", v.engine_version);
+  visit("model", v.model);
+  visit("batch", v.batch);
+  visit("threads", v.threads);
+  visit("predicted_ms", v.predicted_ms, above(0));
+  visit("measured_ms", v.measured_ms, above(0));
+  visit.optional("spread_percent", v.spread_percent);
+  visit.optional("runs", v.runs);
+  visit.optional("drift", v.drift);
+}
 
 struct VerifyOptions {
   Nanoseconds max_time = std::chrono::seconds(10);
@@ -40,7 +53,6 @@ Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, c
                             double predicted_ms, const VerifyOptions& options);
 
 Json to_json(const Verification& verification);
-Result<Verification> verification_from_json(const Json& json);
 
 // <folder>/<machine>.ledger.jsonl
 std::string ledger_file(const std::string& folder, const std::string& machine_id);

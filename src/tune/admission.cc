@@ -182,19 +182,6 @@ struct VariantSelector {
   }
 };
 
-Json to_json(const SelectedVariant& admitted) {
-  Json json = to_json(admitted.implementation);
-  json["accuracy"] = to_json(admitted.verdict);
-  return json;
-}
-
-template <typename Values>
-Json list_json(const Values& values) {
-  Json list = Json::array();
-  for (const auto& value : values) list.push_back(to_json(value));
-  return list;
-}
-
 // A wish by name that no engine here can fulfil on that device is no secret.
 void add_impossible(const VariantRequests& wishes, std::span<const std::string> engines, const Target& target,
                     Choices& result) {
@@ -259,16 +246,6 @@ const SelectedVariant* admitted_as(const Candidate& candidate, const VariantSele
   for (const SelectedVariant& admitted : admission.admitted)
     if (runs(candidate, admitted.implementation, admission.admitted.front().implementation.engine)) return &admitted;
   return nullptr;
-}
-
-Json to_json(const VariantSelection& admission) {
-  Json refused = Json::array();
-  for (const auto& [id, reason, wish] : admission.rejections)
-    refused.push_back({{"id", id}, {"engine", wish.engine}, {"variant", wish.variant}, {"reason", reason}});
-  return {{"samples", admission.samples},
-          {"implementations", list_json(admission.admitted)},
-          {"variants", list_json(admission.variants)},
-          {"refused", std::move(refused)}};
 }
 
 }  // namespace ridge::tune

@@ -41,6 +41,12 @@ struct Rejection {
   std::string reason;
   VariantRequest wish = {};
 };
+void visit_fields(auto& visit, Is<Rejection> auto& rejection) {
+  visit("id", rejection.id);
+  visit("engine", rejection.wish.engine);
+  visit("variant", rejection.wish.variant);
+  visit("reason", rejection.reason);
+}
 
 // What may be tried, and what not; pure. `engines`: those that load, the base plan's first. An unknown variant is an error with
 // the names; one that was asked for by name is tried whatever the peaks say, as far as an engine can compute it.
@@ -55,6 +61,10 @@ struct SelectedVariant {
   Implementation implementation;
   precision::Verdict verdict;  // on the held-out samples; of the baseline: holds, no outputs
 };
+void visit_fields(auto& visit, Is<SelectedVariant> auto& selected) {
+  visit_fields(visit, selected.implementation);
+  visit("accuracy", selected.verdict);
+}
 
 struct VariantSelection {
   std::string samples;                       // "the deviation was measured on …"
@@ -63,6 +73,12 @@ struct VariantSelection {
   std::vector<precision::Variant> variants;  // whose files were made, also those that lost too much
   std::vector<Rejection> rejections;
 };
+void visit_fields(auto& visit, Is<VariantSelection> auto& selection) {
+  visit("samples", selection.samples);
+  visit("implementations", selection.admitted);
+  visit("variants", selection.variants);
+  visit("refused", selection.rejections);
+}
 
 struct AdmissionBasis {
   const plan::Plan& plan;  // FP32, shapes at batch 1, the base engine
@@ -77,8 +93,5 @@ Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const Vari
 
 // Of the candidate's implementation; null if it was not admitted.
 const SelectedVariant* admitted_as(const Candidate& candidate, const VariantSelection& admission);
-
-Json to_json(
-    const VariantSelection& admission);  // {"samples": …, "implementations": […], "variants": […], "refused": […]}
 
 }  // namespace ridge::tune

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/units.h"
 
@@ -154,23 +153,6 @@ std::optional<BatchingOutlook> batching_outlook(std::span<const Entry> entries) 
                 "the machine's limit is {:.2f}× the rows/s at batch {}: weights are read once for all rows of a run",
                 outlook.limit_gain, highest->candidate.batch);
   return outlook;
-}
-
-Json to_json(const BatchPoint& point) {
-  return {{"batch", point.batch},
-          {"latency_ms", {{"p50", point.figures.p50_ms}, {"p99", point.figures.p99_ms}}},
-          {"throughput_per_s", point.figures.rows_per_s}};
-}
-
-Json to_json(const BatchingAdvice& advice) {
-  return {{"helps", advice.helps},
-          {"max_batch", advice.max_batch},
-          {"preferred", advice.preferred},
-          {"queue_delay_ms", advice.queue_delay_ms},
-          {"gain", advice.gain},
-          {"fixed_ms", advice.fixed_ms},
-          {"per_row_ms", advice.per_row_ms},
-          {"reason", advice.reason}};
 }
 
 }  // namespace ridge::tune

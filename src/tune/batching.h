@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "tune/figures.h"
 #include "tune/space.h"
 
@@ -22,6 +22,11 @@ struct BatchPoint {
   int64_t batch = 1;
   Figures figures;
 };
+void visit_fields(auto& visit, Is<BatchPoint> auto& point) {
+  visit("batch", point.batch);
+  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, point.figures); });
+  visit("throughput_per_s", point.figures.rows_per_s);
+}
 
 struct BatchingAdvice {
   bool helps = false;              // requests should be merged
@@ -32,6 +37,16 @@ struct BatchingAdvice {
   double fixed_ms = 0, per_row_ms = 0;
   std::string reason;  // one sentence
 };
+void visit_fields(auto& visit, Is<BatchingAdvice> auto& advice) {
+  visit("helps", advice.helps);
+  visit("max_batch", advice.max_batch);
+  visit("preferred", advice.preferred);
+  visit("queue_delay_ms", advice.queue_delay_ms);
+  visit("gain", advice.gain);
+  visit("fixed_ms", advice.fixed_ms);
+  visit("per_row_ms", advice.per_row_ms);
+  visit("reason", advice.reason);
+}
 
 // `points` by rising batch, batch 1 and `chosen` (the tuned one) among them; those above a p99 goal included.
 BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> p99_goal_ms);
@@ -42,9 +57,10 @@ struct BatchingOutlook {
   double limit_gain = 1;  // the limit's rows/s at the best batch ÷ at batch 1
   std::string sentence;
 };
+void visit_fields(auto& visit, Is<BatchingOutlook> auto& outlook) {
+  visit("limit_gain", outlook.limit_gain);
+  visit("sentence", outlook.sentence);
+}
 std::optional<BatchingOutlook> batching_outlook(std::span<const Entry> entries);
-
-Json to_json(const BatchPoint& point);
-Json to_json(const BatchingAdvice& advice);
 
 }  // namespace ridge::tune

@@ -9,26 +9,6 @@
 namespace ridge::tune {
 namespace {
 
-const char* spin_name(plan::Spin spin) {
-  switch (spin) {
-    case plan::Spin::kOn: return "on";
-    case plan::Spin::kOff: return "off";
-    case plan::Spin::kDefault: break;
-  }
-  return "default";
-}
-
-Result<plan::Spin> spin_from_name(const std::string& name) {
-  for (plan::Spin spin : {plan::Spin::kDefault, plan::Spin::kOn, plan::Spin::kOff})
-    if (name == spin_name(spin)) return spin;
-  return Error{Code::kInvalid, fmt::format("'spin' is '{}': one of default, on, off is expected", name)};
-}
-
-Result<int> member_int(const Json& json, const char* key, int otherwise) {
-  RIDGE_ASSIGN(const int64_t value, json_member_or<int64_t>(json, key, otherwise));
-  return static_cast<int>(value);
-}
-
 std::string counted(int number, const char* thing) {
   return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }
@@ -53,7 +33,7 @@ std::string text(const Candidate& candidate) {
   if (!candidate.engine.empty()) result += fmt::format("engine={} ", candidate.engine);
   if (candidate.variant != usual.variant) result += fmt::format("variant={} ", candidate.variant);
   result += fmt::format("threads={} instances={} batch={} spin={}", candidate.threads, candidate.instances,
-                        candidate.batch, spin_name(candidate.spin));
+                        candidate.batch, name_of(names_of(candidate.spin), candidate.spin));
   if (candidate.inter_op_threads > 1) result += fmt::format(" inter_op_threads={}", candidate.inter_op_threads);
   if (candidate.block_base > 0) result += fmt::format(" block_base={}", candidate.block_base);
   for (const auto& [key, value] : candidate.options) result += fmt::format(" {}={}", key, value);
@@ -108,39 +88,6 @@ plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
   return plan;
 }
 
-Json to_json(const Candidate& candidate) {
-  Json json;
-  if (!candidate.engine.empty()) json["engine"] = candidate.engine;
-  json["variant"] = candidate.variant;
-  json["threads"] = candidate.threads;
-  json["instances"] = candidate.instances;
-  json["batch"] = candidate.batch;
-  json["spin"] = spin_name(candidate.spin);
-  json["inter_op_threads"] = candidate.inter_op_threads;
-  json["block_base"] = candidate.block_base;
-  if (!candidate.options.empty()) json["options"] = candidate.options;
-  return json;
-}
-
-Result<Candidate> candidate_from_json(const Json& json) {
-  const Candidate plain;
-  Candidate candidate;
-  RIDGE_ASSIGN(candidate.engine, json_member_or<std::string>(json, "engine", plain.engine));
-  RIDGE_ASSIGN(candidate.variant, json_member_or<std::string>(json, "variant", plain.variant));
-  RIDGE_ASSIGN(candidate.threads, member_int(json, "threads", plain.threads));
-  RIDGE_ASSIGN(candidate.instances, member_int(json, "instances", plain.instances));
-  RIDGE_ASSIGN(candidate.batch, json_member_or<int64_t>(json, "batch", plain.batch));
-  RIDGE_ASSIGN(const std::string spin, json_member_or<std::string>(json, "spin", "default"));
-  RIDGE_ASSIGN(candidate.spin, spin_from_name(spin));
-  RIDGE_ASSIGN(candidate.inter_op_threads, member_int(json, "inter_op_threads", plain.inter_op_threads));
-  RIDGE_ASSIGN(candidate.block_base, member_int(json, "block_base", plain.block_base));
-  if (const auto options = json.find("options"); options != json.end())
-    for (const auto& [key, value] : options->items())
-      if (value.is_string()) candidate.options[key] = value.get<std::string>();
-  if (candidate.threads < 0 || candidate.instances < 1 || candidate.batch < 1)
-    return Error{Code::kInvalid,
-                 fmt::format("a candidate has at least 0 threads, 1 instance and 1 row: {}", dump_json(json))};
-  return candidate;
-}
+Json to_json(const Candidate& candidate) { return json_of(candidate); }
 
 }  // namespace ridge::tune

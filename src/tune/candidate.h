@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "plan/plan.h"
 #include "tune/implementation.h"
@@ -29,6 +29,17 @@ struct Candidate {
 
   bool operator==(const Candidate&) const = default;
 };
+void visit_fields(auto& visit, Is<Candidate> auto& candidate) {
+  visit.unless_empty("engine", candidate.engine);
+  visit.optional("variant", candidate.variant);
+  visit.optional("threads", candidate.threads, at_least(0));
+  visit.optional("instances", candidate.instances, at_least(1));
+  visit.optional("batch", candidate.batch, at_least(1));
+  visit.optional("spin", candidate.spin);
+  visit.optional("inter_op_threads", candidate.inter_op_threads);
+  visit.optional("block_base", candidate.block_base);
+  visit.unless_empty("options", candidate.options);
+}
 
 // ONNX Runtime's defaults, which every candidate is compared with: one session, batch 1, its own choice of threads.
 inline Candidate baseline_candidate() { return {}; }
@@ -54,7 +65,5 @@ plan::Plan to_plan(const Candidate& candidate, const plan::Plan& base,
                    std::span<const Implementation> implementations = {});
 
 Json to_json(const Candidate& candidate);
-// Absent members have their defaults.
-Result<Candidate> candidate_from_json(const Json& json);
 
 }  // namespace ridge::tune

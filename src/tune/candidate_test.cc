@@ -57,12 +57,12 @@ TEST(Candidate, IsReadBackFromItsJson) {
   candidate.spin = plan::Spin::kOff;
   candidate.inter_op_threads = 2;
   candidate.block_base = 4;
-  Result<Candidate> read = candidate_from_json(to_json(candidate));
+  Result<Candidate> read = from_json<Candidate>(to_json(candidate));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, candidate);
-  EXPECT_EQ(*candidate_from_json(to_json(baseline_candidate())), baseline_candidate());
-  EXPECT_FALSE(candidate_from_json(Json{{"batch", 0}}));
-  EXPECT_FALSE(candidate_from_json(Json{{"spin", "fast"}}));
+  EXPECT_EQ(*from_json<Candidate>(to_json(baseline_candidate())), baseline_candidate());
+  EXPECT_FALSE(from_json<Candidate>(Json{{"batch", 0}}));
+  EXPECT_FALSE(from_json<Candidate>(Json{{"spin", "fast"}}));
 }
 
 TEST(Candidate, OnAGpuHandsItsOptionsToTheEngineAndIsReadBackWithThem) {
@@ -77,7 +77,7 @@ TEST(Candidate, OnAGpuHandsItsOptionsToTheEngineAndIsReadBackWithThem) {
   EXPECT_EQ(plan.device, "cuda:1");
   EXPECT_EQ(plan.options,
             (std::map<std::string, std::string>{{"cuda.enable_cuda_graph", "1"}, {"cuda.use_tf32", "0"}}));
-  const auto back = candidate_from_json(to_json(candidate));
+  const auto back = from_json<Candidate>(to_json(candidate));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(*back, candidate);
 }

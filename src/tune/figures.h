@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/fields.h"
+
 namespace ridge::tune {
 
 struct Figures {
@@ -11,5 +13,10 @@ struct Figures {
   double joules_per_row = 0;      // 0 = not measured
   int64_t samples = 0;            // runs
 };
+// Of the time of a run.
+void visit_percentiles(auto& visit, Is<Figures> auto& figures) {
+  visit("p50", figures.p50_ms);
+  visit("p99", figures.p99_ms);
+}
 
 }  // namespace ridge::tune

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/units.h"
 #include "plan/plan.h"
 
@@ -20,7 +20,11 @@ struct Implementation {
   std::string engine_library = {};                  // empty = the engine's search order
   std::map<std::string, std::string> options = {};  // for the engine, as in Plan::options
 };
-
-Json to_json(const Implementation& implementation);
+void visit_fields(auto& visit, Is<Implementation> auto& implementation) {
+  visit("engine", implementation.engine);
+  visit("variant", implementation.variant);
+  visit("precision", implementation.precision);
+  visit.unless_empty("file", implementation.file);
+}
 
 }  // namespace ridge::tune

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,11 @@ constexpr double kDriftSlack = 1e-5;
 constexpr double kTailSpread = 0.1;
 
 enum class Good { kHigh, kLow };
+
+constexpr std::array<std::pair<Change, std::string_view>, 4> kChanges = {{{Change::kAsBefore, "as before"},
+                                                                          {Change::kBetter, "better"},
+                                                                          {Change::kRegressed, "regressed"},
+                                                                          {Change::kNotComparable, "not comparable"}}};
 
 constexpr size_t kUntunedRow = 2;  // of compare()'s rows: the throughput of the untuned model
 
@@ -63,65 +69,37 @@ Compared of_memory(double before, double now, double tolerance) {
   return row;
 }
 
-Result<Gain> read_gain(const Json& tuning) {
-  if (!tuning.contains("gain")) return Error{Code::kInvalid, "member 'gain' is missing"};
-  Gain gain;
-  RIDGE_ASSIGN(gain.ratio, json_member<double>(tuning["gain"], "ratio"));
-  RIDGE_ASSIGN(gain.low, json_member_or<double>(tuning["gain"], "low", 0));
-  RIDGE_ASSIGN(gain.high, json_member_or<double>(tuning["gain"], "high", HUGE_VAL));
-  return gain;
-}
-
-Result<Recorded> read(const Json& tuning) {
-  Recorded recorded;
-  const Json &best = tuning["best"], &untuned = tuning["baseline"];
-  RIDGE_ASSIGN(recorded.machine, json_member<std::string>(tuning["machine"], "id"));
-  RIDGE_ASSIGN(const std::string engine, json_member<std::string>(best, "engine"));
-  RIDGE_ASSIGN(const std::string version, json_member<std::string>(best, "engine_version"));
-  recorded.engine = engine + " " + version;
-  RIDGE_ASSIGN(recorded.device, json_member_or<std::string>(best, "device", "cpu"));
-  RIDGE_ASSIGN(recorded.base_engine, json_member_or<std::string>(untuned, "engine", ""));
-  RIDGE_ASSIGN(recorded.candidate, candidate_from_json(tuning["candidate"]));
-  if (tuning.contains("goal")) {
-    RIDGE_ASSIGN(const std::string objective, json_member<std::string>(tuning["goal"], "objective"));
-    RIDGE_ASSIGN(recorded.objective, objective_from_name(objective));
-  }
-  RIDGE_ASSIGN(recorded.shapes, json_member_or<std::string>(tuning, "shapes", ""));
-  RIDGE_ASSIGN(recorded.gain, read_gain(tuning));
-  RIDGE_ASSIGN(recorded.rows_per_s, json_member<double>(best, "throughput_per_s"));
-  RIDGE_ASSIGN(recorded.untuned_rows_per_s, json_member<double>(untuned, "throughput_per_s"));
-  RIDGE_ASSIGN(recorded.ci95_percent, json_member<double>(best, "ci95_percent"));
-  if (best.contains("latency_ms")) {
-    RIDGE_ASSIGN(recorded.p99_ms, json_member<double>(best["latency_ms"], "p99"));
-  }
-  if (best.contains("memory_bytes")) {
-    RIDGE_ASSIGN(recorded.rss_delta_bytes, json_member_or<double>(best["memory_bytes"], "rss_delta", 0));
-  }
-  if (tuning.contains("drift")) {
-    RIDGE_ASSIGN(recorded.relative_l2, json_member_or<double>(tuning["drift"], "relative_l2", 0));
-  }
-  return recorded;
-}
-
 }  // namespace
 
 Result<Recorded> recorded_from_json(const Json& tuning) {
-  if (!tuning.is_object()) return Error{Code::kInvalid, "a tuning result should be an object"};
-  for (const char* member : {"machine", "candidate", "baseline", "best"})
-    if (!tuning.contains(member) || !tuning[member].is_object())
-      return Error{Code::kInvalid, fmt::format("a tuning result should have the object '{}'", member)};
-  return read(tuning);
+  Recorded recorded;
+  std::string version;
+  RIDGE_TRY(read_fields(tuning, [&](auto& visit) {
+    visit.object("machine", [&](auto& machine) { machine("id", recorded.machine); });
+    visit.object("best", [&](auto& best) {
+      best("engine", recorded.engine);
+      best("engine_version", version);
+      best.optional("device", recorded.device);
+      best("throughput_per_s", recorded.rows_per_s);
+      best("ci95_percent", recorded.ci95_percent);
+      best.object("latency_ms", [&](auto& latency) { latency.optional("p99", recorded.p99_ms); });
+      best.object("memory_bytes", [&](auto& memory) { memory.optional("rss_delta", recorded.rss_delta_bytes); });
+    });
+    visit.object("baseline", [&](auto& untuned) {
+      untuned.optional("engine", recorded.base_engine);
+      untuned("throughput_per_s", recorded.untuned_rows_per_s);
+    });
+    visit("candidate", recorded.candidate);
+    visit.object("goal", [&](auto& goal) { goal.optional("objective", recorded.objective); });
+    visit.optional("shapes", recorded.shapes);
+    visit("gain", recorded.gain);
+    visit.object("drift", [&](auto& deviation) { deviation.optional("relative_l2", recorded.relative_l2); });
+  }));
+  recorded.engine += " " + version;
+  return recorded;
 }
 
-const char* change_name(Change change) {
-  switch (change) {
-    case Change::kAsBefore: return "as before";
-    case Change::kBetter: return "better";
-    case Change::kRegressed: return "regressed";
-    case Change::kNotComparable: break;
-  }
-  return "not comparable";
-}
+NameTable<Change> names_of(Change) { return kChanges; }
 
 std::vector<Compared> compare(const Recorded& before, const Recorded& now, const Strictness& strictness) {
   const double tolerance_percent = strictness.tolerance_percent;
@@ -166,19 +144,6 @@ std::string conclusion(const std::vector<Compared>& all, const Strictness& stric
                      worst->unit.empty() ? "" : " " + worst->unit, worst->change_percent, more);
 }
 
-Json to_json(const std::vector<Compared>& all) {
-  Json json = Json::array();
-  for (const Compared& row : all)
-    json.push_back({{"id", row.id},
-                    {"what", row.what},
-                    {"unit", row.unit},
-                    {"before", row.before},
-                    {"now", row.now},
-                    {"change_percent", row.change_percent},
-                    {"spread_percent", row.spread_percent},
-                    {"verdict", change_name(row.verdict)},
-                    {"reason", row.reason}});
-  return json;
-}
+Json to_json(const std::vector<Compared>& all) { return json_of(all); }
 
 }  // namespace ridge::tune

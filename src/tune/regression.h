@@ -20,9 +20,9 @@ namespace ridge::tune {
 
 // What a tuning.json (the `tune` contract) says of its result.
 struct Recorded {
-  std::string machine;      // machine::Machine::id
-  std::string engine;       // name and version
-  std::string device;       // "cpu"
+  std::string machine;  // machine::Machine::id
+  std::string engine;   // name and version
+  std::string device = "cpu";
   std::string base_engine;  // name of the untuned model's
   Candidate candidate;
   Objective objective = Objective::kThroughput;
@@ -38,7 +38,7 @@ struct Recorded {
 Result<Recorded> recorded_from_json(const Json& tuning);
 
 enum class Change { kAsBefore, kBetter, kRegressed, kNotComparable };
-const char* change_name(Change change);  // "as before", …
+NameTable<Change> names_of(Change);  // "as before", …
 
 struct Compared {
   std::string id;    // "gain", "throughput", "untuned-throughput", "p99", "memory", "relative-l2"
@@ -50,6 +50,17 @@ struct Compared {
   Change verdict = Change::kAsBefore;
   std::string reason;  // of kNotComparable
 };
+void visit_fields(auto& visit, Is<Compared> auto& row) {
+  visit("id", row.id);
+  visit("what", row.what);
+  visit("unit", row.unit);
+  visit("before", row.before);
+  visit("now", row.now);
+  visit("change_percent", row.change_percent);
+  visit("spread_percent", row.spread_percent);
+  visit("verdict", row.verdict);
+  visit("reason", row.reason);
+}
 
 struct Strictness {
   double tolerance_percent = 5;  // changes for the worse up to this much are accepted

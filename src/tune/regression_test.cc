@@ -91,7 +91,7 @@ TEST(Compare, AFewMebibytesMoreAreNone) {
 TEST(RecordedFromJson, NamesWhatIsMissing) {
   Result<Recorded> wrong = recorded_from_json(Json{{"machine", Json::object()}});
   ASSERT_FALSE(wrong);
-  EXPECT_NE(wrong.error().message.find("'candidate'"), std::string::npos);
+  EXPECT_NE(wrong.error().message.find("'machine.id'"), std::string::npos);
 }
 
 }  // namespace

@@ -63,9 +63,4 @@ Replay replay(const RecordedGrid& grid) {
   return result;
 }
 
-Json to_json(const Replay& replay) {
-  return {{"points", replay.points}, {"measured", replay.measured},      {"quality", replay.quality},
-          {"share", replay.share},   {"chosen", to_json(replay.chosen)}, {"best", to_json(replay.best)}};
-}
-
 }  // namespace ridge::tune

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "tune/search.h"
 
@@ -23,9 +23,15 @@ struct Replay {
   double share = 0;    // measured ÷ points
   Candidate chosen, best;
 };
+void visit_fields(auto& visit, Is<Replay> auto& replay) {
+  visit("points", replay.points);
+  visit("measured", replay.measured);
+  visit("quality", replay.quality);
+  visit("share", replay.share);
+  visit("chosen", replay.chosen);
+  visit("best", replay.best);
+}
 // Every measurement of a candidate repeats the record, so repeated ones tell nothing new.
 Replay replay(const RecordedGrid& grid);
-
-Json to_json(const Replay& replay);
 
 }  // namespace ridge::tune

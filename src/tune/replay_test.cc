@@ -43,32 +43,10 @@ TEST(Replay, FindsTheBestOfAFewPoints) {
   EXPECT_LE(result.quality, 1);
 }
 
-Result<Standing> standing_from_json(const Json& json) {
-  Standing standing;
-  RIDGE_ASSIGN(standing.candidate, candidate_from_json(json));
-  if (!json.contains("gain") || !json.contains("latency_ms"))
-    return Error{Code::kInvalid, "a point of a tuning result should have 'gain' and 'latency_ms'"};
-  RIDGE_ASSIGN(standing.gain.ratio, json_member<double>(json["gain"], "ratio"));
-  RIDGE_ASSIGN(standing.gain.low, json_member_or<double>(json["gain"], "low", 0));
-  RIDGE_ASSIGN(standing.gain.high, json_member_or<double>(json["gain"], "high", HUGE_VAL));
-  RIDGE_ASSIGN(standing.outcome.candidate.rows_per_s, json_member<double>(json, "throughput_per_s"));
-  RIDGE_ASSIGN(standing.outcome.candidate.p50_ms, json_member<double>(json["latency_ms"], "p50"));
-  RIDGE_ASSIGN(standing.outcome.candidate.p99_ms, json_member<double>(json["latency_ms"], "p99"));
-  RIDGE_ASSIGN(standing.entry.bound_ms, json_member_or<double>(json, "bound_ms", 0));
-  RIDGE_ASSIGN(standing.entry.max_rows_per_s, json_member_or<double>(json, "limit_per_s", 0));
-  if (!(standing.gain.ratio > 0)) return Error{Code::kInvalid, "a gain should be above 0"};
-  return standing;
-}
-
 // The `points` of a tuning result.
 Result<RecordedGrid> grid_from_json(const Json& tuning) {
-  if (!tuning.is_object() || !tuning.contains("points") || !tuning["points"].is_array())
-    return Error{Code::kInvalid, "a recorded grid should have a list 'points'"};
   std::vector<Standing> points;
-  for (const Json& point : tuning["points"]) {
-    RIDGE_ASSIGN(Standing standing, standing_from_json(point));
-    points.push_back(std::move(standing));
-  }
+  RIDGE_TRY(read_fields(tuning, [&](auto& visit) { visit("points", points); }));
   return grid_of(points);
 }
 

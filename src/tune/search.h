@@ -35,6 +35,11 @@ struct Gain {
   double low = 0;
   double high = std::numeric_limits<double>::infinity();  // with fewer than two rounds: nothing is known
 };
+void visit_fields(auto& visit, Is<Gain> auto& gain) {
+  visit("ratio", gain.ratio, above(0));
+  visit.optional("low", gain.low);
+  visit.optional("high", gain.high);
+}
 Gain gain_of(std::span<const double> log_ratios);
 inline constexpr Gain kNoGain{1, 1, 1};  // of the baseline: over itself
 
@@ -47,6 +52,21 @@ struct Standing {
   bool feasible = true;  // meets the p99 goal
   int trials = 0;
 };
+// As a point of a tuning result.
+void visit_fields(auto& visit, Is<Standing> auto& standing) {
+  auto& figures = standing.outcome.candidate;
+  visit_fields(visit, standing.candidate);
+  visit.derived("text", describe(standing.candidate));
+  visit("throughput_per_s", figures.rows_per_s);
+  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, figures); });
+  visit("gain", standing.gain);
+  visit.optional("meets_goal", standing.feasible);
+  visit.optional("samples", figures.samples);
+  visit.optional("memory_bytes", standing.entry.memory_bytes);
+  visit.optional("bound_ms", standing.entry.bound_ms);
+  visit.optional("limit_per_s", standing.entry.max_rows_per_s);
+  visit.unless_empty("joules_per_row", figures.joules_per_row);
+}
 
 // The next measurement of a search for the best `Candidate`.
 template <typename Candidate>

@@ -9,6 +9,11 @@
 namespace ridge::tune {
 namespace {
 
+constexpr std::array<std::pair<Objective, std::string_view>, 4> kObjectives = {{{Objective::kThroughput, "throughput"},
+                                                                                {Objective::kLatency, "latency"},
+                                                                                {Objective::kEnergy, "energy"},
+                                                                                {Objective::kCost, "cost"}}};
+
 // Operators side by side are tried when at least this much of the work lies off the longest path. Below it the gain is
 // smaller than what a measurement on a shared machine resolves (2 %…5 %) even if the overlap is perfect.
 constexpr double kWorthOverlapping = 1.1;
@@ -174,21 +179,10 @@ double between(double one, double two, int64_t batch) { return one + (two - one)
 
 }  // namespace
 
-const char* objective_name(Objective objective) {
-  switch (objective) {
-    case Objective::kThroughput: return "throughput";
-    case Objective::kLatency: return "latency";
-    case Objective::kEnergy: return "energy";
-    case Objective::kCost: break;
-  }
-  return "cost";
-}
+NameTable<Objective> names_of(Objective) { return kObjectives; }
 
 Result<Objective> objective_from_name(std::string_view name) {
-  for (Objective objective : {Objective::kThroughput, Objective::kLatency, Objective::kEnergy, Objective::kCost})
-    if (name == objective_name(objective)) return objective;
-  return Error{Code::kInvalid,
-               "unknown objective '" + std::string(name) + "'; known: throughput, latency, energy, cost"};
+  return from_name<Objective>(kObjectives, name, "objective");
 }
 
 cost::Costs at_batch(const BatchCosts& costs, int64_t batch) {

@@ -25,7 +25,7 @@ enum class Objective {
   kEnergy,      // rows per joule, by the machine's counters
   kCost,        // rows per CPU and second: what is paid where CPUs are paid for
 };
-const char* objective_name(Objective objective);  // "throughput", …
+NameTable<Objective> names_of(Objective);  // "throughput", …
 Result<Objective> objective_from_name(std::string_view name);
 
 struct Goal {
@@ -56,6 +56,11 @@ struct SkipCount {
   SkipReason reason;
   int count = 0;
 };
+void visit_fields(auto& visit, Is<SkipCount> auto& skipped) {
+  visit("id", skipped.reason.id);
+  visit("reason", skipped.reason.text);
+  visit("count", skipped.count);
+}
 
 struct Space {
   std::vector<Entry> entries;

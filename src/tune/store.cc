@@ -90,7 +90,7 @@ Store::~Store() = default;
 std::optional<Trial> Store::find(const Candidate& candidate, int ordinal) {
   const std::optional<Json> json = find(key_text(candidate, key_), ordinal);
   if (!json) return std::nullopt;
-  Result<Trial> trial = trial_from_json(*json);
+  Result<Trial> trial = from_json<Trial>(*json);
   return trial ? std::optional(std::move(trial).value()) : std::nullopt;
 }
 

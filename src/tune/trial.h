@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "measure/measurement.h"
 #include "tune/figures.h"
@@ -29,6 +29,29 @@ struct Side {
 
   Figures figures() const { return {rows_per_s, latency_ms.p50, latency_ms.p99, joules_per_row, samples}; }
 };
+void visit_fields(auto& visit, Is<Side> auto& side) {
+  visit("mean_ms", side.latency_ms.mean);
+  visit("p50_ms", side.latency_ms.p50);
+  visit("p90_ms", side.latency_ms.p90);
+  visit("p95_ms", side.latency_ms.p95);
+  visit("p99_ms", side.latency_ms.p99);
+  visit("min_ms", side.latency_ms.min);
+  visit("max_ms", side.latency_ms.max);
+  visit("rows_per_s", side.rows_per_s);
+  visit("ci95_percent", side.ci95_percent);
+  visit("load_ms", side.stages_ms.load);
+  visit("first_run_ms", side.stages_ms.first_run);
+  visit("input_ms", side.stages_ms.input);
+  visit("compute_ms", side.stages_ms.compute);
+  visit("output_ms", side.stages_ms.output);
+  visit.optional("engine", side.engine);
+  visit.optional("engine_version", side.engine_version);
+  visit.optional("device", side.device);
+  visit("samples", side.samples);
+  visit("threads", side.threads);
+  visit.optional("rss_delta", side.rss_delta_bytes);
+  visit.optional("joules_per_row", side.joules_per_row);
+}
 
 struct Trial {
   std::vector<double> rate_log_ratios;     // per round: ln(candidate rows/s ÷ baseline rows/s)
@@ -38,11 +61,24 @@ struct Trial {
   double seconds = 0;   // what it took, opening included
   std::string failure;  // not empty: the candidate cannot run
 };
+void visit_fields(auto& visit, Is<Trial> auto& trial) {
+  visit("rate_log_ratios", trial.rate_log_ratios);
+  visit("latency_log_ratios", trial.latency_log_ratios);
+  visit.unless_empty("energy_log_ratios", trial.energy_log_ratios);
+  visit("baseline", trial.baseline);
+  visit("candidate", trial.candidate);
+  visit("seconds", trial.seconds);
+  visit("failure", trial.failure);
+}
 
 // rows/s of every model in one round.
 struct CoLocatedRound {
   std::vector<double> candidate, untuned;
 };
+void visit_fields(auto& visit, Is<CoLocatedRound> auto& round) {
+  visit("split", round.candidate);
+  visit("untuned", round.untuned);
+}
 
 struct CoLocatedTrial {
   std::vector<Trial>
@@ -52,13 +88,20 @@ struct CoLocatedTrial {
   double seconds = 0;
   std::string failure;  // not empty: they cannot run
 };
+void visit_fields(auto& visit, Is<CoLocatedTrial> auto& trial) {
+  visit("models", trial.models);
+  visit("pairs", trial.rounds);
+  visit("memory_bytes", trial.memory_bytes);
+  visit("seconds", trial.seconds);
+  visit("failure", trial.failure);
+}
 
 // Costs are those of a machine that is paid by the CPU: rows per CPU and second.
 Outcome outcome_of(const Trial& trial, const Candidate& candidate, Objective objective);
 
 Json to_json(const Trial& trial);
-Result<Trial> trial_from_json(const Json& json);
 Json to_json(const CoLocatedTrial& trial);
+// Refuses rounds that do not have a rate for each model.
 Result<CoLocatedTrial> co_located_trial_from_json(const Json& json);
 
 }  // namespace ridge::tune

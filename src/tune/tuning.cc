@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -12,51 +13,8 @@
 namespace ridge::tune {
 namespace {
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-Json standing_json(const Standing& standing) {
-  Json json = to_json(standing.candidate);
-  json["text"] = describe(standing.candidate);
-  json["throughput_per_s"] = standing.outcome.candidate.rows_per_s;
-  json["latency_ms"] = {{"p50", standing.outcome.candidate.p50_ms}, {"p99", standing.outcome.candidate.p99_ms}};
-  json["gain"] = to_json(standing.gain);
-  json["meets_goal"] = standing.feasible;
-  json["samples"] = standing.outcome.candidate.samples;
-  json["memory_bytes"] = standing.entry.memory_bytes;
-  json["bound_ms"] = standing.entry.bound_ms;
-  json["limit_per_s"] = standing.entry.max_rows_per_s;
-  if (standing.outcome.candidate.joules_per_row > 0) json["joules_per_row"] = standing.outcome.candidate.joules_per_row;
-  return json;
-}
-
-Json standings_json(const std::vector<Standing>& standings) {
-  Json json = Json::array();
-  for (const Standing& standing : standings) json.push_back(standing_json(standing));
-  return json;
-}
-
-Json curve_json(const std::vector<BatchPoint>& curve) {
-  Json json = Json::array();
-  for (const BatchPoint& point : curve) json.push_back(to_json(point));
-  return json;
-}
-
-Json outlook_json(const std::optional<BatchingOutlook>& outlook) {
-  if (!outlook) return nullptr;
-  return {{"limit_gain", outlook->limit_gain}, {"sentence", outlook->sentence}};
-}
-
-Json energy_json(const Tuning& tuning) {
-  auto joules = [](double value) { return value > 0 ? Json(value) : Json(); };
-  return {{"counters", tuning.energy},
-          {"baseline_joules_per_row", joules(tuning.baseline_joules_per_row)},
-          {"best_joules_per_row", joules(tuning.best_joules_per_row)},
-          {"origin", tuning.best_joules_per_row > 0 ? Json("measured") : Json()}};
-}
-
-Json space_json(const Tuning& tuning) {
-  return {{"candidates", tuning.candidates}, {"measured", tuning.measured}, {"skipped", to_json(tuning.skipped)}};
-}
+constexpr std::array<std::pair<Choice, std::string_view>, 3> kChoices = {
+    {{Choice::kCandidate, "tuned"}, {Choice::kBaseline, "baseline"}, {Choice::kNone, "none"}}};
 
 std::string gain_sentence(const Tuning& tuning) {
   const measure::Measurement& best = tuning.best;
@@ -214,58 +172,51 @@ std::string conclusion(const Tuning& tuning) {
                      limit_sentence(best), synthetic_sentence(tuning));
 }
 
-const char* choice_name(Choice choice) {
-  switch (choice) {
-    case Choice::kCandidate: return "tuned";
-    case Choice::kBaseline: return "baseline";
-    case Choice::kNone: break;
-  }
-  return "none";
+NameTable<Choice> names_of(Choice) { return kChoices; }
+
+void visit_fields(auto& visit, const Tuning& tuning) {
+  visit("machine", tuning.machine);
+  visit.object("goal", [&](auto& goal) {
+    goal("objective", tuning.goal.objective);
+    goal("p99_ms", tuning.goal.p99_ms);
+    goal("met", tuning.choice != Choice::kNone);
+  });
+  visit("shapes", tuning.shapes);
+  visit("baseline", tuning.baseline);
+  visit("best", tuning.best);
+  visit("choice", tuning.choice);
+  visit("candidate", tuning.candidate);
+  visit("speedup", tuning.gain.ratio);
+  visit("gain", tuning.gain);
+  visit("noise_percent", tuning.noise_percent);
+  visit("drift", tuning.drift);
+  visit("accuracy", tuning.admission);
+  visit.object("energy", [&](auto& energy) {
+    energy("counters", tuning.energy);
+    energy.or_null("baseline_joules_per_row", tuning.baseline_joules_per_row);
+    energy.or_null("best_joules_per_row", tuning.best_joules_per_row);
+    energy.or_null("origin", std::string_view(tuning.best_joules_per_row > 0 ? "measured" : ""));
+  });
+  visit("pareto", tuning.pareto);
+  visit("points", tuning.points);
+  visit("curve", tuning.curve);
+  visit("batching_advice", tuning.batching_advice);
+  visit("batching_outlook", tuning.batching_outlook);
+  visit("replay", tuning.replay);
+  visit("trials", tuning.trials);
+  visit("reused", tuning.reused);
+  visit.object("space", [&](auto& space) {
+    space("candidates", tuning.candidates);
+    space("measured", tuning.measured);
+    space("skipped", tuning.skipped);
+  });
+  visit("batching", tuning.batching.empty() ? Json(true) : Json(tuning.batching));
+  visit("interrupted", tuning.interrupted);
+  visit("seconds", tuning.seconds);
+  visit("conclusion", conclusion(tuning));
+  visit.or_null("repository", tuning.repository);
 }
 
-Json to_json(const Gain& gain) {
-  return {{"ratio", gain.ratio}, {"low", number_or_null(gain.low)}, {"high", number_or_null(gain.high)}};
-}
-
-Json to_json(const std::vector<SkipCount>& skipped) {
-  Json json = Json::array();
-  for (const SkipCount& entry : skipped)
-    json.push_back({{"id", entry.reason.id}, {"reason", entry.reason.text}, {"count", entry.count}});
-  return json;
-}
-
-Json to_json(const Tuning& tuning) {
-  Json json;
-  json["machine"] = machine::to_json(tuning.machine);
-  json["goal"] = {{"objective", objective_name(tuning.goal.objective)},
-                  {"p99_ms", tuning.goal.p99_ms ? Json(*tuning.goal.p99_ms) : Json()},
-                  {"met", tuning.choice != Choice::kNone}};
-  json["shapes"] = tuning.shapes;
-  json["baseline"] = measure::to_json(tuning.baseline);
-  json["best"] = measure::to_json(tuning.best);
-  json["choice"] = choice_name(tuning.choice);
-  json["candidate"] = to_json(tuning.candidate);
-  json["speedup"] = tuning.gain.ratio;
-  json["gain"] = to_json(tuning.gain);
-  json["noise_percent"] = number_or_null(tuning.noise_percent);
-  json["drift"] = to_json(tuning.drift);
-  json["accuracy"] = to_json(tuning.admission);
-  json["energy"] = energy_json(tuning);
-  json["pareto"] = standings_json(tuning.pareto);
-  json["points"] = standings_json(tuning.points);
-  json["curve"] = curve_json(tuning.curve);
-  json["batching_advice"] = to_json(tuning.batching_advice);
-  json["batching_outlook"] = outlook_json(tuning.batching_outlook);
-  json["replay"] = tuning.replay ? to_json(*tuning.replay) : Json();
-  json["trials"] = tuning.trials;
-  json["reused"] = tuning.reused;
-  json["space"] = space_json(tuning);
-  json["batching"] = tuning.batching.empty() ? Json(true) : Json(tuning.batching);
-  json["interrupted"] = tuning.interrupted;
-  json["seconds"] = tuning.seconds;
-  json["conclusion"] = conclusion(tuning);
-  json["repository"] = tuning.repository.empty() ? Json() : Json(tuning.repository);
-  return json;
-}
+Json to_json(const Tuning& tuning) { return json_of(tuning); }
 
 }  // namespace ridge::tune

@@ -70,9 +70,7 @@ std::string conclusion(const Tuning& tuning);
 // "the limit is compute, of which it reaches 71 %".
 std::string limit_sentence(const measure::Measurement& measured);
 
+NameTable<Choice> names_of(Choice);  // "tuned", "baseline", "none"
 Json to_json(const Tuning& tuning);
-const char* choice_name(Choice choice);  // "tuned", "baseline", "none"
-Json to_json(const Gain& gain);          // ratio, low, high; null = infinite
-Json to_json(const std::vector<SkipCount>& skipped);
 
 }  // namespace ridge::tune

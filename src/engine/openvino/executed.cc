@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 14> kMultiplies = {
     "RNNSeq",         "MHA",           "Interaction",    "GatherMatmul",     "ScaledDotProductAttention",
     "PagedAttention", "QKVProjection", "LLMMLP",         "BinaryConvolution"};
 
-std::vector<std::string_view> names_of(Precision precision) {
+std::vector<std::string_view> type_names_of(Precision precision) {
   switch (precision) {
     case Precision::kFp32: return {"f32"};
     case Precision::kBf16: return {"bf16"};
@@ -60,7 +60,7 @@ Status verify_possible(Precision wanted, const InstructionSets& sets) {
 
 Status verify(Precision wanted, std::span<const ExecutedLayer> layers) {
   if (wanted == Precision::kFp32) return verify_fp32(layers);
-  const std::vector<std::string_view> names = names_of(wanted);
+  const std::vector<std::string_view> names = type_names_of(wanted);
   bool found = false;
   for (const ExecutedLayer& layer : layers) {
     if (!multiplies(layer.type) || std::find(names.begin(), names.end(), layer.precision) == names.end()) continue;

@@ -236,7 +236,7 @@ TEST(Gpu, MissingReadingsKeepTheirReasonThroughJson) {
   Gpu gpu;
   gpu.name = std::string("gpu");
   gpu.ecc = Error{Code::kUnsupported, "no such thing"};
-  Result<Gpu> back = gpu_from_json(to_json(gpu));
+  Result<Gpu> back = from_json<Gpu>(json_of(gpu));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(*back->name, "gpu");
   EXPECT_FALSE(back->ecc);

@@ -9,13 +9,16 @@ namespace {
 Json or_null_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json row_json(const CollectiveRow& row, size_t gpus) {
-  Json json = {{"collective", gpu::nccl::collective_name(row.collective)}, {"bytes", row.bytes}};
-  add_result(json, row.result, "bytes_per_s");
   const double factor = bus_factor(row.collective, gpus);
-  json["bus_bytes_per_s"] = row.result.best ? Json(factor * *row.result.best) : Json(nullptr);
-  json["typical_bus_bytes_per_s"] = row.result.typical ? Json(factor * *row.result.typical) : Json(nullptr);
-  json["typical_seconds"] =
-      row.result.typical ? Json(static_cast<double>(row.bytes) / *row.result.typical) : Json(nullptr);
+  const std::optional<double>&best = row.result.best, &typical = row.result.typical;
+  Json json;
+  FieldWriter visit(json);
+  visit("collective", gpu::nccl::collective_name(row.collective));
+  visit("bytes", row.bytes);
+  visit_result(visit, row.result, "bytes_per_s");
+  visit("bus_bytes_per_s", best ? std::optional(factor * *best) : std::nullopt);
+  visit("typical_bus_bytes_per_s", typical ? std::optional(factor * *typical) : std::nullopt);
+  visit("typical_seconds", typical ? std::optional(static_cast<double>(row.bytes) / *typical) : std::nullopt);
   return json;
 }
 

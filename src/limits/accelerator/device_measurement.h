@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/units.h"
 #include "gpu/device.h"
 #include "gpu/transfer.h"
@@ -20,22 +20,50 @@ struct PeakRow {
   std::string way;      // "multiply-adds": a kernel of ours on the plain lanes; "mma": on tensor cores; "cuBLASLt"
   MetricResult result;  // [FLOP/s], 1 multiply-add = 2, also for integers
 };
+void visit_fields(auto& visit, Is<PeakRow> auto& row) {
+  visit("precision", row.precision);
+  visit("way", row.way);
+  visit_result(visit, row.result, "flops_per_s");
+  visit.derived("clock_hz",
+                row.result.clock_hz > 0 ? std::optional<double>(row.result.clock_hz) : row.result.gpu.clock_hz);
+  visit.or_null("clock_counted_hz", row.result.clock_hz);
+}
 struct BandwidthRow {
   std::string level;   // "DRAM", "last cache", "shared"
   std::string access;  // "read", "write", "copy": bytes read and written
   int64_t working_set_bytes = 0;
   MetricResult result;  // [bytes/s]
 };
+void visit_fields(auto& visit, Is<BandwidthRow> auto& row) {
+  visit("level", row.level);
+  visit("access", row.access);
+  visit("working_set_bytes", row.working_set_bytes);
+  visit_result(visit, row.result, "bytes_per_s");
+}
 struct LinkRow {
   gpu::Way way = gpu::Way::kToDevice;
   gpu::HostMemory memory = gpu::HostMemory::kPageable;
   int64_t bytes = 0;    // of one copy, each way
   MetricResult result;  // [bytes/s], of both ways together
 };
+void visit_fields(auto& visit, Is<LinkRow> auto& row) {
+  visit("way", row.way);
+  visit("memory", row.memory);
+  visit("copy_bytes", row.bytes);
+  visit_result(visit, row.result, "bytes_per_s");
+}
 struct StartRow {
   std::string what, meaning;
   MetricResult result;  // [1/s]
 };
+void visit_fields(auto& visit, Is<StartRow> auto& row) {
+  const auto seconds = [](const std::optional<double>& rate) { return rate ? std::optional(1 / *rate) : std::nullopt; };
+  visit("what", row.what);
+  visit("meaning", row.meaning);
+  visit_result(visit, row.result, "starts_per_s");
+  visit.derived("seconds", seconds(row.result.best));
+  visit.derived("typical_seconds", seconds(row.result.typical));
+}
 
 // "fp16 mma", "DRAM read", "to the device, pinned"
 std::string row_name(const PeakRow& row);
@@ -58,11 +86,25 @@ struct DeviceMeasurement {
   bool recalled = false;    // measured by an earlier run, and kept since then
   std::string kept;         // where, or why not
 };
+// The device's facts, and where the figures are kept, are not read back.
+void visit_fields(auto& visit, Is<DeviceMeasurement> auto& measured) {
+  visit.derived("device", measured.facts.name);
+  visit.derived("kind", measured.facts.kind);
+  visit.derived("facts", measured.facts);
+  visit("setting", measured.setting);
+  visit("measured_at", measured.measured_at);
+  visit("seconds", measured.seconds);
+  visit.derived("recalled", measured.recalled);
+  visit.derived("kept", measured.kept);
+  visit("datasheet", measured.datasheet);
+  visit("processor_limits", measured.cpu_limits);
+  visit("observer", measured.observer);
+  visit("peaks", measured.peaks);
+  visit("bandwidth", measured.bandwidths);
+  visit("links", measured.links);
+  visit("starts", measured.starts);
+}
 
-// Adds the members that every result has; `unit`: the name of its own one, "flops_per_s".
-void add_result(Json& json, const MetricResult& result, const std::string& unit);
 Json to_json(const DeviceMeasurement& measured);
-// The figures, and what stands beside them, of what to_json wrote; the device's facts, and where they are kept, are not read.
-Result<DeviceMeasurement> measurement_from_json(const Json& json);
 
 }  // namespace ridge::limits::accelerator

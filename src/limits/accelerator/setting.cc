@@ -17,34 +17,7 @@ std::string limit_text(const std::optional<int64_t>& limit_mw) {
 
 std::string ecc_text(const std::optional<bool>& ecc) { return !ecc ? "not told" : *ecc ? "on" : "off"; }
 
-template <typename Value>
-Json value_or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 }  // namespace
-
-Json to_json(const Setting& setting) {
-  return {{"card", setting.gpu},
-          {"name", setting.name},
-          {"driver", setting.driver},
-          {"compute_units", setting.compute_units},
-          {"power_limit_mw", value_or_null(setting.power_limit_mw)},
-          {"ecc", value_or_null(setting.ecc)},
-          {"method", setting.method}};
-}
-
-Result<Setting> setting_from_json(const Json& json) {
-  Setting setting;
-  RIDGE_ASSIGN(setting.gpu, json_member<std::string>(json, "card"));
-  RIDGE_ASSIGN(setting.name, json_member<std::string>(json, "name"));
-  RIDGE_ASSIGN(setting.driver, json_member<std::string>(json, "driver"));
-  RIDGE_ASSIGN(setting.compute_units, json_member<int64_t>(json, "compute_units"));
-  RIDGE_TRY(read_optional(json, "power_limit_mw", setting.power_limit_mw));
-  RIDGE_TRY(read_optional(json, "ecc", setting.ecc));
-  RIDGE_ASSIGN(setting.method, json_member<int64_t>(json, "method"));
-  return setting;
-}
 
 Setting setting_of(const gpu::DeviceFacts& facts, const gpu::GpuSystem* system) {
   Setting setting;

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "gpu/device.h"
 #include "gpu/gpu.h"
@@ -29,8 +29,15 @@ struct Setting {
   int64_t method = kGpuMethod;
   bool operator==(const Setting&) const = default;
 };
-Json to_json(const Setting& setting);
-Result<Setting> setting_from_json(const Json& json);
+void visit_fields(auto& visit, Is<Setting> auto& setting) {
+  visit("card", setting.gpu);
+  visit("name", setting.name);
+  visit("driver", setting.driver);
+  visit("compute_units", setting.compute_units);
+  visit("power_limit_mw", setting.power_limit_mw);
+  visit("ecc", setting.ecc);
+  visit("method", setting.method);
+}
 
 // `system`: as the management library tells it; null: unknown.
 Setting setting_of(const gpu::DeviceFacts& facts, const gpu::GpuSystem* system);

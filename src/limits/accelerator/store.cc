@@ -33,8 +33,10 @@ bool bounds_something(const DeviceMeasurement& measured) {
 
 Result<Entry> entry_from_json(const Json& json) {
   Entry entry;
-  RIDGE_ASSIGN(entry.most_seconds, json_member<double>(json, "most_seconds"));
-  RIDGE_ASSIGN(entry.measured, measurement_from_json(json.contains("measured") ? json["measured"] : Json::object()));
+  RIDGE_TRY(read_fields(json, [&](auto& visit) {
+    visit("most_seconds", entry.most_seconds);
+    visit("measured", entry.measured);
+  }));
   if (!bounds_something(entry.measured)) return Error{Code::kInvalid, "it holds no figures"};
   return entry;
 }

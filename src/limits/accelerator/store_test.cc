@@ -212,7 +212,7 @@ TEST(MeasuredFigures, AreReadBackAsTheyWereWritten) {
   measured.links = {{gpu::Way::kBoth, gpu::HostMemory::kPinned, 1 << 20, reached(40e9)}};
   measured.starts = {{"kernel, queued", "time per kernel", reached(4e5)}};
   Json json = to_json(measured);
-  Result<DeviceMeasurement> back = measurement_from_json(json);
+  Result<DeviceMeasurement> back = from_json<DeviceMeasurement>(json);
   ASSERT_TRUE(back.ok()) << back.error().message;
   back->facts = measured.facts;
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
@@ -240,7 +240,7 @@ TEST(Setting, IsThatOfTheSameGpuOfTheLibrary) {
       differences(setting, untold),
       "driver 580.95.05, CUDA driver 13.0 then, CUDA driver 13.0 now; power limit 350 W then, not told now; error "
       "correction on then, not told now");
-  Result<Setting> back = setting_from_json(to_json(setting));
+  Result<Setting> back = from_json<Setting>(json_of(setting));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(*back, setting);
 }

@@ -41,14 +41,21 @@ const make = (tag, text, attributes = {}, ...children) => {
 const page = document.getElementById('page');
 const section = (id, title, ...children) => make('section', null, {id}, make('h2', say(title)), ...children);
 const quiet = text => make('p', say(text), {class: 'quiet'});
-// A number that keeps its value and the member of the JSON it comes from.
-const number = (tag, value, show, member, attributes = {}) =>
-  make(tag, value === null || value === undefined ? '-' : show(value),
-       value === null || value === undefined ? attributes : {...attributes, 'data-member': member, 'data-value': value});
+// The JSON that the page shows, and its member 'curve.3.bound_ms'; undefined or null: not there.
+const data = JSON.parse(document.getElementById('data').textContent);
+const valueOf = member => member.split('.').reduce((value, part) => value === null || value === undefined ? value : value[part], data);
+// A member's number, which keeps its value and its member.
+const number = (tag, show, member, attributes = {}) => {
+  const value = valueOf(member);
+  return value === null || value === undefined ? make(tag, '-', attributes)
+    : make(tag, show(value), {...attributes, 'data-member': member, 'data-value': value});
+};
+const cell = (show, member) => number('td', show, member, {class: 'number'});
+const noCell = () => make('td', '-', {class: 'number'});
 // A GPU with one number.
-const figure = (name, value, show, member, note) =>
-  make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', value, show, member),
-       make('span', note, {class: 'quiet'}));
+const figure = (name, show, member, note = '') =>
+  make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', show, member),
+       ...(note ? [make('span', note, {class: 'quiet'})] : []));
 const table = (head, rows) => {
   const line = (cells, tag) => {
     const row = make('tr');
@@ -63,10 +70,10 @@ const table = (head, rows) => {
 };
 const originCell = origin => make('td', say(origin), {class: 'origin'});
 
-// Rows of [name, value, how it is shown, member, origin, source], without those that have no value.
+// Rows of [name, how it is shown, member, origin, source], without those that have no value.
 function properties(id, title, rows, ...more) {
-  const body = rows.filter(([, value]) => value !== null && value !== undefined).map(([name, value, show, member, origin, source]) =>
-    [say(name), number('td', value, show, member, {class: 'number'}), originCell(origin), source || '']);
+  const body = rows.filter(([, , member]) => valueOf(member) !== null && valueOf(member) !== undefined)
+    .map(([name, show, member, origin, source]) => [say(name), cell(show, member), originCell(origin), source || '']);
   return section(id, title, table(['figure', '#value', 'origin', 'source'], body), ...more);
 }
 
@@ -114,5 +121,5 @@ function show(parts) {
 }
 
 return {translate, say, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, plusMinus, rowsPerSecond, percent,
-        dollars, make, section, quiet, number, figure, table, originCell, properties, faded, canvas, draw, axis, plain, decades, show};
+        dollars, data, make, section, quiet, number, cell, noCell, figure, table, originCell, properties, faded, canvas, draw, axis, plain, decades, show};
 })();

@@ -1,6 +1,5 @@
 // Draws the ledger that lies in the element "data". Numbers keep their value in data-value beside what is shown.
 (() => {
-const ledger = JSON.parse(document.getElementById('data').textContent);
 
 ridge.translate({
   'confirmed': '证实', 'larger': '更大', 'smaller': '更小', 'contradicted': '相反', 'not testable here': '此处无法检验',
@@ -13,7 +12,8 @@ ridge.translate({
   'Medians of all rounds. Bytes and FLOPs are those that the work itself needs.': '各轮的中位数。字节与 FLOP 为该工作本身所需。',
   'interrupted: the other claims were not tested': '已中断:其余说法未检验',
 });
-const {say, digits, milliseconds, bandwidth, rate, make, section, quiet, number, table, faded, canvas, draw, axis, plain, show} = ridge;
+const ledger = ridge.data;
+const {say, digits, milliseconds, bandwidth, rate, make, section, quiet, number, cell, figure, table, faded, canvas, draw, axis, plain, show} = ridge;
 
 const ratio = value => value.toFixed(2) + ' ×';
 const percentOf = value => digits(100 * value) + ' %';
@@ -25,8 +25,7 @@ const verdictClass = row => row.verdict === 'contradicted' ? 'warn' : '';
 
 function header() {
   const {conditions} = ledger;
-  const card = ([name, value]) => make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}),
-                                       number('b', value, String, `verdicts.${name}`));
+  const card = ([name]) => figure(name, String, `verdicts.${name}`);
   return [
     make('h1', conditions.name),
     make('p', [conditions.device, conditions.platform, conditions.driver].filter(text => text).join(' · ')),
@@ -84,23 +83,20 @@ function claims() {
 // Registers per thread and occupancy of both ways, where the device tells them.
 const resident = row => row.variant_registers === undefined || row.baseline_registers === undefined ? []
   : [make('p', null, {class: 'quiet'}, ...['variant', 'baseline'].flatMap((way, i) => [
-      i ? ` ${say('against')} ` : '', number('span', row[`${way}_registers`], String, `${row.member}.${way}_registers`), ` ${say('registers')}, `,
-      number('span', row[`${way}_occupancy_percent`], value => digits(value) + ' %', `${row.member}.${way}_occupancy_percent`),
+      i ? ` ${say('against')} ` : '', number('span', String, `${row.member}.${way}_registers`), ` ${say('registers')}, `,
+      number('span', value => digits(value) + ' %', `${row.member}.${way}_occupancy_percent`),
       ` ${say('occupancy')}`]))];
 
 function rows() {
   if (tested.length === 0) return null;
   const body = tested.map(row => {
     const at = shown(row);
-    const cell = (name, format) => {
-      const value = name.split('.').reduce((object, key) => object[key], row);
-      return number('td', value, format, `${row.member}.${name}`, {class: 'number'});
-    };
+    const of = (name, format) => cell(format, `${row.member}.${name}`);
     return [
       make('td', null, {class: 'name'}, make('b', row.claim), ` ${row.statement}`),
       make('td', say(row.verdict), {class: verdictClass(row)}),
-      cell('effect.value', at), cell('effect.low', at), cell('effect.high', at),
-      make('td', row.claimed.text, {class: 'number'}), cell('variant_seconds', seconds), cell('baseline_seconds', seconds),
+      of('effect.value', at), of('effect.low', at), of('effect.high', at),
+      make('td', row.claimed.text, {class: 'number'}), of('variant_seconds', seconds), of('baseline_seconds', seconds),
       make('td', null, {class: 'name wide'}, make('b', `${row.variant} ${say('against')} ${row.baseline}`),
            make('p', row.work, {class: 'quiet'}), make('p', row.explanation), ...resident(row))];
   });
@@ -138,8 +134,8 @@ function plotted(one, index) {
     }, tooltip, false), indexAxis: 'y', parsing: true, normalized: false},
   });
   const cells = one.variants.map((way, i) => [
-    make('td', way.name, {class: 'name'}), number('td', way.seconds, seconds, `cases.${index}.variants.${i}.seconds`, {class: 'number'}),
-    number('td', rateOf(way), format, `cases.${index}.variants.${i}.${way.bytes_per_s === null ? 'flops' : 'bytes'}_per_s`, {class: 'number'})]);
+    make('td', way.name, {class: 'name'}), cell(seconds, `cases.${index}.variants.${i}.seconds`),
+    cell(format, `cases.${index}.variants.${i}.${way.bytes_per_s === null ? 'flops' : 'bytes'}_per_s`)]);
   return make('div', null, {class: 'case'}, make('h3', `${one.experiment}: ${one.work}`), box, table(['way', '#time', '#rate'], cells));
 }
 
@@ -162,7 +158,7 @@ function conditions() {
   const text = value => Array.isArray(value) ? value.join(' ') : String(value);
   const body = Object.entries(ledger.conditions).filter(([, value]) => value !== null && value !== '').map(([name, value]) => [
     name.replaceAll('_', ' '),
-    typeof value === 'number' ? number('td', value, v => v.toLocaleString('en-US', {maximumFractionDigits: 3}), `conditions.${name}`, {class: 'name'})
+    typeof value === 'number' ? number('td', v => v.toLocaleString('en-US', {maximumFractionDigits: 3}), `conditions.${name}`, {class: 'name'})
                               : make('td', text(value), {class: 'name'})]);
   return section('conditions', 'Conditions', table(['condition', 'value'], body));
 }

@@ -2,7 +2,6 @@
 // computed but shares for the size of a dot.
 'use strict';
 (() => {
-const plan = JSON.parse(document.getElementById('data').textContent);
 
 const kChinese = {
   'what it costs, and the least time this device needs': '模型的开销,以及该设备所需的最短时间',
@@ -34,8 +33,9 @@ const kChinese = {
   'price': '价格', 'hour': '每小时价格',
 };
 ridge.translate(kChinese);
+const plan = ridge.data;
 const {say, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, plusMinus, rowsPerSecond, percent, dollars, make,
-       section, quiet, number, figure, table, originCell, properties, faded, canvas, draw, axis, plain, decades} = ridge;
+       section, quiet, number, cell, figure, table, originCell, properties, faded, canvas, draw, axis, plain, decades} = ridge;
 
 // ---------------------------------------------------------------- parts
 const throughput = plan.bound_ms > 0 ? 1000 * plan.batch / plan.bound_ms : 0;
@@ -51,32 +51,27 @@ function header() {
 }
 
 function figures() {
-  const cards = [figure('bound', plan.bound_ms, milliseconds, 'bound_ms', `${say('limited by')} ${say(plan.limiter)}`)];
+  const cards = [figure('bound', milliseconds, 'bound_ms', `${say('limited by')} ${say(plan.limiter)}`)];
   if (plan.estimate_ms)
-    cards.push(figure('estimate', plan.estimate_ms, milliseconds, 'estimate_ms', plusMinus(plan.estimate_error_percent)));
-  cards.push(figure('FLOPs', plan.flops, flops, 'flops', ''), figure('parameters', plan.params, count, 'params', ''),
-             figure('memory', plan.memory_bytes.inference, bytes, 'memory_bytes.inference', ''),
-             figure('ridge point', plan.ridge_point, intensity, 'ridge_point', say(plan.device.origin)));
+    cards.push(figure('estimate', milliseconds, 'estimate_ms', plusMinus(plan.estimate_error_percent)));
+  cards.push(figure('FLOPs', flops, 'flops'), figure('parameters', count, 'params'),
+             figure('memory', bytes, 'memory_bytes.inference'),
+             figure('ridge point', intensity, 'ridge_point', say(plan.device.origin)));
   return make('div', null, {class: 'figures'}, ...cards);
 }
 
 function summary() {
   const limits = plan.device.origin;
   const rows = [
-    ['FLOPs', plan.flops, flops, 'flops', 'derived'], ['multiply-adds', plan.macs, count, 'macs', 'derived'],
-    ['parameters', plan.params, count, 'params', 'derived'], ['weights', plan.weight_bytes, bytes, 'weight_bytes', 'derived'],
-    ['bytes', plan.bytes, bytes, 'bytes', 'derived'],
-    ['peak activations', plan.peak_activation_bytes, bytes, 'peak_activation_bytes', 'derived'],
-    ['memory', plan.memory_bytes.inference, bytes, 'memory_bytes.inference', 'derived'],
-    ['device memory', plan.device.memory_bytes, bytes, 'device.memory_bytes', limits],
-    ['ridge point', plan.ridge_point, intensity, 'ridge_point', limits],
-    ['least time for the arithmetic', plan.compute_bound_ms, milliseconds, 'compute_bound_ms', 'derived'],
-    ['least time for the memory', plan.memory_bound_ms, milliseconds, 'memory_bound_ms', 'derived'],
-    ['bound', plan.bound_ms, milliseconds, 'bound_ms', 'derived'],
+    ['FLOPs', flops, 'flops', 'derived'], ['multiply-adds', count, 'macs', 'derived'], ['parameters', count, 'params', 'derived'],
+    ['weights', bytes, 'weight_bytes', 'derived'], ['bytes', bytes, 'bytes', 'derived'],
+    ['peak activations', bytes, 'peak_activation_bytes', 'derived'], ['memory', bytes, 'memory_bytes.inference', 'derived'],
+    ['device memory', bytes, 'device.memory_bytes', limits], ['ridge point', intensity, 'ridge_point', limits],
+    ['least time for the arithmetic', milliseconds, 'compute_bound_ms', 'derived'],
+    ['least time for the memory', milliseconds, 'memory_bound_ms', 'derived'], ['bound', milliseconds, 'bound_ms', 'derived'],
   ];
-  if (plan.estimate_ms) rows.push(['estimate', plan.estimate_ms, milliseconds, 'estimate_ms', 'derived']);
-  const body = rows.map(([name, value, show, member, origin]) =>
-    [say(name), number('td', value, show, member, {class: 'number'}), originCell(origin)]);
+  if (plan.estimate_ms) rows.push(['estimate', milliseconds, 'estimate_ms', 'derived']);
+  const body = rows.map(([name, show, member, origin]) => [say(name), cell(show, member), originCell(origin)]);
   body.push([say('at most'), make('td', rowsPerSecond(throughput), {class: 'number'}), originCell('derived')]);
   return section('summary', 'Summary', table(['figure', '#value', 'origin'], body));
 }
@@ -86,7 +81,7 @@ function limits() {
   const known = plan.device.limits || [];
   if (known.length === 0) return null;
   return properties('limits', 'Limits of the device', known.map((limit, index) =>
-    [limit.what, limit.per_s, ['DRAM', 'L2'].includes(limit.what) ? bandwidth : rate, `device.limits.${index}.per_s`, limit.origin,
+    [limit.what, ['DRAM', 'L2'].includes(limit.what) ? bandwidth : rate, `device.limits.${index}.per_s`, limit.origin,
      limit.by ? `${limit.by}, ${plusMinus(limit.spread_percent)}` : '']));
 }
 
@@ -186,11 +181,8 @@ function curve() {
     };
   });
   const rows = plan.curve.map((point, i) => [
-    number('td', point.batch, String, `curve.${i}.batch`, {class: 'number'}),
-    number('td', point.bound_ms, milliseconds, `curve.${i}.bound_ms`, {class: 'number'}),
-    number('td', point.throughput_per_s, rowsPerSecond, `curve.${i}.throughput_per_s`, {class: 'number'}),
-    number('td', point.memory_bytes, bytes, `curve.${i}.memory_bytes`, {class: 'number'}),
-    say(point.fits === false ? 'does not fit' : point.limiter)]);
+    cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.bound_ms`), cell(rowsPerSecond, `curve.${i}.throughput_per_s`),
+    cell(bytes, `curve.${i}.memory_bytes`), say(point.fits === false ? 'does not fit' : point.limiter)]);
   return section('curve', 'Batch', box, quiet('At the bound: no engine on this device is faster.'),
                  table(['#batch', '#bound', '#at most', '#memory', 'limiter'], rows));
 }
@@ -202,12 +194,11 @@ function estimate() {
   const order = answer.kernels.map((kernel, index) => [kernel, index]).sort((a, b) => b[0].ms - a[0].ms);
   const rows = order.map(([kernel, index]) => [
     make('td', kernel.name, {class: 'name'}), kernel.op,
-    number('td', kernel.ms, milliseconds, `estimate.kernels.${index}.ms`, {class: 'number'}),
-    number('td', kernel.error_percent, plusMinus, `estimate.kernels.${index}.error_percent`, {class: 'number'})]);
+    cell(milliseconds, `estimate.kernels.${index}.ms`), cell(plusMinus, `estimate.kernels.${index}.error_percent`)]);
   const list = table(['layer', 'operator', '#estimate', '#prediction error'], rows);
   const whole = section('estimate', 'Estimate', make('p', null, {},
-    number('b', plan.estimate_ms, milliseconds, 'estimate_ms'), ' ',
-    number('span', plan.estimate_error_percent, plusMinus, 'estimate_error_percent'),
+    number('b', milliseconds, 'estimate_ms'), ' ',
+    number('span', plusMinus, 'estimate_error_percent'),
     answer.engine ? ` · ${answer.engine} · ${answer.calibrated_at}` : ` · ${say(answer.basis)}`),
     ...(rows.length === 0 ? [] :
       [make('details', null, rows.length <= 15 ? {open: ''} : {}, make('summary', String(rows.length)), list)]),
@@ -239,16 +230,15 @@ function predictions() {
     };
   });
   const rows = ledger.map((entry, index) => [
-    make('td', entry.model, {class: 'name'}), number('td', entry.batch, String, `ledger.${index}.batch`, {class: 'number'}),
-    number('td', entry.predicted_ms, milliseconds, `ledger.${index}.predicted_ms`, {class: 'number'}),
-    number('td', entry.measured_ms, milliseconds, `ledger.${index}.measured_ms`, {class: 'number'}), entry.at]);
+    make('td', entry.model, {class: 'name'}), cell(String, `ledger.${index}.batch`),
+    cell(milliseconds, `ledger.${index}.predicted_ms`), cell(milliseconds, `ledger.${index}.measured_ms`), entry.at]);
   return section('predictions', 'Predicted and measured', box,
                  make('details', null, {}, make('summary', String(ledger.length)), table(['', '#batch', '#predicted', '#measured', ''], rows)));
 }
 
 // Parts of an object that are bytes, by their names.
 const parts = (object, prefix, names) => names.filter(name => typeof object[name] === 'number').map(name =>
-  [name.replaceAll('_', ' '), object[name], bytes, `${prefix}.${name}`, 'derived']);
+  [name.replaceAll('_', ' '), bytes, `${prefix}.${name}`, 'derived']);
 
 function inferenceMemory() {
   const answer = plan.memory;
@@ -256,7 +246,7 @@ function inferenceMemory() {
   return properties('inference-memory', 'Memory before loading', [
     ...parts(answer, 'memory', ['runtime', 'context', 'weights', 'activations', 'workspace', 'inputs', 'arena_slack', 'retained', 'resident',
                                 'loading_peak', 'peak', 'limit']),
-    ['largest batch', plan.max_batch, String, 'max_batch', 'derived'], ['instances', answer.instances, String, 'memory.instances', 'derived']],
+    ['largest batch', String, 'max_batch', 'derived'], ['instances', String, 'memory.instances', 'derived']],
     ...(answer.fits ? [] : [make('p', say('does not fit'), {class: 'warn'})]));
 }
 
@@ -266,22 +256,19 @@ function training() {
   const setup = make('p', Object.entries(answer.setup).filter(([, value]) => value).map(([name, value]) =>
     `${name.replaceAll('_', ' ')} ${value === true ? '' : value}`.trim()).join(' · '), {class: 'quiet'});
   const rows = answer.curve.map((point, index) => [
-    number('td', point.batch, String, `training.curve.${index}.batch`, {class: 'number'}),
-    number('td', point.memory_bytes.activations, bytes, `training.curve.${index}.memory_bytes.activations`, {class: 'number'}),
-    number('td', point.memory_bytes.total, bytes, `training.curve.${index}.memory_bytes.total`, {class: 'number'}),
+    cell(String, `training.curve.${index}.batch`), cell(bytes, `training.curve.${index}.memory_bytes.activations`),
+    cell(bytes, `training.curve.${index}.memory_bytes.total`),
     say(point.fits ? '' : 'does not fit')]);
   return properties('training', 'Training', [
     ...parts(answer.memory_bytes, 'training.memory_bytes', ['parameters', 'gradients', 'optimiser', 'activations', 'working', 'total', 'host']),
-    ['largest batch', answer.max_batch, String, 'training.max_batch', 'derived']], setup,
+    ['largest batch', String, 'training.max_batch', 'derived']], setup,
     table(['#batch', '#activations', '#total', ''], rows), ...(answer.notes || []).map(note => make('p', note, {class: 'quiet'})));
 }
 
 function load() {
   const answer = plan.load;
   if (!answer) return null;
-  const of = (name, member, show, origin = 'derived', source = '') =>
-    [name, member.split('.').reduce((value, part) => value === null || value === undefined ? value : value[part], answer), show,
-     'load.' + member, origin, source];
+  const of = (name, member, show, origin = 'derived', source = '') => [name, show, 'load.' + member, origin, source];
   return properties('load', 'Load', [
     of('rows that arrive', 'goal.rows_per_s', rowsPerSecond, 'given'), of('goal for p99', 'goal.p99_ms', milliseconds, 'given'),
     of('busy at most', 'goal.most_utilisation', percent, 'assumed'), of('batch', 'batch', String, ''),
@@ -295,10 +282,9 @@ function load() {
 function cost() {
   const answer = plan.cost;
   if (!answer) return null;
-  const of = (name, member, show, origin = 'derived', source = '') => [name, answer[member], show, 'cost.' + member, origin, source];
+  const of = (name, member, show, origin = 'derived', source = '') => [name, show, 'cost.' + member, origin, source];
   const given = Object.entries(answer.inputs).map(([name, input]) =>
-    [name.replaceAll('_', ' '), input.value, value => `${Number(value.toPrecision(4))} ${input.unit}`, `cost.inputs.${name}.value`,
-     input.origin, input.source]);
+    [name.replaceAll('_', ' '), value => `${Number(value.toPrecision(4))} ${input.unit}`, `cost.inputs.${name}.value`, input.origin, input.source]);
   return properties('cost', 'Energy and cost', [
     of('batch', 'batch', String, ''), of('time of one run', 'service_ms', milliseconds, '', answer.basis),
     of('rows while at work', 'rows_per_s', rowsPerSecond), of('energy per row', 'joules_per_row', value => digits(value) + ' J'),
@@ -314,10 +300,8 @@ function layers() {
     .sort((a, b) => b[0].bound_ms - a[0].bound_ms);
   const rows = order.map(([layer, index]) => [
     make('td', layer.name, {class: 'name'}), layer.op,
-    number('td', layer.flops, flops, `layers.${index}.flops`, {class: 'number'}),
-    number('td', layer.bytes, bytes, `layers.${index}.bytes`, {class: 'number'}),
-    number('td', layer.intensity, digits, `layers.${index}.intensity`, {class: 'number'}),
-    number('td', layer.bound_ms, milliseconds, `layers.${index}.bound_ms`, {class: 'number'}), say(layer.limiter)]);
+    cell(flops, `layers.${index}.flops`), cell(bytes, `layers.${index}.bytes`), cell(digits, `layers.${index}.intensity`),
+    cell(milliseconds, `layers.${index}.bound_ms`), say(layer.limiter)]);
   const list = table(['layer', 'operator', '#FLOPs', '#bytes', '#intensity', '#bound', 'limiter'], rows);
   const whole = section('layers', 'Layers', make('details', null, rows.length <= 30 ? {open: ''} : {}, make('summary', String(rows.length)), list));
   whole.classList.add('long');

@@ -1,6 +1,5 @@
 // Draws the sweep over power limits that lies in the element "data". Numbers keep their value in data-value beside what is shown.
 (() => {
-const sweep = JSON.parse(document.getElementById('data').textContent);
 
 ridge.translate({
   'confirmed': '证实', 'larger': '更大', 'smaller': '更小', 'contradicted': '相反', 'not testable here': '此处无法检验',
@@ -15,7 +14,8 @@ ridge.translate({
     '各轮的中位数,相对于同一轮中的对比上限。大圆点为值得采用的上限。',
   'by the energy counter': '由能量计数器测得', 'by samples every 0.1 s': '每 0.1 s 采样测得',
 });
-const {say, digits, rate, flops, make, section, quiet, number, table, faded, canvas, draw, axis, plain, show} = ridge;
+const sweep = ridge.data;
+const {say, digits, rate, flops, make, section, quiet, number, cell, noCell, figure, table, faded, canvas, draw, axis, plain, show} = ridge;
 
 const points = sweep.points.map((point, i) => ({...point, member: `points.${i}`}));
 const rising = [...points].sort((a, b) => a.limit_w - b.limit_w);
@@ -30,8 +30,6 @@ const pays = point => [sweep.best_per_watt_w, sweep.within_5_percent_of_peak_w].
 const reference = points.find(point => point.limit_w === sweep.reference_limit_w);
 
 function header() {
-  const card = (name, value, format, member) =>
-    make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', value, format, member));
   const end = sweep.interrupted ? 'interrupted' : sweep.converged ? '' : 'time was up before every rate was known to 2 %';
   return [
     make('h1', sweep.device),
@@ -39,10 +37,10 @@ function header() {
     make('p', `${sweep.rounds} ${say('rounds')}`, {class: 'quiet'}),
     ...(end ? [make('p', say(end), {class: 'warn'})] : []),
     make('div', null, {class: 'figures'},
-         card('most work per joule', sweep.best_per_watt_w, watts, 'best_per_watt_w'),
-         card('lowest limit within 5 % of the peak', sweep.within_5_percent_of_peak_w, watts, 'within_5_percent_of_peak_w'),
-         card('compared with', sweep.reference_limit_w, watts, 'reference_limit_w'),
-         ...(reference ? [card('performance there', reference.rate_per_s, work, `${reference.member}.rate_per_s`)] : [])),
+         figure('most work per joule', watts, 'best_per_watt_w'),
+         figure('lowest limit within 5 % of the peak', watts, 'within_5_percent_of_peak_w'),
+         figure('compared with', watts, 'reference_limit_w'),
+         ...(reference ? [figure('performance there', work, `${reference.member}.rate_per_s`)] : [])),
   ];
 }
 
@@ -113,14 +111,11 @@ function rows() {
   const marks = point => [...(point.limit_w === sweep.best_per_watt_w ? [say('most work per joule')] : []),
                           ...(point.limit_w === sweep.within_5_percent_of_peak_w ? [say('lowest limit within 5 % of the peak')] : [])].join(', ');
   const body = points.map(point => {
-    const cell = (name, value, format) => number('td', value, format, `${point.member}.${name}`, {class: 'number'});
+    const of = (name, format, drawn = true) => drawn ? cell(format, `${point.member}.${name}`) : noCell();
     return [
-      cell('limit_w', point.limit_w, watts), cell('rate_per_s', point.rate_per_s, work), cell('relative', point.relative, percent),
-      cell('relative_low', point.relative_low, percent), cell('relative_high', point.relative_high, percent),
-      cell('power_w', told(point.power_w), watts),
-      cell('power_spread_percent', told(point.power_w) && point.power_spread_percent, value => `± ${digits(value)} %`),
-      cell('per_joule', told(point.per_joule), perJoule), cell('temperature_c', point.temperature_c, celsius),
-      cell('clock_mhz', point.clock_mhz, megahertz), make('td', point.slowed_by.join(', ') || '-', {class: 'name'}), make('td', marks(point), {class: 'name'})];
+      of('limit_w', watts), of('rate_per_s', work), of('relative', percent), of('relative_low', percent), of('relative_high', percent),
+      of('power_w', watts, point.power_w > 0), of('power_spread_percent', value => `± ${digits(value)} %`, point.power_w > 0),
+      of('per_joule', perJoule, point.per_joule > 0), of('temperature_c', celsius), of('clock_mhz', megahertz), make('td', point.slowed_by.join(', ') || '-', {class: 'name'}), make('td', marks(point), {class: 'name'})];
   });
   const origin = sweep.power_origin === 'energy counter' ? 'by the energy counter' : 'by samples every 0.1 s';
   return make('div', null, {}, table(['#limit', '#performance', '#relative', '#≥', '#≤', '#draws', '#spread', '#per joule', '#hottest', '#clock', 'slowed by', ''], body),
@@ -130,12 +125,12 @@ function rows() {
 function claims() {
   if (sweep.claims.length === 0) return null;
   const body = sweep.claims.map((claim, i) => {
-    const cell = (name, value, format) => number('td', value, format, `claims.${i}.${name}`, {class: 'number'});
+    const of = (name, format) => cell(format, `claims.${i}.${name}`);
     return [
-      make('td', null, {class: 'number'}, number('span', claim.share_of_default_limit, percent, `claims.${i}.share_of_default_limit`),
+      make('td', null, {class: 'number'}, number('span', percent, `claims.${i}.share_of_default_limit`),
            ` ${say('of the default limit')}`),
       make('td', claim.statement, {class: 'name'}), make('td', say(claim.verdict), {class: claim.verdict === 'contradicted' ? 'warn' : ''}),
-      cell('relative', claim.relative, percent), cell('relative_low', claim.relative_low, percent), cell('relative_high', claim.relative_high, percent),
+      of('relative', percent), of('relative_low', percent), of('relative_high', percent),
       make('td', claim.reason, {class: 'name'})];
   });
   return section('claims', 'Claim L18', table(['#at', 'claim', 'verdict', '#measured', '#≥', '#≤', 'why'], body));

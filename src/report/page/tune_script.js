@@ -1,6 +1,5 @@
 // Draws the tuning result that lies in the element "data". Numbers keep their value in data-value beside what is shown.
 (() => {
-const tuning = JSON.parse(document.getElementById('data').textContent);
 
 ridge.translate({
   'untuned': '未调优', 'tuned': '调优后', 'closest': '最接近者', 'gain': '增益', 'throughput': '吞吐量', 'latency': '延迟', 'of the limit': '占上限',
@@ -17,7 +16,8 @@ ridge.translate({
   'By the engine\'s profile, in which runs are slower; layers of one name are one row of the table. Time per row of the batch; the limit is what this machine needs at least.':
     '按引擎的剖析(此时运行较慢);同名的层在表中为一行。时间按批量中的每行计;上限为该机器至少所需的时间。',
 });
-const {say, digits, bytes, milliseconds, rowsPerSecond, plusMinus, make, section, quiet, number, figure, table, faded, canvas, draw, axis,
+const tuning = ridge.data;
+const {say, digits, bytes, milliseconds, rowsPerSecond, plusMinus, make, section, quiet, cell, noCell, figure, table, faded, canvas, draw, axis,
        plain, decades, count, show} = ridge;
 
 const ratio = value => value.toFixed(2) + ' ×';
@@ -41,27 +41,22 @@ function header() {
 function figures() {
   const interval = tuning.gain.low === null || tuning.gain.high === null ? '' : `95 %: ${ratio(tuning.gain.low)} – ${ratio(tuning.gain.high)}`;
   const cards = [
-    figure('gain', tuning.gain.ratio, ratio, 'gain.ratio', interval),
-    figure('throughput', best.throughput_per_s, rowsPerSecond, 'best.throughput_per_s',
-           `${say('untuned')} ${rowsPerSecond(baseline.throughput_per_s)}`),
-    figure('p99 of one run', best.latency_ms.p99, milliseconds, 'best.latency_ms.p99', `${say('batch')} ${best.batch}`),
+    figure('gain', ratio, 'gain.ratio', interval),
+    figure('throughput', rowsPerSecond, 'best.throughput_per_s', `${say('untuned')} ${rowsPerSecond(baseline.throughput_per_s)}`),
+    figure('p99 of one run', milliseconds, 'best.latency_ms.p99', `${say('batch')} ${best.batch}`),
   ];
   if (best.percent_of_limit > 0)
-    cards.push(figure('of the limit', best.percent_of_limit, percentOf, 'best.percent_of_limit', say(best.limiter)));
-  if (tuning.drift) cards.push(figure('relative L2', tuning.drift.relative_l2, plainNumber, 'drift.relative_l2', say('drift')));
+    cards.push(figure('of the limit', percentOf, 'best.percent_of_limit', say(best.limiter)));
+  if (tuning.drift) cards.push(figure('relative L2', plainNumber, 'drift.relative_l2', say('drift')));
   return make('div', null, {class: 'figures'}, ...cards);
 }
 
 function comparison() {
   const row = (name, side, key) => [
     say(name), side.engine, side.precision, `${side.instances} × ${side.threads}`,
-    number('td', side.batch, String, `${key}.batch`, {class: 'number'}),
-    number('td', side.throughput_per_s, rowsPerSecond, `${key}.throughput_per_s`, {class: 'number'}),
-    number('td', side.latency_ms.p50, milliseconds, `${key}.latency_ms.p50`, {class: 'number'}),
-    number('td', side.latency_ms.p99, milliseconds, `${key}.latency_ms.p99`, {class: 'number'}),
-    side.percent_of_limit > 0 ? number('td', side.percent_of_limit, percentOf, `${key}.percent_of_limit`, {class: 'number'})
-                              : make('td', '-', {class: 'number'}),
-    number('td', side.samples, String, `${key}.samples`, {class: 'number'})];
+    cell(String, `${key}.batch`), cell(rowsPerSecond, `${key}.throughput_per_s`),
+    cell(milliseconds, `${key}.latency_ms.p50`), cell(milliseconds, `${key}.latency_ms.p99`),
+    side.percent_of_limit > 0 ? cell(percentOf, `${key}.percent_of_limit`) : noCell(), cell(String, `${key}.samples`)];
   return section('comparison', 'Before and after', table(
     ['', 'engine', 'precision', `${say('instances')} × ${say('threads')}`, '#batch', '#throughput', '#p50 of one run', '#p99 of one run',
      '#of the limit', '#runs'],
@@ -103,11 +98,10 @@ function front() {
   const energy = tuning.pareto.some(point => point.joules_per_row);
   const rows = tuning.pareto.map((point, i) => [
     make('td', point.text, {class: 'name'}),
-    number('td', point.throughput_per_s, rowsPerSecond, `pareto.${i}.throughput_per_s`, {class: 'number'}),
-    number('td', point.latency_ms.p99, milliseconds, `pareto.${i}.latency_ms.p99`, {class: 'number'}),
-    point.memory_bytes > 0 ? number('td', point.memory_bytes, bytes, `pareto.${i}.memory_bytes`, {class: 'number'}) : make('td', '-', {class: 'number'}),
-    ...(energy ? [number('td', point.joules_per_row, joules, `pareto.${i}.joules_per_row`, {class: 'number'})] : []),
-    number('td', point.gain.ratio, ratio, `pareto.${i}.gain.ratio`, {class: 'number'})]);
+    cell(rowsPerSecond, `pareto.${i}.throughput_per_s`), cell(milliseconds, `pareto.${i}.latency_ms.p99`),
+    point.memory_bytes > 0 ? cell(bytes, `pareto.${i}.memory_bytes`) : noCell(),
+    ...(energy ? [cell(joules, `pareto.${i}.joules_per_row`)] : []),
+    cell(ratio, `pareto.${i}.gain.ratio`)]);
   return section('front', 'Measured candidates', box,
     quiet('Each dot is a measured candidate. The line joins those that no other beats in throughput, p99, memory and energy at once.'),
     table(['front', '#throughput', '#p99 of one run', '#memory', ...(energy ? ['#energy per row'] : []), '#gain'], rows));
@@ -139,10 +133,8 @@ function curve() {
     };
   });
   const rows = points.map((point, i) => [
-    number('td', point.batch, String, `curve.${i}.batch`, {class: 'number'}),
-    number('td', point.latency_ms.p50, milliseconds, `curve.${i}.latency_ms.p50`, {class: 'number'}),
-    number('td', point.latency_ms.p99, milliseconds, `curve.${i}.latency_ms.p99`, {class: 'number'}),
-    number('td', point.throughput_per_s, rowsPerSecond, `curve.${i}.throughput_per_s`, {class: 'number'})]);
+    cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.latency_ms.p50`),
+    cell(milliseconds, `curve.${i}.latency_ms.p99`), cell(rowsPerSecond, `curve.${i}.throughput_per_s`)]);
   return section('curve', 'Latency over batch', box, quiet('All instances of the chosen layout busy; p50 and p99 of one run.'),
     table(['#batch', '#p50 of one run', '#p99 of one run', '#throughput'], rows),
     make('p', advice.reason), ...(tuning.batching_outlook ? [make('p', tuning.batching_outlook.sentence, {class: 'quiet'})] : []));
@@ -226,10 +218,8 @@ function drift() {
   }));
   const body = rows.map(row => [
     make('td', `${row.of} ${row.name}`.trim(), {class: 'name'}),
-    number('td', row.relative_l2, plainNumber, `${row.member}.relative_l2`, {class: 'number'}),
-    number('td', row.cosine, value => value.toFixed(6), `${row.member}.cosine`, {class: 'number'}),
-    number('td', row.max_abs, plainNumber, `${row.member}.max_abs`, {class: 'number'}),
-    number('td', row.top1_agreement, value => percentOf(100 * value), `${row.member}.top1_agreement`, {class: 'number'}),
+    cell(plainNumber, `${row.member}.relative_l2`), cell(value => value.toFixed(6), `${row.member}.cosine`),
+    cell(plainNumber, `${row.member}.max_abs`), cell(value => percentOf(100 * value), `${row.member}.top1_agreement`),
     make('td', say(row.holds ? 'holds' : 'fails') + (row.failure ? `: ${row.failure}` : ''), {class: row.holds ? 'name' : 'name warn'})]);
   return section('drift', 'Outputs against FP32', ...(differ ? [box] : []),
     table(['output', '#relative L2', '#cosine', '#largest difference', '#same top-1', 'verdict'], body),
@@ -240,9 +230,8 @@ function drift() {
 function sensitivity() {
   const rows = ((tuning.accuracy && tuning.accuracy.variants) || []).flatMap((variant, i) => (variant.sensitivity || []).map((layer, j) => [
     make('td', layer.node, {class: 'name'}), variant.name,
-    layer.relative_l2 === null ? make('td', '∞', {class: 'number'})
-                               : number('td', layer.relative_l2, plainNumber, `accuracy.variants.${i}.sensitivity.${j}.relative_l2`, {class: 'number'}),
-    number('td', layer.together, String, `accuracy.variants.${i}.sensitivity.${j}.together`, {class: 'number'}),
+    layer.relative_l2 === null ? make('td', '∞', {class: 'number'}) : cell(plainNumber, `accuracy.variants.${i}.sensitivity.${j}.relative_l2`),
+    cell(String, `accuracy.variants.${i}.sensitivity.${j}.together`),
     layer.kept ? say('stays in FP32') : '']));
   if (rows.length === 0) return null;
   const whole = section('sensitivity', 'What each layer costs in accuracy', make('details', null, rows.length <= 20 ? {open: ''} : {},
@@ -252,8 +241,7 @@ function sensitivity() {
 }
 
 function skipped() {
-  const rows = tuning.space.skipped.map((skip, i) => [make('td', skip.reason, {class: 'name'}),
-    number('td', skip.count, String, `space.skipped.${i}.count`, {class: 'number'})]);
+  const rows = tuning.space.skipped.map((skip, i) => [make('td', skip.reason, {class: 'name'}), cell(String, `space.skipped.${i}.count`)]);
   const refused = ((tuning.accuracy && tuning.accuracy.refused) || []).map(one =>
     [make('td', `${one.engine} ${one.variant}`), make('td', one.reason, {class: 'name'})]);
   if (rows.length + refused.length === 0) return null;

@@ -55,6 +55,11 @@ struct Score {
   double closeness = 1;  // least ratio of a goal, at most 1
   double value = 0;
 };
+void visit_fields(auto& visit, Is<Score> auto& score) {
+  visit("met", score.met);
+  visit("closeness", score.closeness);
+  visit("value", score.value);
+}
 Score score_of(std::span<const CoLocatedModel> members, std::span<const Candidate> partition,
                std::span<const Figures> figures);
 // The value alone, of rows/s: for single slices.

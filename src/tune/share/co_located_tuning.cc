@@ -11,84 +11,41 @@
 namespace ridge::tune::share {
 namespace {
 
-Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
-Json score_json(const Score& score) {
-  return {{"met", score.met}, {"closeness", score.closeness}, {"value", score.value}};
+struct MemberOfPartition {
+  const PartitionStanding& standing;
+  size_t model;
+  const std::string& name;
+};
+void visit_fields(auto& visit, const MemberOfPartition& member) {
+  const Figures& figures = member.standing.figures[member.model];
+  visit_fields(visit, member.standing.entry.partition[member.model]);
+  visit("name", member.name);
+  visit("throughput_per_s", figures.rows_per_s);
+  visit("expected_per_s", member.standing.entry.expected[member.model].rows_per_s);
+  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, figures); });
 }
 
-Json at_load_json(const std::optional<AtLoad>& seen) {
-  if (!seen) return nullptr;
-  return {{"asked_per_s", seen->asked_per_s},
-          {"done_per_s", seen->done_per_s},
-          {"request_p99_ms", seen->request_p99_ms},
-          {"runs", seen->runs},
-          {"origin", "measured"}};
-}
-
-Json goal_json(const TunedModel& model) {
-  const Fulfilment& fulfilment = model.fulfilment;
-  const bool load = model.member.goal.rows_per_s.has_value();
-  return {{"rows_per_s", optional_json(model.member.goal.rows_per_s)},
-          {"p99_ms", optional_json(model.member.goal.p99_ms)},
-          {"met", fulfilment.met()},
-          {"reason", fulfilment.miss},
-          {"utilisation", load ? Json(fulfilment.utilisation) : Json()},
-          {"request_p99_ms", load ? Json(fulfilment.request_p99_ms) : Json()},
-          {"at_load", at_load_json(model.at_load)}};
-}
-
-Json point_json(const SoloPoint& point) {
-  Json json = to_json(point.candidate);
-  json["text"] = describe(point.candidate);
-  json["processors"] = point.cpus;
-  json["throughput_per_s"] = point.figures.rows_per_s;
-  json["latency_ms"] = {{"p50", point.figures.p50_ms}, {"p99", point.figures.p99_ms}};
-  json["memory_bytes"] = point.memory_bytes;
-  return json;
-}
-
-Json model_json(const TunedModel& model) {
-  Json json;
-  json["name"] = model.member.name;
-  json["goal"] = goal_json(model);
-  json["alone"] = point_json(model.member.alone);
-  json["baseline"] = measure::to_json(model.tuning.baseline);
-  json["best"] = measure::to_json(model.tuning.best);
-  json["candidate"] = to_json(model.tuning.candidate);
-  json["text"] = describe(model.tuning.candidate);
-  json["share"] = model.share();
-  json["gain"] = model.tuning.gain.ratio;
-  json["repository"] = model.tuning.repository.empty() ? Json() : Json(model.tuning.repository);
-  return json;
-}
-
-Json partition_json(const PartitionStanding& standing, const std::vector<CoLocatedModel>& members) {
-  Json models = Json::array();
-  for (size_t i = 0; i < members.size(); ++i) {
-    Json model = to_json(standing.entry.partition[i]);
-    model["name"] = members[i].name;
-    model["throughput_per_s"] = standing.figures[i].rows_per_s;
-    model["expected_per_s"] = standing.entry.expected[i].rows_per_s;
-    model["latency_ms"] = {{"p50", standing.figures[i].p50_ms}, {"p99", standing.figures[i].p99_ms}};
-    models.push_back(std::move(model));
-  }
-  return {{"models", std::move(models)},
-          {"processors", standing.entry.cpus},
-          {"in_turns", standing.entry.in_turns},
-          {"score", score_json(standing.score)},
-          {"expected_value", standing.entry.expectation.value},
-          {"most_value", standing.entry.most_value},
-          {"gain", to_json(standing.gain)},
-          {"memory_bytes", {{"predicted", standing.entry.memory_bytes}, {"measured_growth", standing.memory_bytes}}},
-          {"trials", standing.trials}};
-}
-
-Json memory_json(const MemoryUse& memory) {
-  return {{"budget", memory.budget_bytes > 0 ? Json(memory.budget_bytes) : Json()},
-          {"budget_source", memory.budget_source},
-          {"predicted", memory.predicted_bytes},
-          {"measured", optional_json(memory.measured_bytes)}};
+// A partition beside the models that it is of.
+struct NamedPartition {
+  const PartitionStanding& standing;
+  const std::vector<CoLocatedModel>& members;
+};
+void visit_fields(auto& visit, const NamedPartition& named) {
+  const PartitionStanding& standing = named.standing;
+  std::vector<MemberOfPartition> models;
+  for (size_t i = 0; i < named.members.size(); ++i) models.push_back({standing, i, named.members[i].name});
+  visit("models", models);
+  visit("processors", standing.entry.cpus);
+  visit("in_turns", standing.entry.in_turns);
+  visit("score", standing.score);
+  visit("expected_value", standing.entry.expectation.value);
+  visit("most_value", standing.entry.most_value);
+  visit("gain", standing.gain);
+  visit.object("memory_bytes", [&](auto& memory) {
+    memory("predicted", standing.entry.memory_bytes);
+    memory("measured_growth", standing.memory_bytes);
+  });
+  visit("trials", standing.trials);
 }
 
 // The model whose part decides the value, or the goal that is missed by most.
@@ -121,6 +78,39 @@ std::string missed(const CoLocatedTuning& sharing) {
 }
 
 }  // namespace
+
+void visit_goal(auto& visit, const TunedModel& model) {
+  const bool load = model.member.goal.rows_per_s.has_value();
+  visit("rows_per_s", model.member.goal.rows_per_s);
+  visit("p99_ms", model.member.goal.p99_ms);
+  visit("met", model.fulfilment.met());
+  visit("reason", model.fulfilment.miss);
+  visit("utilisation", load ? std::optional(model.fulfilment.utilisation) : std::nullopt);
+  visit("request_p99_ms", load ? std::optional(model.fulfilment.request_p99_ms) : std::nullopt);
+  visit("at_load", model.at_load);
+}
+
+void visit_fields(auto& visit, const SoloPoint& point) {
+  visit_fields(visit, point.candidate);
+  visit("text", describe(point.candidate));
+  visit("processors", point.cpus);
+  visit("throughput_per_s", point.figures.rows_per_s);
+  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, point.figures); });
+  visit("memory_bytes", point.memory_bytes);
+}
+
+void visit_fields(auto& visit, const TunedModel& model) {
+  visit("name", model.member.name);
+  visit.object("goal", [&](auto& goal) { visit_goal(goal, model); });
+  visit("alone", model.member.alone);
+  visit("baseline", model.tuning.baseline);
+  visit("best", model.tuning.best);
+  visit("candidate", model.tuning.candidate);
+  visit("text", describe(model.tuning.candidate));
+  visit("share", model.share());
+  visit("gain", model.tuning.gain.ratio);
+  visit.or_null("repository", model.tuning.repository);
+}
 
 std::vector<CoLocatedModel> CoLocatedTuning::members() const {
   std::vector<CoLocatedModel> all;
@@ -175,48 +165,58 @@ std::string conclusion(const CoLocatedTuning& sharing) {
       sharing.gain.low, sharing.gain.high, end);
 }
 
-Json to_json(const CoLocatedTuning& sharing) {
+void visit_fields(auto& visit, const CoLocatedTuning& sharing) {
   const std::vector<CoLocatedModel> members = sharing.members();
-  Json models = Json::array(), partitions = Json::array();
-  for (const TunedModel& model : sharing.models) models.push_back(model_json(model));
-  for (const PartitionStanding& standing : sharing.partitions) partitions.push_back(partition_json(standing, members));
-  Json json;
-  json["machine"] = machine::to_json(sharing.models.front().tuning.machine);
-  json["models"] = std::move(models);
-  json["value"] = {
-      {"what", value_name(members)}, {"untuned", score_json(sharing.untuned)}, {"best", score_json(sharing.best)}};
-  json["choice"] = choice_name(sharing.choice);
-  json["gain"] = to_json(sharing.gain);
-  json["noise_percent"] = sharing.noise_percent;
-  json["processors"] = sharing.cpus;
-  json["in_turns"] = sharing.in_turns;
-  json["memory_bytes"] = memory_json(sharing.memory);
-  json["splits"] = std::move(partitions);
-  json["space"] = {{"candidates", sharing.candidates},
-                   {"measured", sharing.partitions.size()},
-                   {"skipped", to_json(sharing.skipped)}};
-  json["trials"] = sharing.trials;
-  json["reused"] = sharing.reused;
-  json["interrupted"] = sharing.interrupted;
-  json["seconds"] = sharing.seconds;
-  json["conclusion"] = conclusion(sharing);
-  json["repository"] = sharing.repository.empty() ? Json() : Json(sharing.repository);
-  return json;
+  std::vector<NamedPartition> partitions;
+  for (const PartitionStanding& standing : sharing.partitions) partitions.push_back({standing, members});
+  visit("machine", sharing.models.front().tuning.machine);
+  visit("models", sharing.models);
+  visit.object("value", [&](auto& value) {
+    value("what", value_name(members));
+    value("untuned", sharing.untuned);
+    value("best", sharing.best);
+  });
+  visit("choice", sharing.choice);
+  visit("gain", sharing.gain);
+  visit("noise_percent", sharing.noise_percent);
+  visit("processors", sharing.cpus);
+  visit("in_turns", sharing.in_turns);
+  visit("memory_bytes", sharing.memory);
+  visit("splits", partitions);
+  visit.object("space", [&](auto& space) {
+    space("candidates", sharing.candidates);
+    space("measured", sharing.partitions.size());
+    space("skipped", sharing.skipped);
+  });
+  visit("trials", sharing.trials);
+  visit("reused", sharing.reused);
+  visit("interrupted", sharing.interrupted);
+  visit("seconds", sharing.seconds);
+  visit("conclusion", conclusion(sharing));
+  visit.or_null("repository", sharing.repository);
 }
 
+Json to_json(const CoLocatedTuning& sharing) { return json_of(sharing); }
+
 Json shared_json(const CoLocatedTuning& sharing, size_t model) {
-  Json with = Json::array();
+  std::vector<std::string> with;
   for (size_t i = 0; i < sharing.models.size(); ++i)
     if (i != model) with.push_back(sharing.models[i].member.name);
   const TunedModel& own = sharing.models[model];
-  return {{"with", std::move(with)},
-          {"goal", goal_json(own)},
-          {"alone", point_json(own.member.alone)},
-          {"share", own.share()},
-          {"value",
-           {{"what", value_name(sharing.members())}, {"best", sharing.best.value}, {"untuned", sharing.untuned.value}}},
-          {"gain", to_json(sharing.gain)},
-          {"conclusion", conclusion(sharing)}};
+  Json json;
+  FieldWriter visit(json);
+  visit("with", with);
+  visit.object("goal", [&](auto& goal) { visit_goal(goal, own); });
+  visit("alone", own.member.alone);
+  visit("share", own.share());
+  visit.object("value", [&](auto& value) {
+    value("what", value_name(sharing.members()));
+    value("best", sharing.best.value);
+    value("untuned", sharing.untuned.value);
+  });
+  visit("gain", sharing.gain);
+  visit("conclusion", conclusion(sharing));
+  return json;
 }
 
 }  // namespace ridge::tune::share

@@ -28,6 +28,12 @@ struct MemoryUse {
   double predicted_bytes = 0;            // of the process with the partition's models
   std::optional<double> measured_bytes;  // resident memory of this process with them alone open, after they ran
 };
+void visit_fields(auto& visit, Is<MemoryUse> auto& memory) {
+  visit.or_null("budget", memory.budget_bytes);
+  visit("budget_source", memory.budget_source);
+  visit("predicted", memory.predicted_bytes);
+  visit("measured", memory.measured_bytes);
+}
 
 struct CoLocatedTuning {
   std::vector<TunedModel> models;

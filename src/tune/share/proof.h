@@ -22,6 +22,13 @@ struct AtLoad {
       0;  // from the intended moment; where rows are merged, the first one's wait for the others (derived) too
   int64_t runs = 0;
 };
+void visit_fields(auto& visit, Is<AtLoad> auto& seen) {
+  visit("asked_per_s", seen.asked_per_s);
+  visit("done_per_s", seen.done_per_s);
+  visit("request_p99_ms", seen.request_p99_ms);
+  visit("runs", seen.runs);
+  visit.derived("origin", Origin::kMeasured);
+}
 
 struct Proof {
   int64_t resident_bytes = 0;                  // of this process, after all of it
