@@ -94,9 +94,9 @@ constexpr Rule kConvolutionRules[] = {
     {kOnnx, "ConvTranspose", conv_transpose},
     {kOnnx, "DeformConv", deform_conv},
     {kOnnx, "CausalConvWithState", causal_conv},
-    {kMicrosoft, "FusedConv", conv_and_sum},
+    {kMicrosoft, "FusedConv", conv_and_sum, 0, kOverwritesSum},
     {kMicrosoft, "ConvTransposeWithDynamicPads", conv_transpose},
-    {kBlocked, "Conv", conv_and_sum},
+    {kBlocked, "Conv", conv_and_sum, 0, kOverwritesSum},
 };
 
 }  // namespace

@@ -90,7 +90,7 @@ constexpr Rule kElementwiseRules[] = {
     {kOnnx, "BitwiseXor", per_output_element, 1},
     {kOnnx, "BitwiseNot", per_output_element, 1},
     {kOnnx, "Where", per_output_element, 1},
-    {kOnnx, "Clip", clip},
+    {kOnnx, "Clip", clip, 0, kOverwrites},
     // Elementary functions
     {kOnnx, "Exp", per_output_element, 1},
     {kOnnx, "Log", per_output_element, 1},
@@ -104,27 +104,27 @@ constexpr Rule kElementwiseRules[] = {
     {kOnnx, "Atan", per_output_element, 1},
     {kOnnx, "Sinh", per_output_element, 1},
     {kOnnx, "Cosh", per_output_element, 1},
-    {kOnnx, "Tanh", per_output_element, 1},
+    {kOnnx, "Tanh", per_output_element, 1, kOverwrites},
     {kOnnx, "Asinh", per_output_element, 1},
     {kOnnx, "Acosh", per_output_element, 1},
     {kOnnx, "Atanh", per_output_element, 1},
     // Activations
-    {kOnnx, "Relu", per_output_element, 1},             // max(x, 0)
-    {kOnnx, "LeakyRelu", per_output_element, 2},        // x < 0 ? α·x : x
-    {kOnnx, "PRelu", per_output_element, 2},            // likewise
-    {kOnnx, "ThresholdedRelu", per_output_element, 1},  // x > α ? x : 0
-    {kOnnx, "Elu", per_output_element, 4},              // x < 0 ? α·(exp(x) − 1) : x
-    {kOnnx, "Celu", per_output_element, 7},             // max(x, 0) + min(0, α·(exp(x/α) − 1))
-    {kOnnx, "Selu", per_output_element, 5},             // γ·elu(x)
-    {kOnnx, "Sigmoid", per_output_element, kSigmoid},
-    {kOnnx, "HardSigmoid", per_output_element, 4},  // max(0, min(1, α·x + β))
-    {kOnnx, "HardSwish", per_output_element, 5},    // x · hardsigmoid(x)
-    {kOnnx, "Swish", per_output_element, 6},        // x · sigmoid(α·x)
-    {kOnnx, "SwiGLU", per_output_element, 7},       // swish(a) · b
-    {kOnnx, "Mish", per_output_element, 5},         // x · tanh(log(1 + exp(x)))
-    {kOnnx, "Softplus", per_output_element, 3},     // log(1 + exp(x))
-    {kOnnx, "Softsign", per_output_element, 3},     // x / (1 + |x|)
-    {kOnnx, "Shrink", per_output_element, 3},       // two comparisons, one shift
+    {kOnnx, "Relu", per_output_element, 1, kOverwrites},             // max(x, 0)
+    {kOnnx, "LeakyRelu", per_output_element, 2, kOverwrites},        // x < 0 ? α·x : x
+    {kOnnx, "PRelu", per_output_element, 2},                         // likewise
+    {kOnnx, "ThresholdedRelu", per_output_element, 1, kOverwrites},  // x > α ? x : 0
+    {kOnnx, "Elu", per_output_element, 4, kOverwrites},              // x < 0 ? α·(exp(x) − 1) : x
+    {kOnnx, "Celu", per_output_element, 7, kOverwrites},             // max(x, 0) + min(0, α·(exp(x/α) − 1))
+    {kOnnx, "Selu", per_output_element, 5, kOverwrites},             // γ·elu(x)
+    {kOnnx, "Sigmoid", per_output_element, kSigmoid, kOverwrites},
+    {kOnnx, "HardSigmoid", per_output_element, 4, kOverwrites},  // max(0, min(1, α·x + β))
+    {kOnnx, "HardSwish", per_output_element, 5},                 // x · hardsigmoid(x)
+    {kOnnx, "Swish", per_output_element, 6},                     // x · sigmoid(α·x)
+    {kOnnx, "SwiGLU", per_output_element, 7},                    // swish(a) · b
+    {kOnnx, "Mish", per_output_element, 5},                      // x · tanh(log(1 + exp(x)))
+    {kOnnx, "Softplus", per_output_element, 3, kOverwrites},     // log(1 + exp(x))
+    {kOnnx, "Softsign", per_output_element, 3, kOverwrites},     // x / (1 + |x|)
+    {kOnnx, "Shrink", per_output_element, 3, kOverwrites},       // two comparisons, one shift
     {kOnnx, "Gelu", gelu, kGelu},
     {kMicrosoft, "Gelu", gelu, kGelu},
     {kMicrosoft, "BiasGelu", biased, kGelu},
@@ -134,7 +134,7 @@ constexpr Rule kElementwiseRules[] = {
     {kMicrosoft, "BiasAdd", per_output_element, 2},  // x + bias + skip
     {kMicrosoft, "BiasDropout", biased, 1},
     // Conversion
-    {kOnnx, "Cast", cast, 1},
+    {kOnnx, "Cast", cast, 1, kOverwrites},
     {kOnnx, "CastLike", cast, 1},
     // Training operators that exports leave behind, and small classical ones
     {kOnnxMl, "Scaler", per_output_element, 2},

@@ -46,8 +46,8 @@ constexpr Rule kNormalisationRules[] = {
     {kOnnx, "LpNormalization", per_output_element, 3},            // |x|^p, sum, division
     {kOnnx, "MeanVarianceNormalization", per_output_element, 5},  // as Instance without scale and bias
     {kOnnx, "SimplifiedLayerNormalization", per_output_element, 4},
-    {kOnnx, "Softmax", per_output_element, 5},
-    {kOnnx, "LogSoftmax", per_output_element, 5},
+    {kOnnx, "Softmax", per_output_element, 5, kOverwrites},
+    {kOnnx, "LogSoftmax", per_output_element, 5, kOverwrites},
     {kOnnx, "Hardmax", per_output_element, 1},
     {kOnnx, "NegativeLogLikelihoodLoss", per_input_element, 1},
     {kOnnx, "SoftmaxCrossEntropyLoss", per_input_element, 6},

@@ -1,13 +1,17 @@
 #include "predict/memory.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <variant>
 #include <vector>
 
+#include "cost/buffer_plan.h"
 #include "cost/costs.h"
 #include "model/domains.h"
 
@@ -15,14 +19,15 @@ namespace ridge::predict {
 namespace {
 
 // Fitted to the points of benchmarks/memory_prediction.py, by the least sum of logarithmic errors (ONNX Runtime 1.31.1, x86-64, glibc
-// 2.36); results/memory_prediction-*.txt has them.
+// 2.36); results/memory_prediction-*.txt has them. kFirstRun is as seen in the arena's log.
 constexpr double kRuntimeBytes = 40e6;      // the program, the engine's library, a session of one node
 constexpr double kNodeBytes = 4.2e3;        // of the file
 constexpr double kConvolutionCopies = 1.8;  // of weights that are laid out in blocks: copies that loading leaves behind
 constexpr double kMatrixCopies = 0.7;       // of matrices that the file holds and kernels pack
 constexpr double kListCopies =
     3.7;  // of numbers in attributes: parsed, copied into the node, built into the kernel's own trees
-constexpr double kRuns = 2.6;     // memory that runs take over what is alive at one time
+constexpr double kFirstRun =
+    1.1;  // of the planned block and the outputs: the first run takes buffer by buffer, from several regions
 constexpr double kReused = 0.28;  // of what loading left, runs use again
 
 using Ops = std::unordered_set<std::string_view>;
@@ -109,6 +114,23 @@ double windows_bytes(const model::Graph& graph, const model::Node& node) {
   return whole ? 4 * taps * static_cast<double>((*w->shape)[1]) * std::max(positions, 0.0) : 0;
 }
 
+// Whether ONNX Runtime knows, when it loads the model, which results have the same shape: seldom where the file leaves more sizes open
+// than the batch.
+bool compares_shapes(const model::Graph& graph) {
+  std::set<std::string> open;
+  for (const model::GraphInput& input : graph.input_specs)
+    for (const std::string& symbol : input.symbols)
+      if (!symbol.empty()) open.insert(symbol == "?" ? symbol + std::to_string(open.size()) : symbol);
+  return open.size() <= 1;
+}
+
+// What later runs touch beside it: their block, in a region of its own or, if it fits, in the one that holds the largest buffer, whose
+// size is a power of two (bfc_arena.cc, Extend).
+double later_runs(const cost::BufferPlan& plan) {
+  const double region = std::exp2(std::floor(std::log2(std::max(plan.largest, 1.0))) + 1);
+  return plan.block < region ? plan.block - plan.largest : plan.block;
+}
+
 bool shapes_known(const model::Graph& graph) {
   return std::all_of(graph.tensors.begin(), graph.tensors.end(), [](const model::TensorInfo& info) {
     return info.role != model::TensorRole::kActivation || info.shape;
@@ -129,12 +151,13 @@ InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* 
   for (int t : graph.inputs) memory.inputs += bytes_of(graph.tensors[static_cast<size_t>(t)]);
   for (const model::Node& node : executed.nodes)
     memory.workspace = std::max(memory.workspace, windows_bytes(executed, node));
-  memory.activations = costs.peak_activation_bytes;
-  memory.arena_slack = (kRuns - 1) * memory.activations;
+  const cost::BufferPlan plan = cost::plan_buffers(executed, compares_shapes(graph));
+  memory.activations = plan.block + plan.outputs;
+  memory.arena_slack = (kFirstRun - 1) * memory.activations + later_runs(plan);
   const bool from_file = 2 * stored_bytes(graph) > memory.weights;
   const double left = kConvolutionCopies * weights.convolutions + (from_file ? kMatrixCopies * weights.matrices : 0) +
                       kListCopies * weights.attributes;
-  memory.retained = left - std::min(kReused * left, kRuns * memory.activations);
+  memory.retained = left - std::min(kReused * left, memory.activations + memory.arena_slack);
   memory.loading_peak = memory.runtime + memory.weights + std::max(left, weights.largest_matrix);
   memory.resident = memory.runtime + memory.weights + memory.activations + memory.workspace + memory.inputs +
                     memory.arena_slack + memory.retained;
