@@ -4,8 +4,8 @@
 #include <limits>
 #include <optional>
 
+#include "cost/operators.h"
 #include "cost/residency.h"
-#include "cost/rules.h"
 
 namespace ridge::cost {
 namespace {
@@ -94,14 +94,10 @@ class Planner {
   int shared_input(const model::Node& node) const {
     auto input = [&](size_t i) { return i < node.inputs.size() ? node.inputs[i] : -1; };
     auto written_over = [&](int t) { return t >= 0 && may_write_over(t, node.outputs[0]) ? t : -1; };
-    const Rule* rule = find_rule(node.domain, node.op);
-    switch (rule != nullptr ? rule->buffer : kOwn) {
-      case kShares: return input(0);
-      case kOverwrites: return written_over(input(0));
-      case kOverwritesSum: return written_over(input(3));
-      case kOwn: break;
-    }
-    return -1;
+    const Operator& row = operator_of(node.domain, node.op);
+    if (row.values == Values::kSameValues) return input(0);
+    if (row.buffer == Buffer::kOverwrites) return written_over(input(0));
+    return row.buffer == Buffer::kOverwritesSum ? written_over(input(3)) : -1;
   }
 
   // The one that became free last, of the same shape; -1: none.

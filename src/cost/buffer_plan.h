@@ -12,7 +12,7 @@ struct BufferPlan {
   double largest = 0;  // of all buffers
 };
 
-// A result lies in the buffer of an input where the operator's row allows it (rules.h, Buffer), or in one of its own, which takes the place in the
+// A result lies in the buffer of an input where the operator's row allows it (operators.h, Buffer), or in one of its own, which takes the place in the
 // block that fits best (onnxruntime/core/framework: allocation_planner.cc, FindReusableInput; mem_pattern_planner.h). With
 // `takes_freed` it takes the buffer of a result of the same shape that no node reads any more, if there is one
 // (FindReusableTensor): ONNX Runtime does so where it knows both shapes when it loads the model.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cost/count_node.h"
+#include "cost/operators.h"
 #include "model/domains.h"
 
 namespace ridge::cost {
@@ -66,23 +67,20 @@ class Context {
 
 using RuleFunction = void (*)(Context& context, double factor);
 
-// Where ONNX Runtime's CPU kernels put the first output, as their definitions say (Alias, MayInplace); seen by the peak memory of each
-// operator alone on 64 MB (ONNX Runtime 1.31.1).
-enum class Buffer {
-  kOwn,            // in memory of its own
-  kShares,         // always in that of the first input
-  kOverwrites,     // in that of the first input, if no other node needs it and the shape is the same
-  kOverwritesSum,  // likewise the fourth, which a fused convolution adds
-};
-using enum Buffer;
-
 struct Rule {
   std::string_view domain;
   std::string_view op;
   RuleFunction function;
   double factor = 0;  // what it means is the function's business, mostly FLOPs per element
-  Buffer buffer = kOwn;
+  Operator facts = {};
 };
+
+using enum Values;
+using enum Buffer;
+using enum Backward;
+using enum Integers;
+using enum KernelFamily;
+using enum Trait;
 
 // Null if there is none.
 const Rule* find_rule(std::string_view domain, std::string_view op);

@@ -148,7 +148,7 @@ KernelWork other_work(const Kernel& kernel, const KernelDevice& device) {
   const double span = span_of(kernel), threads = device.threads;
   KernelWork work;
   work.kind = kind_of(kernel, span);
-  if (is_view(kernel.op)) return work;
+  if (is_view(kernel)) return work;
   work.terms.push_back({"elements", elements * 1e-3 / threads});
   work.terms.push_back({"spans", elements / std::max(span, 1.0) * 1e-2 / threads});
   if (const double taps = window(kernel); taps > 1) work.terms.push_back({"taps", written * taps * 1e-4 / threads});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "cost/buffer_plan.h"
 #include "cost/costs.h"
+#include "cost/operators.h"
 #include "model/domains.h"
 
 namespace ridge::predict {
@@ -29,9 +29,6 @@ constexpr double kListCopies =
 constexpr double kFirstRun =
     1.1;  // of the planned block and the outputs: the first run takes buffer by buffer, from several regions
 constexpr double kReused = 0.28;  // of what loading left, runs use again
-
-using Ops = std::unordered_set<std::string_view>;
-using Body = std::shared_ptr<const model::Graph>;
 
 const model::TensorInfo* tensor_at(const model::Graph& graph, const model::Node& node, size_t input) {
   if (input >= node.inputs.size() || node.inputs[input] < 0) return nullptr;
@@ -64,17 +61,19 @@ void add_matrix(const model::TensorInfo* weight, Weights& weights) {
   weights.largest_matrix = std::max(weights.largest_matrix, bytes_of(*weight));
 }
 
-Weights weights_of(const model::Graph& graph) {
-  static const Ops kProducts = {"MatMul", "Gemm", "FusedMatMul", "FusedGemm"}, kRecurrent = {"LSTM", "GRU"};
+// `blocked`: of convolutions only those that the graph itself says are computed in blocks.
+Weights weights_of(const model::Graph& graph, bool blocked) {
   Weights weights;
   std::unordered_set<const model::TensorInfo*> seen;
   for (const model::Node& node : graph.nodes) {
     const model::TensorInfo* weight = tensor_at(graph, node, 1);
     const bool fresh = weight != nullptr && weight->role == model::TensorRole::kWeight && seen.insert(weight).second;
-    if (fresh && node.op == "Conv") weights.convolutions += bytes_of(*weight);
-    if (fresh && kProducts.contains(node.op) && weight->shape && weight->shape->size() == 2)
+    const cost::KernelFamily kernel = cost::operator_of(node.domain, node.op).kernel;
+    if (fresh && kernel == cost::KernelFamily::kConvolution && (!blocked || node.domain == model::kBlocked))
+      weights.convolutions += bytes_of(*weight);
+    if (fresh && kernel == cost::KernelFamily::kProduct && weight->shape && weight->shape->size() == 2)
       add_matrix(weight, weights);
-    if (fresh && kRecurrent.contains(node.op)) {
+    if (fresh && kernel == cost::KernelFamily::kGatedRecurrence) {
       add_matrix(weight, weights);
       add_matrix(tensor_at(graph, node, 2), weights);
     }
@@ -99,7 +98,8 @@ double stored_bytes(const model::Graph& graph) {
 // positions, else in pieces that do not count (mlas/lib/convolve.cpp, MlasConvPrepare; conv_transpose.cc).
 double windows_bytes(const model::Graph& graph, const model::Node& node) {
   const bool transposed = node.op == "ConvTranspose";
-  if ((node.op != "Conv" && node.op != "FusedConv" && !transposed) || node.domain == model::kBlocked) return 0;
+  const bool convolves = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kConvolution;
+  if ((!convolves && !transposed) || node.domain == model::kBlocked) return 0;
   const model::TensorInfo *x = tensor_at(graph, node, 0), *w = tensor_at(graph, node, 1);
   if (x == nullptr || w == nullptr || !w->shape || node.outputs.empty() || node.outputs[0] < 0) return 0;
   const std::optional<Shape>& places =
@@ -142,7 +142,7 @@ bool shapes_known(const model::Graph& graph) {
 InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised) {
   const model::Graph& executed = optimised != nullptr ? *optimised : graph;
   const cost::Costs costs = cost::count(executed);
-  const Weights weights = weights_of(executed);
+  const Weights weights = weights_of(executed, optimised != nullptr);
   InferenceMemory memory;
   memory.of_engine_graph = optimised != nullptr;
   memory.known = shapes_known(graph);

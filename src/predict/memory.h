@@ -17,7 +17,7 @@ namespace ridge::predict {
 // What a driver context and libraries take on a GPU: assumed, 0.5 GiB, as in training_plan.h.
 inline constexpr double kAssumedContextBytes = 512.0 * 1024 * 1024;
 
-// Within which all recorded points lie (benchmarks/results/memory_prediction-*.txt).
+// Within which 34 of 35 recorded points lie (benchmarks/results/memory_prediction-*.txt).
 inline constexpr double kMemoryError = 0.2;
 
 // [bytes]. The parts from runtime to retained add up to resident.
