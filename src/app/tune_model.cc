@@ -3,7 +3,7 @@
 #include "app/tune_admission.h"
 #include "base/digest.h"
 #include "engine/engines.h"
-#include "limits/know.h"
+#include "limits/limits_store.h"
 #include "machine/probe.h"
 #include "model/external_files.h"
 #include "model/inputs.h"
@@ -72,7 +72,7 @@ Result<machine::Machine> probe(const plan::Device& device, bool fresh, const Run
   limits::LimitOptions how;
   how.fresh = fresh;
   how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };
-  return limits::know(how);
+  return limits::machine_with_limits(how);
 }
 
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch) {

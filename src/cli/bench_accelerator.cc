@@ -8,14 +8,14 @@
 namespace ridge::cli {
 namespace {
 
-using limits::accelerator::Figure;
-using limits::accelerator::Measured;
-using limits::accelerator::Share;
+using limits::MetricResult;
+using limits::Utilisation;
+using limits::accelerator::DeviceMeasurement;
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string known_or_unknown(const std::string& text) { return text.empty() ? "not told" : text; }
 
-std::string facts_text(const Measured& measured) {
+std::string facts_text(const DeviceMeasurement& measured) {
   const limits::accelerator::Facts& facts = measured.facts;
   Rows rows = {{"device", fmt::format("{} {}", facts.device, facts.name)},
                {"software", facts.software},
@@ -36,112 +36,110 @@ std::string facts_text(const Measured& measured) {
   return table({}, rows, "ll");
 }
 
-std::string shares_text(const std::vector<Share>& shares) {
+std::string utilisation_text(const std::vector<Utilisation>& shares) {
   std::string text;
-  for (const Share& share : shares)
+  for (const Utilisation& share : shares)
     text += fmt::format("{}{} of {} ({})", text.empty() ? "" : "; ", format_percent(share.percent), share.of,
                         origin_name(share.origin));
   return text.empty() ? "-" : text;
 }
 
 // What a GPU was seen to do meanwhile: "1.75 GHz, 612 W, slowed by power limit".
-std::string seen_text(const Figure& figure) {
+std::string seen_text(const MetricResult& result) {
   std::string text;
   auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (figure.observed.clock_hz) add(format_hertz(*figure.observed.clock_hz));
-  if (figure.observed.power_w) add(fmt::format("{:.0f} W", *figure.observed.power_w));
-  if (figure.observed.temperature_c) add(fmt::format("{:.0f} C", *figure.observed.temperature_c));
-  if (!figure.observed.slowdowns.empty()) add(fmt::format("slowed by {}", fmt::join(figure.observed.slowdowns, ", ")));
+  if (result.gpu.clock_hz) add(format_hertz(*result.gpu.clock_hz));
+  if (result.gpu.power_w) add(fmt::format("{:.0f} W", *result.gpu.power_w));
+  if (result.gpu.temperature_c) add(fmt::format("{:.0f} C", *result.gpu.temperature_c));
+  if (!result.gpu.slowdowns.empty()) add(fmt::format("slowed by {}", fmt::join(result.gpu.slowdowns, ", ")));
   return text.empty() ? "-" : text;
 }
 
 using Format = std::string (*)(double);
 
 // The cells that every figure has: best, typical, spread, bursts.
-void add_cells(std::vector<std::string>& row, const Figure& figure, Format format) {
-  row.push_back(figure.best ? format(*figure.best) : "-");
-  row.push_back(figure.typical ? format(*figure.typical) : "-");
-  row.push_back(figure.best ? format_percent(figure.spread_percent) : "-");
-  row.push_back(std::to_string(figure.bursts));
+void add_cells(std::vector<std::string>& row, const MetricResult& result, Format format) {
+  row.push_back(result.best ? format(*result.best) : "-");
+  row.push_back(result.typical ? format(*result.typical) : "-");
+  row.push_back(result.best ? format_percent(result.spread_percent) : "-");
+  row.push_back(std::to_string(result.bursts));
 }
 
-void add_end(std::vector<std::string>& row, const Figure& figure) {
-  row.push_back(seen_text(figure));
+void add_end(std::vector<std::string>& row, const MetricResult& result) {
+  row.push_back(seen_text(result));
   // A compiler's log has many lines; JSON has all of them.
-  const std::string reason = figure.reason.substr(0, figure.reason.find('\n'));
-  row.push_back(figure.best ? figure.conditions : "not measured: " + reason);
+  const std::string reason = result.reason.substr(0, result.reason.find('\n'));
+  row.push_back(result.best ? result.conditions : "not measured: " + reason);
 }
 
 std::string seconds_text(double starts_per_s) { return format_ms(1e3 / starts_per_s); }
 
-std::string peaks_text(const Measured& measured) {
+std::string peaks_text(const DeviceMeasurement& measured) {
   Rows rows;
   for (const auto& peak : measured.peaks) {
     std::vector<std::string> row = {std::string(precision_name(peak.precision)), peak.way};
-    add_cells(row, peak.figure, format_flops_rate);
-    row.push_back(peak.figure.clock_hz > 0 ? format_hertz(peak.figure.clock_hz) : "-");
-    add_end(row, peak.figure);
+    add_cells(row, peak.result, format_flops_rate);
+    row.push_back(peak.result.clock_hz > 0 ? format_hertz(peak.result.clock_hz) : "-");
+    add_end(row, peak.result);
     rows.push_back(std::move(row));
   }
   return table({"peak", "by", "best", "typical", "spread", "bursts", "clock counted", "seen", "how"}, rows,
                "llrrrrrll");
 }
 
-std::string bandwidths_text(const Measured& measured) {
+std::string bandwidths_text(const DeviceMeasurement& measured) {
   Rows rows;
   for (const auto& bandwidth : measured.bandwidths) {
     std::vector<std::string> row = {bandwidth.level, bandwidth.access};
-    add_cells(row, bandwidth.figure, format_bandwidth);
+    add_cells(row, bandwidth.result, format_bandwidth);
     row.push_back(format_bytes(static_cast<double>(bandwidth.working_set_bytes)));
-    add_end(row, bandwidth.figure);
+    add_end(row, bandwidth.result);
     rows.push_back(std::move(row));
   }
   return table({"level", "access", "best", "typical", "spread", "bursts", "working set", "seen", "how"}, rows,
                "llrrrrrll");
 }
 
-std::string links_text(const Measured& measured) {
+std::string links_text(const DeviceMeasurement& measured) {
   Rows rows;
   for (const auto& link : measured.links) {
     std::vector<std::string> row = {std::string(gpu::way_name(link.way)),
                                     std::string(gpu::host_memory_name(link.memory))};
-    add_cells(row, link.figure, format_bandwidth);
-    add_end(row, link.figure);
+    add_cells(row, link.result, format_bandwidth);
+    add_end(row, link.result);
     rows.push_back(std::move(row));
   }
   return table({"link", "host memory", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "llrrrrll");
 }
 
-std::string starts_text(const Measured& measured) {
+std::string starts_text(const DeviceMeasurement& measured) {
   Rows rows;
   for (const auto& start : measured.starts) {
     std::vector<std::string> row = {start.what};
-    add_cells(row, start.figure, seconds_text);
-    add_end(row, start.figure);
+    add_cells(row, start.result, seconds_text);
+    add_end(row, start.result);
     rows.push_back(std::move(row));
   }
   return table({"start of", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "lrrrrll");
 }
 
 // Each figure beside what it is to be compared with.
-std::string all_shares_text(const Measured& measured) {
+std::string all_utilisation_text(const DeviceMeasurement& measured) {
   Rows rows;
-  auto add = [&](std::string name, const Figure& figure) {
-    if (!figure.shares.empty()) rows.push_back({std::move(name), shares_text(figure.shares)});
+  auto add = [&](std::string name, const MetricResult& result) {
+    if (!result.utilisation.empty()) rows.push_back({std::move(name), utilisation_text(result.utilisation)});
   };
-  for (const auto& peak : measured.peaks)
-    add(fmt::format("{} {}", precision_name(peak.precision), peak.way), peak.figure);
-  for (const auto& bandwidth : measured.bandwidths) add(bandwidth.level + " " + bandwidth.access, bandwidth.figure);
-  for (const auto& link : measured.links)
-    add(fmt::format("{}, {}", gpu::way_name(link.way), gpu::host_memory_name(link.memory)), link.figure);
+  for (const auto& peak : measured.peaks) add(row_name(peak), peak.result);
+  for (const auto& bandwidth : measured.bandwidths) add(row_name(bandwidth), bandwidth.result);
+  for (const auto& link : measured.links) add(row_name(link), link.result);
   return rows.empty() ? "" : "\n" + table({"figure", "share"}, rows, "ll");
 }
 
 }  // namespace
 
-std::string accelerator_text(const Measured& measured) {
+std::string accelerator_text(const DeviceMeasurement& measured) {
   return facts_text(measured) + "\n" + peaks_text(measured) + "\n" + bandwidths_text(measured) + "\n" +
-         links_text(measured) + "\n" + starts_text(measured) + all_shares_text(measured);
+         links_text(measured) + "\n" + starts_text(measured) + all_utilisation_text(measured);
 }
 
 }  // namespace ridge::cli

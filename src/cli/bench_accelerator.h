@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "limits/accelerator/figure.h"
+#include "limits/accelerator/device_measurement.h"
 
 namespace ridge::cli {
 
-std::string accelerator_text(const limits::accelerator::Measured& measured);
+std::string accelerator_text(const limits::accelerator::DeviceMeasurement& measured);
 
 }  // namespace ridge::cli

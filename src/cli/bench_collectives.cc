@@ -11,11 +11,11 @@ namespace {
 
 using limits::accelerator::CollectiveAnswer;
 using limits::accelerator::CollectiveRow;
-using limits::accelerator::CollectivesMeasured;
+using limits::accelerator::CollectivesMeasurement;
 
 constexpr size_t kTextWidth = 120;
 
-std::string head_text(const CollectivesMeasured& measured) {
+std::string head_text(const CollectivesMeasurement& measured) {
   std::vector<std::vector<std::string>> rows;
   for (const limits::accelerator::Facts& facts : measured.gpus) rows.push_back({facts.device, facts.name});
   rows.push_back({"joined by", measured.links ? measured.links->text : "not known: " + measured.links_reason});
@@ -25,26 +25,26 @@ std::string head_text(const CollectivesMeasured& measured) {
 }
 
 std::vector<std::string> row_text(const CollectiveRow& row, size_t gpus) {
-  const limits::accelerator::Figure& figure = row.figure;
+  const limits::MetricResult& result = row.result;
   std::vector<std::string> cells = {gpu::nccl::collective_name(row.collective),
                                     format_bytes(static_cast<double>(row.bytes))};
-  if (!figure.best || !figure.typical) {
+  if (!result.best || !result.typical) {
     cells.insert(cells.end(), 6, "-");
-    cells.push_back("not measured: " + figure.reason);
+    cells.push_back("not measured: " + result.reason);
     return cells;
   }
   const double factor = limits::accelerator::bus_factor(row.collective, gpus);
-  cells.push_back(format_ms(1e3 * static_cast<double>(row.bytes) / *figure.typical));
-  cells.push_back(format_bandwidth(*figure.typical));
-  cells.push_back(format_bandwidth(factor * *figure.typical));
-  cells.push_back(format_bandwidth(factor * *figure.best));
-  cells.push_back(figure.shares.empty() ? "-" : format_percent(figure.shares.front().percent));
-  cells.push_back(format_percent(figure.spread_percent));
-  cells.push_back(std::to_string(figure.bursts));
+  cells.push_back(format_ms(1e3 * static_cast<double>(row.bytes) / *result.typical));
+  cells.push_back(format_bandwidth(*result.typical));
+  cells.push_back(format_bandwidth(factor * *result.typical));
+  cells.push_back(format_bandwidth(factor * *result.best));
+  cells.push_back(result.utilisation.empty() ? "-" : format_percent(result.utilisation.front().percent));
+  cells.push_back(format_percent(result.spread_percent));
+  cells.push_back(std::to_string(result.bursts));
   return cells;
 }
 
-std::string rows_text(const CollectivesMeasured& measured) {
+std::string rows_text(const CollectivesMeasurement& measured) {
   std::vector<std::vector<std::string>> rows;
   for (const CollectiveRow& row : measured.rows) rows.push_back(row_text(row, measured.gpus.size()));
   return table({"operation", "size", "time", "rate", "bus", "best", "of the limit", "spread", "bursts"}, rows,
@@ -53,7 +53,7 @@ std::string rows_text(const CollectivesMeasured& measured) {
 
 }  // namespace
 
-std::string collectives_text(const CollectivesMeasured& measured) {
+std::string collectives_text(const CollectivesMeasurement& measured) {
   if (!measured.alone.empty()) return measured.alone;
   std::string text = head_text(measured) + "\n" + rows_text(measured);
   for (const CollectiveAnswer& answer : measured.answers) text += "\n" + paragraph("", answer.sentence, 0, kTextWidth);

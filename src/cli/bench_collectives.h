@@ -7,6 +7,6 @@
 
 namespace ridge::cli {
 
-std::string collectives_text(const limits::accelerator::CollectivesMeasured& measured);
+std::string collectives_text(const limits::accelerator::CollectivesMeasurement& measured);
 
 }  // namespace ridge::cli

@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "limits/accelerator/collectives.h"
 #include "limits/accelerator/store.h"
-#include "limits/know.h"
+#include "limits/limits_store.h"
 #include "machine/topology.h"
 
 namespace ridge::cli {
@@ -141,10 +141,10 @@ int device_failed(const Error& error) {
 
 limits::accelerator::Options measuring_with(const DeviceOptions& options, Progress& progress) {
   limits::accelerator::Options how;
-  how.most_seconds = options.seconds;
   how.machine_cache = options.limits.cache_file;
-  how.interrupted = interrupted;
-  how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
+  how.rounds.most_seconds = options.seconds;
+  how.rounds.interrupted = interrupted;
+  how.rounds.progress = [&](const std::string& step, double share) { progress.update(step, share); };
   return how;
 }
 
@@ -154,8 +154,8 @@ int bench_accelerator(const DeviceOptions& options) {
   if (!device) return device_failed(device.error());
   listen_for_interruption();
   Progress progress("measure " + (*device)->facts().name);
-  Result<limits::accelerator::Measured> measured =
-      limits::accelerator::know(**device, measuring_with(options, progress), options.limits.fresh);
+  Result<limits::accelerator::DeviceMeasurement> measured =
+      limits::accelerator::recall_or_measure(**device, measuring_with(options, progress), options.limits.fresh);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
   if (options.json)
@@ -175,8 +175,8 @@ int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
   how.largest_bytes = *largest;
   listen_for_interruption();
   Progress progress("measure what the GPUs exchange");
-  how.measuring = measuring_with(options, progress);
-  Result<limits::accelerator::CollectivesMeasured> measured = measure_collectives(how);
+  how.rounds = measuring_with(options, progress).rounds;
+  Result<limits::accelerator::CollectivesMeasurement> measured = measure_collectives(how);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
   if (options.json)
@@ -205,7 +205,7 @@ int bench_device(std::span<const std::string> arguments) {
   if (options.device != "cpu") return bench_accelerator(options);
   Progress progress("measure this machine");
   options.limits.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  Result<machine::Machine> machine = limits::know(options.limits);
+  Result<machine::Machine> machine = limits::machine_with_limits(options.limits);
   progress.finish();
   if (!machine) return fail(kDeviceVerb, machine.error());
   if (options.json)

@@ -1,19 +1,20 @@
 // ridge plan: what a model costs and the least time a device needs for it, before anything runs.
+#include "app/plan.h"
+
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "cli/model_options.h"
-#include "cli/plan_cost.h"
-#include "cli/plan_estimate.h"
-#include "cli/plan_llm.h"
-#include "cli/plan_load.h"
-#include "cli/plan_memory.h"
-#include "cli/plan_section.h"
-#include "cli/plan_study.h"
+#include "cli/interruption.h"
+#include "cli/plan_options.h"
 #include "cli/plan_text.h"
-#include "cli/plan_training.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "model/inputs.h"
+#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
@@ -24,80 +25,94 @@ int ask_back(const Error& error) {
   return kUsage;
 }
 
-// The parts of the answer that were asked for, in the order in which they are shown.
-Result<std::vector<Section>> sections_of(const Study& study) {
-  std::vector<Section> sections;
-  auto add = [&](bool wanted, Result<Section> (*section_of)(const Study&)) -> Status {
-    if (!wanted) return ok_status();
-    RIDGE_ASSIGN(Section section, section_of(study));
-    sections.push_back(std::move(section));
-    return ok_status();
+// Progress on stderr while the phase lasts; of a phase that can end early, Ctrl-C asks for that.
+app::RunControl show_phase(app::PlanPhase phase) {
+  const char* title = phase == app::PlanPhase::kMachine       ? "measure this machine"
+                      : phase == app::PlanPhase::kCalibration ? "calibrate this machine"
+                                                              : "run the model";
+  app::RunControl control;
+  control.progress = [progress = std::make_shared<Progress>(title)](const std::string& step, double share) {
+    progress->update(step, share);
   };
-  RIDGE_TRY(add(study.request.options.verify, verify_section));
-  RIDGE_TRY(add(wanted(study.request.options.load), load_section));
-  RIDGE_TRY(add(wanted(study.request.options.cost), cost_section));
-  RIDGE_TRY(add(wanted(study.request.options.memory), memory_section));
-  RIDGE_TRY(add(wanted(study.request.options.training), training_section));
-  return sections;
+  if (phase == app::PlanPhase::kMachine) return control;
+  listen_for_interruption();
+  control.interrupted = interrupted;
+  return control;
 }
 
-Json json_of(const Study& study, const std::vector<Section>& sections) {
-  Json json = to_json(study.forecast);
-  if (!study.curve.empty()) {
-    Json points = Json::array();
-    for (const predict::CurvePoint& point : study.curve) points.push_back(to_json(point));
-    json["curve"] = points;
-  }
-  add_estimate(json, study);
-  for (const Section& section : sections)
-    for (const auto& [name, value] : section.members) {
-      if (value.is_object() && json.contains(name))
-        json[name].update(value);  // memory_bytes: each form adds its own
-      else
-        json[name] = value;
-    }
-  return json;
+void say_calibrated(const predict::Efficiency& efficiency, const std::string& path) {
+  if (path.empty())
+    return say(fmt::format("this machine was calibrated {} with {} {}; --fresh does it again", efficiency.measured_at,
+                           efficiency.engine, efficiency.engine_version));
+  std::string errors;
+  for (const predict::Calibration& calibration : efficiency.calibrations)
+    errors += fmt::format("; with {} thread{} two of three of its models are predicted within {}", calibration.threads,
+                          calibration.threads == 1 ? "" : "s", format_percent(100 * calibration.held_out_error));
+  say(fmt::format("calibrated in {:.0f} s{}; kept in {}", efficiency.seconds, errors, path));
 }
 
-Status write_page(const Study& study, const std::vector<Section>& sections) {
-  const std::string& path = study.request.options.html;
-  if (path.empty()) return ok_status();
-  Json json = json_of(study, sections);
-  if (study.efficiency) json["ledger"] = ledger_json(*study.efficiency);
-  RIDGE_TRY(write_file_atomically(path, report::page(report::PageKind::kPlan, json, study.request.language)));
-  say("ridge plan: wrote " + path);
+void say_quick_estimate(double bound_ms, std::optional<double> estimate_ms) {
+  std::string text = "bound " + format_ms(bound_ms);
+  if (estimate_ms)
+    text += fmt::format("; about {} by the graph as the file has it, before the engine's optimisations",
+                        format_ms(*estimate_ms));
+  say(text + "; asking ONNX Runtime for the graph that it runs");
+}
+
+app::PlanControl control_of(const PlanOptions& options) {
+  app::PlanControl control;
+  control.begin = show_phase;
+  control.calibrated = say_calibrated;
+  if (!options.json) control.waiting = say_quick_estimate;
+  return control;
+}
+
+Status write_page(const PlanOptions& options, const app::ModelPlan& plan) {
+  if (options.html.empty()) return ok_status();
+  Json json = to_json(plan);
+  if (plan.efficiency) json["ledger"] = app::ledger_json(*plan.efficiency);
+  RIDGE_ASSIGN(const report::Language language, report::language_from_name(options.language));
+  RIDGE_TRY(write_file_atomically(options.html, report::page(report::PageKind::kPlan, json, language)));
+  say("ridge plan: wrote " + options.html);
   return ok_status();
 }
 
-int show_study(const Study& study, const std::vector<Section>& sections) {
-  const PlanOptions& options = study.request.options;
-  if (options.json) {
-    print_json(json_of(study, sections));
-  } else if (options.csv) {
-    print(csv_text(study));
-  } else {
-    print(summary_text(study));
-    for (const Section& section : sections) print("\n" + section.text);
-    if (std::string layers = layers_text(study); !layers.empty()) print(layers);
-  }
-  int exit = kDone;
-  for (const Section& section : sections) exit = std::max(exit, section.exit);
-  return exit;
+int show(const PlanOptions& options, const app::ModelPlan& plan) {
+  if (options.json)
+    print_json(to_json(plan));
+  else if (options.csv)
+    print(csv_text(plan));
+  else
+    print(summary_text(plan) + answers_text(plan) + layers_text(plan, options.layers));
+  return is_no(plan) ? kNo : kDone;
 }
 
-// read → bind → study (device, costs, forecast, curve) → sections → page → show
-int plan_model(const PlanRequest& request) {
-  Result<model::UnboundModel> unbound = model::UnboundModel::read(request.options.model);
+int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
+  Result<model::UnboundModel> unbound = model::UnboundModel::read(request.model);
   if (!unbound) return fail("plan", unbound.error());
   Result<model::Graph> graph = unbound->bind(request.binding);
   if (!graph) return fail("plan", graph.error());
-  if (Status known = check_open_dimensions(request.options.model, *graph); !known) return ask_back(known.error());
-  Result<Study> study = study_of(request, std::move(*unbound), std::move(*graph));
-  if (!study) return fail("plan", study.error());
-  Result<std::vector<Section>> sections = sections_of(*study);
-  if (!sections) return fail("plan", sections.error());
-  if (Status written = write_page(*study, *sections); !written) return fail("plan", written.error());
-  return show_study(*study, *sections);
+  if (Status known = check_open_dimensions(request.model, *graph); !known) return ask_back(known.error());
+  Result<app::ModelPlan> plan = app::plan(request, *unbound, *graph, control_of(options));
+  if (!plan) return fail("plan", plan.error());
+  if (Status written = write_page(options, *plan); !written) return fail("plan", written.error());
+  return show(options, *plan);
+}
+
+int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
+  Result<app::LlmSource> source = app::read_llm(request);
+  if (!source) return request.llm.flags.empty() ? fail("plan", source.error()) : ask_back(source.error());
+  Result<sizing::LlmWishes> wishes = app::llm_wishes(request, *source);
+  if (!wishes) return ask_back(wishes.error());
+  Result<app::LlmPlan> plan = app::plan_llm(request, *source, *wishes, control_of(options));
+  if (!plan) return fail("plan", plan.error());
+  if (options.csv)
+    print(llm_csv(*plan));
+  else if (options.json)
+    print_json(to_json(*plan));
+  else
+    print(llm_text(*plan, request.llm.reserve_percent.has_value()));
+  return plan->forecast.fits ? kDone : kNo;
 }
 
 }  // namespace
@@ -107,14 +122,14 @@ int plan(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (Parsed parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
-  Result<PlanRequest> request = request_of(options);
+  Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
   if (!request) return ask_back(request.error());
-  if (options.calibrate && options.model.empty()) {
-    Status calibrated = calibrate_this_machine(*request);
+  if (request->calibrate && request->model.empty()) {
+    Status calibrated = app::calibrate(*request, control_of(options));
     return calibrated ? kDone : fail("plan", calibrated.error());
   }
-  return is_llm(options) ? plan_llm(*request) : plan_model(*request);
+  return is_llm(options) ? plan_llm(options, *request) : plan_model(options, *request);
 }
 
 }  // namespace ridge::cli

@@ -5,13 +5,25 @@
 #include <CLI/CLI.hpp>
 
 #include "plan/device.h"
+#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
 
+bool wants_memory(const PlanOptions& options) {
+  return options.memory || options.measure || !options.memory_limit.empty();
+}
+
+bool wants_cost(const PlanOptions& options) {
+  const app::CostRequest& c = options.costs;
+  return options.cost || c.power_w || c.load_factor || c.idle_factor || c.pue || c.kwh_usd || c.years ||
+         c.utilisation || c.staff_percent || c.rented || c.price_usd || c.hour_usd;
+}
+
 Status check_model(const PlanOptions& options) {
-  bool flags = !options.llm.flags.empty();
-  if (options.model.empty() == flags || (options.calibrate && options.model.empty())) return ok_status();
+  const app::PlanRequest& request = options.request;
+  const bool flags = !request.llm.flags.empty();
+  if (request.model.empty() == flags || (request.calibrate && request.model.empty())) return ok_status();
   return Error{Code::kInvalid,
                flags ? "MODEL and --llm both describe a model; give one of them"
                      : "MODEL is missing: an ONNX file, a language model's config.json, or its dimensions "
@@ -20,11 +32,63 @@ Status check_model(const PlanOptions& options) {
 
 // Forms that look at layers have nothing to look at in a language model's dimensions.
 Status check_form(const PlanOptions& options) {
-  bool layers = !options.html.empty() || wanted(options.load) || wanted(options.memory) || wanted(options.training);
+  const bool layers =
+      !options.html.empty() || options.rows_per_s || wants_memory(options) || !options.optimiser.empty();
   if (!is_llm(options) || !layers) return ok_status();
   return Error{Code::kInvalid,
                "--html, --rps, --memory and --training are of models whose layers are known; of a language model's "
                "dimensions there are --json, --csv, --batch and --cost"};
+}
+
+Result<std::optional<app::LoadRequest>> load_of(const PlanOptions& options) {
+  std::optional<app::LoadRequest> load;
+  const bool detail = options.p99_ms || options.most_busy_percent || options.instances_per_machine;
+  if (detail && !options.rows_per_s)
+    return Error{Code::kInvalid,
+                 "--p99-ms, --most-busy and --instances-per-machine say how a load is carried: which one? "
+                 "Give --rps too"};
+  if (!options.rows_per_s) return load;
+  load = app::LoadRequest{{*options.rows_per_s, options.p99_ms}, options.instances_per_machine};
+  if (options.most_busy_percent) load->goal.most_utilisation = *options.most_busy_percent / 100;
+  return load;
+}
+
+Result<std::optional<app::MemoryRequest>> memory_of(const PlanOptions& options) {
+  std::optional<app::MemoryRequest> memory;
+  if (!wants_memory(options)) return memory;
+  memory = app::MemoryRequest{std::nullopt, options.measure};
+  if (!options.memory_limit.empty()) {
+    Result<int64_t> bytes = parse_bytes(options.memory_limit);
+    if (!bytes) return wrap(bytes.error(), "--memory-limit");
+    memory->limit_bytes = static_cast<double>(*bytes);
+  }
+  if (options.measure && !options.device.empty())
+    return Error{Code::kInvalid, "--measure runs the model on this machine's CPU; leave --device out"};
+  return memory;
+}
+
+// Without --training-precision: what --precision stands for in training.
+std::string training_precision_of(const PlanOptions& options, Precision precision) {
+  if (!options.training_precision.empty()) return options.training_precision;
+  if (precision == Precision::kFp16) return "mixed";
+  return precision == Precision::kBf16 ? "bf16" : "fp32";
+}
+
+Result<std::optional<app::TrainingRequest>> training_of(const PlanOptions& options, Precision precision) {
+  const sizing::TrainingSetup& setup = options.training.setup;
+  const bool detail = setup.checkpoint || setup.offload || setup.qlora || setup.lora_rank > 0 || setup.zero_stage > 0 ||
+                      setup.devices > 1 || setup.tensor > 1 || setup.pipeline > 1 || setup.accumulate > 1 ||
+                      !options.training_precision.empty();
+  if (options.optimiser.empty() && detail)
+    return Error{Code::kInvalid, "these options are of training; say with which optimiser: --training adam"};
+  if (options.optimiser.empty()) return std::optional<app::TrainingRequest>();
+  app::TrainingRequest training = options.training;
+  RIDGE_ASSIGN(training.setup.optimiser, sizing::optimiser_from_name(options.optimiser));
+  RIDGE_ASSIGN(training.setup.precision,
+               sizing::training_precision_from_name(training_precision_of(options, precision)));
+  RIDGE_TRY(sizing::check(training.setup));
+  RIDGE_ASSIGN(training.link, sizing::link_from_name(options.link));
+  return std::optional(std::move(training));
 }
 
 // What the catalogue has of a GPU in this machine, which may be its name alone, with the memory that the driver tells.
@@ -39,7 +103,7 @@ catalogue::CatalogueDevice described(const limits::NvidiaGpu& gpu) {
 }
 
 // "cuda:1": the GPU of this machine; anything else: a name of the catalogue.
-Status name_device(const std::string& name, PlanRequest& request) {
+Status name_device(const std::string& name, app::PlanRequest& request) {
   const Result<plan::Device> here = plan::device_from_name(name);
   if (!here || !plan::is_nvidia(*here)) {
     RIDGE_ASSIGN(std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
@@ -53,49 +117,115 @@ Status name_device(const std::string& name, PlanRequest& request) {
   return {};
 }
 
+void declare_load(CLI::App& app, PlanOptions& options) {
+  app.add_option("--rps", options.rows_per_s)->check(CLI::PositiveNumber);
+  app.add_option("--p99-ms", options.p99_ms)->check(CLI::PositiveNumber);
+  auto* service = app.add_option("--service-ms", options.request.service.ms)->check(CLI::PositiveNumber);
+  app.add_option("--from", options.request.service.from)->excludes(service);
+  app.add_option("--most-busy", options.most_busy_percent)->check(CLI::Range(1.0, 99.0));
+  app.add_option("--instances-per-machine", options.instances_per_machine)->check(CLI::PositiveNumber);
+}
+
+void declare_cost(CLI::App& app, PlanOptions& options) {
+  app::CostRequest& costs = options.costs;
+  auto number = [&](const char* name, std::optional<double>& target) {
+    return app.add_option(name, target)->check(CLI::PositiveNumber);
+  };
+  app.add_flag("--cost", options.cost);
+  number("--power-w", costs.power_w);
+  number("--load-factor", costs.load_factor)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--idle-factor", costs.idle_factor)->check(CLI::Range(0.0, 1.0));
+  number("--pue", costs.pue)->check(CLI::Range(1.0, 10.0));
+  app.add_option("--kwh-usd", costs.kwh_usd)->check(CLI::NonNegativeNumber);
+  number("--years", costs.years);
+  number("--utilisation", costs.utilisation)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--staff-percent", costs.staff_percent)->check(CLI::NonNegativeNumber);
+  number("--rented", costs.rented)->check(CLI::Range(0.0, 1.0));
+  number("--price-usd", costs.price_usd);
+  number("--hour-usd", costs.hour_usd);
+}
+
+void declare_memory(CLI::App& app, PlanOptions& options) {
+  app.add_flag("--memory", options.memory);
+  app.add_option("--memory-limit", options.memory_limit);
+  app.add_flag("--measure", options.measure);
+}
+
+void declare_training(CLI::App& app, PlanOptions& options) {
+  sizing::TrainingSetup& setup = options.training.setup;
+  app.add_option("--training", options.optimiser);
+  app.add_option("--training-precision", options.training_precision);
+  app.add_flag("--checkpoint", setup.checkpoint);
+  app.add_option("--accumulate", setup.accumulate)->check(CLI::PositiveNumber);
+  app.add_option("--zero", setup.zero_stage)->check(CLI::Range(0, 3));
+  app.add_option("--gpus", setup.devices)->check(CLI::PositiveNumber);
+  app.add_option("--tensor", setup.tensor)->check(CLI::PositiveNumber);
+  app.add_option("--pipeline", setup.pipeline)->check(CLI::PositiveNumber);
+  app.add_flag("--offload", setup.offload);
+  app.add_option("--lora", setup.lora_rank)->check(CLI::PositiveNumber);
+  app.add_flag("--qlora", setup.qlora);
+  app.add_option("--link", options.link);
+  app.add_option("--overlap", options.training.overlap)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--efficiency", options.training.efficiency)->check(CLI::Range(0.001, 1.0));
+}
+
+void declare_llm(CLI::App& app, app::LlmRequest& llm) {
+  app.add_option("--llm", llm.flags);
+  app.add_option("--context", llm.context)->check(CLI::PositiveNumber);
+  app.add_option("--prompt", llm.prompt)->check(CLI::PositiveNumber);
+  app.add_option("--weights", llm.weights);
+  app.add_option("--kv", llm.kv);
+  app.add_option("--reserve", llm.reserve_percent)->check(CLI::Range(0.0, 99.0));
+}
+
 }  // namespace
 
 void declare(CLI::App& app, PlanOptions& options) {
-  app.add_option("MODEL", options.model);
+  app.add_option("MODEL", options.request.model);
   app.add_option("--batch,-b", options.batch);
   app.add_option("--shape", options.shapes);
-  app.add_option("--threads,-t", options.threads)->check(CLI::PositiveNumber);
+  app.add_option("--threads,-t", options.request.threads)->check(CLI::PositiveNumber);
   app.add_option("--precision", options.precision);
   app.add_option("--device,-d", options.device);
   app.add_option("--layers", options.layers)->check(CLI::NonNegativeNumber);
-  app.add_option("--instances", options.instances)->check(CLI::PositiveNumber);
-  app.add_flag("--calibrate", options.calibrate);
-  app.add_flag("--verify", options.verify);
-  app.add_flag("--fresh", options.fresh);
+  app.add_option("--instances", options.request.instances)->check(CLI::PositiveNumber);
+  app.add_flag("--calibrate", options.request.calibrate);
+  app.add_flag("--verify", options.request.verify);
+  app.add_flag("--fresh", options.request.fresh);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
   app.add_option("--html", options.html);
   app.add_option("--lang", options.language);
-  declare(app, options.llm);
-  declare(app, options.load);
-  declare(app, options.cost);
-  declare(app, options.memory);
-  declare(app, options.training);
+  declare_llm(app, options.request.llm);
+  declare_load(app, options);
+  declare_cost(app, options);
+  declare_memory(app, options);
+  declare_training(app, options);
 }
 
-Result<PlanRequest> request_of(const PlanOptions& options) {
-  PlanRequest request;
-  request.options = options;
+bool is_llm(const PlanOptions& options) {
+  const app::LlmRequest& llm = options.request.llm;
+  return !llm.flags.empty() || options.request.model.ends_with(".json") || llm.context || llm.prompt ||
+         !llm.weights.empty() || !llm.kv.empty() || llm.reserve_percent;
+}
+
+Result<app::PlanRequest> request_of(const PlanOptions& options) {
+  app::PlanRequest request = options.request;
   RIDGE_TRY(check_model(options));
   RIDGE_TRY(check_form(options));
-  RIDGE_TRY(check(options.load));
-  RIDGE_TRY(check(options.memory));
-  if (options.memory.measure && !options.device.empty())
-    return Error{Code::kInvalid, "--measure runs the model on this machine's CPU; leave --device out"};
-  RIDGE_TRY(check(options.training));
+  RIDGE_ASSIGN(request.load, load_of(options));
+  RIDGE_ASSIGN(request.memory, memory_of(options));
+  if (wants_cost(options)) request.cost = options.costs;
   RIDGE_ASSIGN(request.batch, predict::parse_batch_range(options.batch.empty() ? "1" : options.batch));
   request.binding.batch = request.batch.first;
   request.binding.insist_on_batch = !options.batch.empty();
   request.binding.data_sizes_at_most = true;
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
-  std::string precision = is_llm(options) ? "fp16" : "fp32";
-  RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? precision : options.precision));
-  RIDGE_ASSIGN(request.language, report::language_from_name(options.language));
+  const std::string usual = is_llm(options) ? "fp16" : "fp32";
+  RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? usual : options.precision));
+  request.llm.precision_given = !options.precision.empty();
+  RIDGE_ASSIGN(request.training, training_of(options, request.precision));
+  RIDGE_TRY(report::language_from_name(options.language));
   if (!options.device.empty()) RIDGE_TRY(name_device(options.device, request));
   return request;
 }

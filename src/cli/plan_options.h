@@ -1,21 +1,12 @@
-// What `ridge plan` was asked, as typed and as understood. Options of one form (load, cost, LLM …) lie with that form.
+// What `ridge plan` was asked, as typed, and as understood: an app::PlanRequest.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/units.h"
-#include "catalogue/catalogue.h"
-#include "cli/plan_cost.h"
-#include "cli/plan_llm.h"
-#include "cli/plan_load.h"
-#include "cli/plan_memory.h"
-#include "cli/plan_training.h"
-#include "limits/nvidia_gpu.h"
-#include "model/reader.h"
-#include "predict/batch_curve.h"
-#include "report/page.h"
+#include "app/plan_request.h"
+#include "base/result.h"
 
 namespace CLI {
 class App;
@@ -24,40 +15,33 @@ class App;
 namespace ridge::cli {
 
 struct PlanOptions {
-  std::string model;
-  std::string batch;  // empty: 1; of a language model: what fits
+  app::PlanRequest request;  // options that need no further reading
+  std::string batch;         // empty: 1; of a language model: what fits
   std::vector<std::string> shapes;
-  std::optional<int> threads;
   std::string precision;  // empty: fp32; of a language model fp16
   std::string device;     // a name of the catalogue; empty: this machine
   int layers = 20;
-  bool calibrate = false;
-  bool verify = false;
-  int instances = 1;  // of the estimate
-  bool fresh = false;
   bool json = false;
   bool csv = false;
   std::string html;  // file to write the page to; empty: none
   std::string language = "en";
-  LlmOptions llm;
-  LoadOptions load;
-  CostOptions cost;
-  MemoryFormOptions memory;
-  TrainingOptions training;
+  std::optional<double> rows_per_s, p99_ms, most_busy_percent;
+  std::optional<int> instances_per_machine;
+  bool cost = false;
+  app::CostRequest costs;
+  bool memory = false, measure = false;
+  std::string memory_limit;                   // "2GiB"; empty: what the device has
+  std::string optimiser, training_precision;  // empty: no training; as --precision
+  std::string link = "pcie4";
+  app::TrainingRequest training;
 };
 
 void declare(CLI::App& app, PlanOptions& options);
 
-// The options understood; an error here is wrong usage.
-struct PlanRequest {
-  PlanOptions options;
-  model::Binding binding;  // with the first batch
-  predict::BatchRange batch;
-  Precision precision = Precision::kFp32;
-  std::optional<catalogue::CatalogueDevice> device;  // absent: this machine's CPU
-  std::optional<limits::NvidiaGpu> gpu;              // `device` is this one, which is in this machine
-  report::Language language = report::Language::kEnglish;
-};
-Result<PlanRequest> request_of(const PlanOptions& options);
+// Whether the options ask for a language model: dimensions, a .json file, or an option that only that form has.
+bool is_llm(const PlanOptions& options);
+
+// An error is wrong usage, but for kUnavailable: a device that is not here.
+Result<app::PlanRequest> request_of(const PlanOptions& options);
 
 }  // namespace ridge::cli

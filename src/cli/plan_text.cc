@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/csv.h"
-#include "cli/plan_estimate.h"
 #include "cli/roofline_chart.h"
 #include "cli/terminal.h"
 
@@ -29,8 +28,40 @@ std::string memory_text(const Forecast& f) {
   return text;
 }
 
-std::string summary_table(const Study& study) {
-  const Forecast& f = study.forecast;
+// On what the estimate had to assume, or how to get one.
+std::vector<std::string> estimate_notes(const app::ModelPlan& plan) {
+  if (plan.estimate) return plan.estimate->notes;
+  if (plan.carried) return plan.carried->evidence;
+  if (!plan.device.machine) return {};
+  if (plan.forecast.precision != Precision::kFp32)
+    return {"no estimate: what was calibrated is FP32, as ONNX Runtime's CPU provider computes"};
+  if (plan.efficiency)
+    return {"no estimate: ONNX Runtime did not tell the graph that it runs: " + plan.no_engine_graph};
+  return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
+}
+
+std::vector<std::vector<std::string>> estimate_rows(const predict::Estimate& e, double bound_ms) {
+  const std::string share = e.ms > 0 ? format_percent(100 * bound_ms / e.ms) + " of the limit" : "";
+  return {{"estimate", format_ms(e.ms),
+           fmt::format("± {} expected; {} (derived from a calibration with {}, {})", format_percent(e.error_percent),
+                       share, e.engine, e.measured_at)},
+          {"will reach", fmt::format("{:.4g} items/s", e.throughput_per_s),
+           e.instances == 1 ? "one instance" : fmt::format("{} instances together", e.instances)}};
+}
+
+std::vector<std::vector<std::string>> estimate_rows(const predict::DeviceEstimate& e, double bound_ms) {
+  if (e.ms.likely <= 0) return {};
+  return {{"estimate", format_ms(e.ms.likely),
+           fmt::format("{} to {}; {} of the limit (carried over from devices measured in public)", format_ms(e.ms.fast),
+                       format_ms(e.ms.slow), format_percent(100 * bound_ms / e.ms.likely))},
+          {"may reach", fmt::format("{:.4g} items/s", e.throughput_per_s),
+           fmt::format("computes {}, waits for memory {}, starts layers {} of the time",
+                       format_percent(100 * e.held.compute), format_percent(100 * e.held.memory),
+                       format_percent(100 * e.held.start))}};
+}
+
+std::string summary_table(const app::ModelPlan& plan) {
+  const Forecast& f = plan.forecast;
   std::string origin(origin_name(f.origin));
   std::string rate =
       f.bound.ms > 0 ? fmt::format("{:.4g} items/s", 1e3 * static_cast<double>(f.batch) / f.bound.ms) : "-";
@@ -46,10 +77,10 @@ std::string summary_table(const Study& study) {
        fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
                    format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms), origin)},
       {"at most", rate, "what no engine on this device can beat"}};
-  if (study.estimate)
-    for (std::vector<std::string>& row : estimate_rows(*study.estimate, f.bound.ms)) rows.push_back(std::move(row));
-  if (study.carried)
-    for (std::vector<std::string>& row : estimate_rows(*study.carried, f.bound.ms)) rows.push_back(std::move(row));
+  if (plan.estimate)
+    for (std::vector<std::string>& row : estimate_rows(*plan.estimate, f.bound.ms)) rows.push_back(std::move(row));
+  if (plan.carried)
+    for (std::vector<std::string>& row : estimate_rows(*plan.carried, f.bound.ms)) rows.push_back(std::move(row));
   return table({}, rows, "lrl");
 }
 
@@ -87,6 +118,18 @@ std::string layer_table(const Forecast& forecast, size_t most) {
   return table({"layer", "operator", "FLOPs", "bytes", "FLOP/byte", "bound", "limiter"}, rows, "llrrrrl");
 }
 
+std::string estimate_table(const predict::Estimate& estimate, int most) {
+  std::vector<const predict::Estimate::Layer*> layers;
+  for (const auto& layer : estimate.layers) layers.push_back(&layer);
+  std::stable_sort(layers.begin(), layers.end(), [](const auto* a, const auto* b) { return a->ms > b->ms; });
+  if (layers.size() > static_cast<size_t>(most)) layers.resize(static_cast<size_t>(most));
+  std::vector<std::vector<std::string>> rows;
+  for (const auto* layer : layers)
+    rows.push_back({layer->name, layer->op, format_ms(layer->ms), format_percent(100 * layer->ms / estimate.ms),
+                    "± " + format_percent(layer->error_percent) + (layer->known ? "" : ", a guess")});
+  return table({"executed", "kernel", "estimate", "share", "expected error"}, rows, "llrrl");
+}
+
 std::string layer_csv(const Forecast& forecast) {
   std::string text = "name,op,flops,macs,bytes,intensity,bound_ms,limiter,has_rule,runs\n";
   for (const auto& layer : forecast.layers)
@@ -107,26 +150,25 @@ std::string curve_csv(const std::vector<predict::CurvePoint>& curve) {
 
 }  // namespace
 
-std::string summary_text(const Study& study) {
-  const Forecast& f = study.forecast;
-  std::string text = title(f) + "\n" + summary_table(study);
-  for (const std::string& reason : study.plan.reasons) text += "plan: " + reason + "\n";
+std::string summary_text(const app::ModelPlan& plan) {
+  const Forecast& f = plan.forecast;
+  std::string text = title(f) + "\n" + summary_table(plan);
+  for (const std::string& reason : plan.reasons) text += "plan: " + reason + "\n";
   for (const std::string& note : f.notes) text += "note: " + note + "\n";
-  for (const std::string& note : estimate_notes(study)) text += "note: " + note + "\n";
-  if (!study.curve.empty()) text += "\n" + curve_table(study.curve);
+  for (const std::string& note : estimate_notes(plan)) text += "note: " + note + "\n";
+  if (!plan.curve.empty()) text += "\n" + curve_table(plan.curve);
   return text;
 }
 
-std::string layers_text(const Study& study) {
-  int most = study.request.options.layers;
+std::string layers_text(const app::ModelPlan& plan, int most) {
   if (most <= 0) return "";
-  std::string chart = roofline_chart(study.forecast, {.columns = terminal_columns(), .unicode = terminal_is_utf8()});
-  return "\n" + chart + (chart.empty() ? "" : "\n") + layer_table(study.forecast, static_cast<size_t>(most)) +
-         (study.estimate ? "\n" + estimate_table(*study.estimate, most) : "");
+  std::string chart = roofline_chart(plan.forecast, {.columns = terminal_columns(), .unicode = terminal_is_utf8()});
+  return "\n" + chart + (chart.empty() ? "" : "\n") + layer_table(plan.forecast, static_cast<size_t>(most)) +
+         (plan.estimate ? "\n" + estimate_table(*plan.estimate, most) : "");
 }
 
-std::string csv_text(const Study& study) {
-  return study.curve.empty() ? layer_csv(study.forecast) : curve_csv(study.curve);
+std::string csv_text(const app::ModelPlan& plan) {
+  return plan.curve.empty() ? layer_csv(plan.forecast) : curve_csv(plan.curve);
 }
 
 }  // namespace ridge::cli

@@ -1,14 +1,24 @@
-// A plan as a person reads it: summary, roofline, layers, curve; and the layers as CSV. Rendering only.
+// A plan as a person reads it, and as CSV (RFC 4180). Rendering only.
 #pragma once
 
 #include <string>
 
-#include "cli/plan_study.h"
+#include "app/plan.h"
 
 namespace ridge::cli {
 
-std::string summary_text(const Study& study);  // with the curve over batches, if there is one
-std::string layers_text(const Study& study);   // roofline and table; empty for --layers 0
-std::string csv_text(const Study& study);      // the curve if there is one, else the layers; RFC 4180
+std::string summary_text(const app::ModelPlan& plan);  // with the curve over batches, if there is one
+// Everything that was asked beside it, each part after an empty line.
+std::string answers_text(const app::ModelPlan& plan);
+// Roofline and table of at most `most` layers; empty for 0.
+std::string layers_text(const app::ModelPlan& plan, int most);
+std::string csv_text(const app::ModelPlan& plan);  // the curve if there is one, else the layers
+
+std::string cost_text(const app::CostPlan& plan);
+std::string memory_text(const app::ModelPlan& plan);
+std::string training_text(const sizing::TrainingPlan& plan);
+
+std::string llm_text(const app::LlmPlan& plan, bool reserve_given);
+std::string llm_csv(const app::LlmPlan& plan);
 
 }  // namespace ridge::cli

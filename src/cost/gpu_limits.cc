@@ -10,8 +10,8 @@
 namespace ridge::cost {
 namespace {
 
+using limits::MetricResult;
 using limits::accelerator::BandwidthRow;
-using limits::accelerator::Figure;
 using limits::accelerator::PeakRow;
 
 // From here on down something holds the GPU back. What libraries reach of tensor cores is 80 to 95 % of a datasheet, of memory 90
@@ -56,18 +56,17 @@ template <typename Row, typename Fits>
 const Row* best_row(const std::vector<Row>& rows, const Fits& fits) {
   const Row* best = nullptr;
   for (const Row& row : rows)
-    if (row.figure.best && fits(row) && (!best || *row.figure.best > *best->figure.best)) best = &row;
+    if (row.result.best && fits(row) && (!best || *row.result.best > *best->result.best)) best = &row;
   return best;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // What the GPU was seen to be slowed by meanwhile: " (slowed by power limit, 1.20 GHz)"
-std::string seen_text(const Figure& figure) {
+std::string seen_text(const MetricResult& result) {
   std::string text;
-  if (!figure.observed.slowdowns.empty())
-    text = fmt::format("slowed by {}", fmt::join(figure.observed.slowdowns, ", "));
-  if (figure.observed.clock_hz) text += (text.empty() ? "at " : ", ") + format_hertz(*figure.observed.clock_hz);
+  if (!result.gpu.slowdowns.empty()) text = fmt::format("slowed by {}", fmt::join(result.gpu.slowdowns, ", "));
+  if (result.gpu.clock_hz) text += (text.empty() ? "at " : ", ") + format_hertz(*result.gpu.clock_hz);
   return text.empty() ? "" : " (" + text + ")";
 }
 
@@ -83,7 +82,7 @@ class GpuRoofline {
       const PeakRow* row = best_row(gpu_.measured->peaks, [&](const PeakRow& one) {
         return one.precision == precision && (!by_tensor_cores || fills_tensor_cores(one.way, gpu_.facts.capability));
       });
-      const bool slower = precision == Precision::kFp16 && row && *row->figure.best < measured_fp32();
+      const bool slower = precision == Precision::kFp16 && row && *row->result.best < measured_fp32();
       if (row && !slower && !(accumulate == Accumulate::kAny && adds_faster_in_fp16(precision)))
         set_peak(*row);
       else if (by_tensor_cores && own_rate(limits_, precision) <= 0)
@@ -104,9 +103,9 @@ class GpuRoofline {
     const double listed = listed_memory_rate(limits_);
     if (limits_.levels.empty() || limits_.levels.back().name != kMemory)
       limits_.levels.push_back({kMemory, 0, std::numeric_limits<double>::infinity()});
-    limits_.levels.back().bytes_per_s = *memory->figure.best;
-    add_basis(kMemory, memory->figure, memory->access, listed);
-    judge(std::nullopt, kMemory, memory->figure, listed, format_bandwidth);
+    limits_.levels.back().bytes_per_s = *memory->result.best;
+    add_basis(kMemory, memory->result, memory->access, listed);
+    judge(std::nullopt, kMemory, memory->result, listed, format_bandwidth);
   }
 
   DeviceLimits take() && { return std::move(limits_); }
@@ -116,7 +115,7 @@ class GpuRoofline {
   double measured_fp32() const {
     const PeakRow* row =
         best_row(gpu_.measured->peaks, [](const PeakRow& one) { return one.precision == Precision::kFp32; });
-    return row ? *row->figure.best : 0;
+    return row ? *row->result.best : 0;
   }
 
   bool adds_faster_in_fp16(Precision precision) const {
@@ -130,10 +129,10 @@ class GpuRoofline {
     const double listed = own_rate(limits_, row.precision);
     std::erase_if(limits_.flops_per_s, [&](const auto& peak) { return peak.first == row.precision; });
     std::erase_if(limits_.remarks, [&](const auto& remark) { return remark.precision == row.precision; });
-    limits_.flops_per_s.emplace_back(row.precision, *row.figure.best);
+    limits_.flops_per_s.emplace_back(row.precision, *row.result.best);
     const std::string name(precision_name(row.precision));
-    add_basis(name, row.figure, row.way, listed);
-    judge(row.precision, name, row.figure, listed, format_flops_rate);
+    add_basis(name, row.result, row.way, listed);
+    judge(row.precision, name, row.result, listed, format_flops_rate);
   }
 
   void set_cache(const BandwidthRow* row) {
@@ -141,25 +140,25 @@ class GpuRoofline {
     const auto bytes = static_cast<double>(gpu_.facts.last_cache_bytes);
     if (!listed && bytes > 0) limits_.levels.insert(limits_.levels.begin(), {"L2", 0, bytes});
     if (!row || limits_.levels.empty() || limits_.levels.front().name != "L2") return;
-    limits_.levels.front().bytes_per_s = *row->figure.best;
-    add_basis("L2", row->figure, row->access, 0);
+    limits_.levels.front().bytes_per_s = *row->result.best;
+    add_basis("L2", row->result, row->access, 0);
   }
 
-  void add_basis(const std::string& what, const Figure& figure, const std::string& by, double listed) {
-    limits_.bases.push_back({what, *figure.best, Origin::kMeasured, figure.spread_percent, by,
+  void add_basis(const std::string& what, const MetricResult& result, const std::string& by, double listed) {
+    limits_.bases.push_back({what, *result.best, Origin::kMeasured, result.spread_percent, by,
                              listed > 0 ? std::optional(listed) : std::nullopt});
   }
 
   using Format = std::string (*)(double);
-  void judge(std::optional<Precision> precision, const std::string& what, const Figure& figure, double listed,
+  void judge(std::optional<Precision> precision, const std::string& what, const MetricResult& result, double listed,
              Format format) {
-    const double reached = *figure.best;
+    const double reached = *result.best;
     if (listed > 0 && reached < kWellBelow * listed)
       limits_.remarks.push_back(
           {precision,
            fmt::format("{} reached {} here, {} of the datasheet's {}{}; the bound takes what was reached", what,
-                       format(reached), format_percent(100 * reached / listed), format(listed), seen_text(figure))});
-    const std::vector<std::string>& slowdowns = figure.observed.slowdowns;
+                       format(reached), format_percent(100 * reached / listed), format(listed), seen_text(result))});
+    const std::vector<std::string>& slowdowns = result.gpu.slowdowns;
     if (std::any_of(slowdowns.begin(), slowdowns.end(), [](const auto& name) { return name != "power limit"; }))
       limits_.remarks.push_back(
           {precision, fmt::format("{} was measured while the GPU was slowed by {}: it may do more; {} --fresh "
@@ -173,7 +172,7 @@ class GpuRoofline {
       if (row.precision == precision && row.way == "cuBLASLt")
         limits_.remarks.push_back(
             {precision, fmt::format("no {} peak was measured that fills the tensor cores; cuBLASLt: {}",
-                                    precision_name(precision), first_line(row.figure.reason))});
+                                    precision_name(precision), first_line(row.result.reason))});
   }
 
   const limits::NvidiaGpu& gpu_;
@@ -189,9 +188,9 @@ void add_datasheet_bases(DeviceLimits& limits) {
     limits.bases.push_back({kMemory, rate});
 }
 
-bool clocks_were_set(const limits::accelerator::Measured& measured) {
+bool clocks_were_set(const limits::accelerator::DeviceMeasurement& measured) {
   return std::any_of(measured.peaks.begin(), measured.peaks.end(),
-                     [](const PeakRow& row) { return row.figure.observed.clocks_set; });
+                     [](const PeakRow& row) { return row.result.gpu.clocks_set; });
 }
 
 void say_origin(const limits::NvidiaGpu& gpu, DeviceLimits& limits) {

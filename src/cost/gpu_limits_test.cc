@@ -7,20 +7,20 @@
 namespace ridge::cost {
 namespace {
 
-using limits::accelerator::Figure;
-using limits::accelerator::Measured;
+using limits::MetricResult;
+using limits::accelerator::DeviceMeasurement;
 
-Figure reached(double value) {
-  Figure figure;
-  figure.best = value;
-  figure.spread_percent = 0.5;
-  return figure;
+MetricResult reached(double value) {
+  MetricResult result;
+  result.best = value;
+  result.spread_percent = 0.5;
+  return result;
 }
 
-Figure missing(const char* reason) {
-  Figure figure;
-  figure.reason = reason;
-  return figure;
+MetricResult missing(const char* reason) {
+  MetricResult result;
+  result.reason = reason;
+  return result;
 }
 
 limits::NvidiaGpu gpu_of(const char* name, const char* capability) {
@@ -39,8 +39,8 @@ limits::NvidiaGpu gpu_of(const char* name, const char* capability) {
 // An H100 PCIe: 756 TFLOP/s in FP16, 51.2 in FP32, 2.04 TB/s (datasheet).
 limits::NvidiaGpu h100() { return gpu_of("H100 PCIe 80GB", "9.0"); }
 
-Measured measured_on(const limits::NvidiaGpu& gpu) {
-  Measured measured;
+DeviceMeasurement measured_on(const limits::NvidiaGpu& gpu) {
+  DeviceMeasurement measured;
   measured.facts = gpu.facts;
   measured.measured_at = "2026-11-22T05:00:00Z";
   measured.setting.driver = "580.95.05";
@@ -95,7 +95,7 @@ TEST(GpuLimits, TakeTheBestWayThatWasMeasuredAndTheDatasheetForTheRest) {
 TEST(GpuLimits, OfHopperAreNotWhatMmaReachesWithoutTheVendorsLibrary) {
   limits::NvidiaGpu gpu = h100();
   gpu.measured = measured_on(gpu);
-  gpu.measured->peaks.back().figure = missing("open library libcublasLt.so: no such file\nlooked in …");
+  gpu.measured->peaks.back().result = missing("open library libcublasLt.so: no such file\nlooked in …");
   auto limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   EXPECT_NEAR(rate_at(*limits, Precision::kFp16), 756e12, 1e12);
@@ -105,18 +105,18 @@ TEST(GpuLimits, OfHopperAreNotWhatMmaReachesWithoutTheVendorsLibrary) {
       << all_remarks(*limits);
   limits::NvidiaGpu ampere = gpu_of("A100 SXM4 80GB", "8.0");
   ampere.measured = measured_on(ampere);
-  ampere.measured->peaks.back().figure = missing("no library");
-  ampere.measured->peaks[3].figure = reached(280e12);
+  ampere.measured->peaks.back().result = missing("no library");
+  ampere.measured->peaks[3].result = reached(280e12);
   EXPECT_DOUBLE_EQ(rate_at(*limits_of(ampere), Precision::kFp16), 280e12) << "there mma fills them";
 }
 
 TEST(GpuLimits, WellBelowTheDatasheetSayWhatSlowedTheGpu) {
   limits::NvidiaGpu gpu = h100();
   gpu.measured = measured_on(gpu);
-  Figure& fp16 = gpu.measured->peaks.back().figure;
+  MetricResult& fp16 = gpu.measured->peaks.back().result;
   fp16 = reached(300e12);
-  fp16.observed.slowdowns = {"power limit", "heat"};
-  fp16.observed.clock_hz = 1.2e9;
+  fp16.gpu.slowdowns = {"power limit", "heat"};
+  fp16.gpu.clock_hz = 1.2e9;
   auto limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   const std::string said = all_remarks(*limits);
@@ -130,8 +130,8 @@ TEST(GpuLimits, WellBelowTheDatasheetSayWhatSlowedTheGpu) {
 TEST(GpuLimits, KeepTheRateOfFp16AccumulatorsWhereOnlyFp32sWasMeasured) {
   limits::NvidiaGpu gpu = gpu_of("GeForce RTX 4090", "8.9");
   gpu.measured = measured_on(gpu);
-  gpu.measured->peaks.back().figure = reached(160e12);
-  gpu.measured->peaks[3].figure = reached(158e12);
+  gpu.measured->peaks.back().result = reached(160e12);
+  gpu.measured->peaks[3].result = reached(158e12);
   EXPECT_NEAR(rate_at(*limits_of(gpu), Precision::kFp16), 330.3e12, 1e11) << "TensorRT may add in FP16";
   EXPECT_DOUBLE_EQ(rate_at(*limits_of(gpu, Accumulate::kFp32), Precision::kFp16), 160e12);
 }

@@ -8,7 +8,6 @@
 #include "doctor/capture.h"
 #include "doctor/gather_engines.h"
 #include "doctor/probes.h"
-#include "limits/know.h"
 #include "limits/limits_store.h"
 #include "machine/cgroup.h"
 #include "machine/probe.h"
@@ -50,7 +49,7 @@ Result<machine::Machine> machine_with_limits(const GatherOptions& options) {
   bool needed = wanted(options, "memory") || wanted(options, "engines");
   if (options.measure && needed) {
     limits.fresh = options.fresh;
-    return limits::know(limits);
+    return limits::machine_with_limits(limits);
   }
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   Result<machine::Machine> stored = limits::recall_or_measure(machine, limits, [](const machine::Machine&) {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/capture.h"
-#include "doctor/gpu_checks.h"
 #include "doctor/facts.h"
+#include "doctor/gpu_checks.h"
 #include "doctor/probes.h"
 #include "machine/kernel_gpus.h"
 

@@ -8,8 +8,8 @@
 
 #include "catalogue/capability.h"
 #include "catalogue/catalogue.h"
-#include "doctor/gather_gpus.h"
 #include "doctor/facts.h"
+#include "doctor/gather_gpus.h"
 
 namespace ridge::doctor {
 namespace {

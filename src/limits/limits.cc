@@ -1,224 +1,176 @@
 #include "limits/limits.h"
 
 #include <algorithm>
-#include <cassert>
 #include <memory>
 
-#include "base/clock.h"
-#include "limits/burst.h"
 #include "limits/memory_kernels.h"
 #include "limits/peak_kernels.h"
+#include "limits/pinned_bursts.h"
 #include "limits/pinned_threads.h"
-#include "limits/rates.h"
 
 namespace ridge::limits {
 namespace {
 
-constexpr const char* kStepName = "peak rates and bandwidths";
 constexpr size_t kDramParts = 8;         // of a working set of six last caches: each part is 3/4 of one
 constexpr int64_t kDramWarmUpParts = 3;  // more than two caches: nothing that other kernels left is still there
 
-// What is asked: a precision or a level with a number of threads.
-struct Question {
-  int threads = 1;
-  bool is_peak = false;
-  Precision precision = Precision::kFp32;
-  std::string level;
-  std::vector<Candidate> candidates;
-  double best() const {
-    double rate = 0;
-    for (const Candidate& candidate : candidates) rate = std::max(rate, candidate.best_rate());
-    return rate;
+// A level with a number of threads: what its row is made of.
+struct BandwidthMetrics {
+  machine::Bandwidth row;
+  Metric read, plain_read, triad;
+};
+
+struct CpuMetrics {
+  std::vector<MetricOf<machine::Peak>> peaks;
+  std::vector<BandwidthMetrics> bandwidths;
+
+  std::vector<Metric*> all() {
+    std::vector<Metric*> metrics;
+    for (auto& [row, metric] : peaks) metrics.push_back(&metric);
+    for (BandwidthMetrics& level : bandwidths)
+      metrics.insert(metrics.end(), {&level.read, &level.plain_read, &level.triad});
+    for (Metric* metric : metrics) metric->name = "peak rates and bandwidths";  // one step of what the user waits for
+    return metrics;
   }
 };
 
-std::vector<Question> peak_questions(const machine::Machine& machine, int threads) {
-  std::vector<Question> questions;
+// The first `threads` of the workers.
+struct Team {
+  PinnedThreads& workers;
+  int threads = 1;
+};
+
+void add_peaks(const machine::Machine& machine, const Team& team, std::vector<MetricOf<machine::Peak>>& peaks) {
   for (const PeakKernel* kernel : peak_kernels_for(machine.cpu.isa)) {
-    if (questions.empty() || questions.back().precision != kernel->precision) {
-      Question question;
-      question.threads = threads;
-      question.is_peak = true;
-      question.precision = kernel->precision;
-      questions.push_back(std::move(question));
+    if (peaks.empty() || peaks.back().row.precision != kernel->precision || peaks.back().row.threads != team.threads) {
+      MetricOf<machine::Peak>& peak = peaks.emplace_back();
+      peak.row.precision = kernel->precision;
+      peak.row.threads = team.threads;
     }
-    Candidate candidate;
-    candidate.kernel = kernel->name;
-    candidate.units_per_repeat = kernel->flops_per_iteration;
-    candidate.work = [run = kernel->run](PinnedThreads::Worker&, int64_t repeats) { run(repeats); };
-    questions.back().candidates.push_back(std::move(candidate));
+    const PinnedKernel pinned{[run = kernel->run](PinnedThreads::Worker&, int64_t repeats) { run(repeats); },
+                              kernel->flops_per_iteration};
+    KernelVariant& variant = peaks.back().metric.variants.emplace_back();
+    variant.conditions = kernel->name;
+    variant.run = bursts_on(team.workers, team.threads, pinned);
   }
-  return questions;
 }
 
-// What a kernel is run for on a working set, and on which memory.
-struct MemoryUse {
-  const MemoryKernel& kernel;
-  Figure figure;
-  int64_t bytes = 0;  // per thread
-  std::byte* memory(const PinnedThreads::Worker& member) const {
-    return (figure == Figure::kLimit ? member.memory() : member.ordinary_memory()).data();
-  }
-};
+std::byte* memory_for(const MemoryKernel& kernel, const PinnedThreads::Worker& worker) {
+  return (kernel.traffic == Traffic::kRead ? worker.memory() : worker.ordinary_memory()).data();
+}
 
-Candidate memory_candidate(const MemoryUse& use, int threads) {
-  Candidate candidate;
-  candidate.kernel = use.kernel.name;
-  candidate.figure = use.figure;
-  candidate.units_per_repeat = static_cast<double>(use.bytes);
-  candidate.working_set = use.bytes * threads;
-  candidate.work = [use](PinnedThreads::Worker& member, int64_t repeats) {
-    use.kernel.run(use.memory(member), static_cast<size_t>(use.bytes), repeats);
+PinnedKernel whole_passes(const MemoryKernel& kernel, size_t bytes) {
+  PinnedKernel pinned;
+  pinned.units_per_repeat = static_cast<double>(bytes);
+  pinned.work = [&kernel, bytes](PinnedThreads::Worker& worker, int64_t repeats) {
+    kernel.run(memory_for(kernel, worker), bytes, repeats);
   };
-  return candidate;
+  return pinned;
 }
 
 // For DRAM one pass would be a long burst. So each repeat takes the next part of the working set, round and round: a part
 // comes again when all others have passed through the caches.
-void use_in_parts(Candidate& candidate, const MemoryUse& use, int threads) {
-  const auto part = static_cast<size_t>(use.bytes) / kDramParts / kWorkingSetStep * kWorkingSetStep;
-  if (part == 0) return;
-  candidate.units_per_repeat = static_cast<double>(part);
-  candidate.repeats = 1;
-  candidate.warm_up = kDramWarmUpParts;
-  candidate.sustained = true;
+PinnedKernel passes_in_parts(const MemoryKernel& kernel, size_t part, int threads) {
+  PinnedKernel pinned;
+  pinned.units_per_repeat = static_cast<double>(part);
+  pinned.warm_up = kDramWarmUpParts;
   auto next = std::make_shared<std::vector<size_t>>(static_cast<size_t>(threads), 0);
-  candidate.work = [use, part, next](PinnedThreads::Worker& member, int64_t repeats) {
-    size_t& number = (*next)[static_cast<size_t>(member.index())];
-    for (; repeats > 0; --repeats) use.kernel.run(use.memory(member) + part * (number++ % kDramParts), part, 1);
+  pinned.work = [&kernel, part, next](PinnedThreads::Worker& worker, int64_t repeats) {
+    size_t& number = (*next)[static_cast<size_t>(worker.index())];
+    for (; repeats > 0; --repeats) kernel.run(memory_for(kernel, worker) + part * (number++ % kDramParts), part, 1);
   };
+  return pinned;
 }
 
-Figure figure_of(Traffic traffic) {
-  if (traffic == Traffic::kRead) return Figure::kLimit;
-  return traffic == Traffic::kPlainRead ? Figure::kPlainRead : Figure::kTriad;
+Metric& metric_for(Traffic traffic, BandwidthMetrics& level) {
+  if (traffic == Traffic::kRead) return level.read;
+  return traffic == Traffic::kPlainRead ? level.plain_read : level.triad;
 }
 
-std::vector<MemoryUse> uses_of(const machine::Machine& machine, const WorkingSet& set) {
-  std::vector<MemoryUse> uses;
-  for (const MemoryKernel* kernel : memory_kernels_for(machine.cpu.isa))
-    if (kernel->traffic != Traffic::kTriadNonTemporal || set.level == "DRAM")  // such stores pass the caches by
-      uses.push_back({*kernel, figure_of(kernel->traffic), set.bytes_per_thread});
-  return uses;
-}
-
-std::vector<Question> memory_questions(const machine::Machine& machine, int threads) {
-  std::vector<Question> questions;
-  for (const WorkingSet& set : working_sets(machine, threads)) {
-    if (questions.empty() || questions.back().level != set.level) {
-      Question question;
-      question.threads = threads;
-      question.level = set.level;
-      questions.push_back(std::move(question));
-    }
-    for (const MemoryUse& use : uses_of(machine, set)) {
-      Candidate candidate = memory_candidate(use, threads);
-      if (set.level == "DRAM") use_in_parts(candidate, use, threads);
-      questions.back().candidates.push_back(std::move(candidate));
-    }
+void add_variants(const machine::Machine& machine, const WorkingSet& set, const Team& team, BandwidthMetrics& level) {
+  const bool dram = set.level == "DRAM";
+  const auto bytes = static_cast<size_t>(set.bytes_per_thread);
+  const size_t part = bytes / kDramParts / kWorkingSetStep * kWorkingSetStep;
+  for (const MemoryKernel* kernel : memory_kernels_for(machine.cpu.isa)) {
+    if (kernel->traffic == Traffic::kTriadNonTemporal && !dram) continue;  // such stores pass the caches by
+    Metric& metric = metric_for(kernel->traffic, level);
+    KernelVariant& variant = metric.variants.emplace_back();
+    variant.conditions = kernel->name;
+    variant.working_set_bytes = set.bytes_per_thread * team.threads;
+    const bool in_parts = dram && part > 0;
+    metric.sustained = in_parts;
+    variant.repeats = in_parts ? 1 : 0;
+    variant.run = bursts_on(team.workers, team.threads,
+                            in_parts ? passes_in_parts(*kernel, part, team.threads) : whole_passes(*kernel, bytes));
   }
-  return questions;
 }
 
-const Candidate& best_of(const Question& question, Figure figure) {
-  const Candidate* best = nullptr;
-  for (const Candidate& candidate : question.candidates)
-    if (candidate.figure == figure && (!best || candidate.best_rate() > best->best_rate())) best = &candidate;
-  assert(best);  // every question is asked with at least one kernel per figure
-  return *best;
-}
-
-void drop_hopeless(Question& question) {
-  for (Candidate& candidate : question.candidates)
-    candidate.dropped = candidate.best_rate() < kHopeless * best_of(question, candidate.figure).best_rate();
-}
-
-// Visits every question once. True if one of them found a clearly better answer than before.
-bool ask_all(PinnedThreads& workers, std::vector<Question>& questions,
-             const std::function<void(double share_of_round)>& progress) {
-  bool grew = false;
-  for (size_t i = 0; i < questions.size(); ++i) {
-    progress(static_cast<double>(i) / static_cast<double>(questions.size()));
-    double before = questions[i].best();
-    for (Candidate& candidate : questions[i].candidates)
-      if (!candidate.dropped) visit(workers, questions[i].threads, candidate);
-    grew |= questions[i].best() > before * kStillGrowing;
+void add_bandwidths(const machine::Machine& machine, const Team& team, std::vector<BandwidthMetrics>& levels) {
+  for (const WorkingSet& set : working_sets(machine, team.threads)) {
+    if (levels.empty() || levels.back().row.level != set.level || levels.back().row.threads != team.threads) {
+      BandwidthMetrics& level = levels.emplace_back();
+      level.row.level = set.level;
+      level.row.threads = team.threads;
+    }
+    add_variants(machine, set, team, levels.back());
   }
-  return grew;
 }
 
-machine::Peak answer_peak(const Question& question) {
-  const Candidate& best = best_of(question, Figure::kLimit);
-  return {question.precision, question.threads,      best.best_rate(), best.kernel,
-          Origin::kMeasured,  best.spread_percent(), best.clock_hz()};
+machine::Peak measured_peak(const MetricOf<machine::Peak>& peak) {
+  const MetricResult result = result_of(peak.metric);
+  machine::Peak row = peak.row;
+  row.flops_per_s = result.best.value_or(0);
+  row.kernel = result.conditions;
+  row.spread_percent = result.spread_percent;
+  row.clock_hz = result.clock_hz;
+  return row;
 }
 
-machine::Bandwidth answer_bandwidth(const Question& question) {
-  const Candidate& best_read = best_of(question, Figure::kLimit);
-  const Candidate& plain = best_of(question, Figure::kPlainRead);
-  const Candidate& read = plain.best_rate() > best_read.best_rate() ? plain : best_read;
-  machine::Bandwidth bandwidth;
-  bandwidth.level = question.level;
-  bandwidth.threads = question.threads;
-  bandwidth.bytes_per_s = read.best_rate();
-  bandwidth.plain_bytes_per_s = plain.typical_rate();
-  bandwidth.triad_bytes_per_s = best_of(question, Figure::kTriad).typical_rate();
-  bandwidth.kernel = read.kernel;
-  bandwidth.spread_percent = read.spread_percent();
-  bandwidth.working_set_bytes = read.working_set;
-  return bandwidth;
+machine::Bandwidth measured_bandwidth(const BandwidthMetrics& level) {
+  const bool plain = level.plain_read.best_rate() > level.read.best_rate();
+  const Metric& read = plain ? level.plain_read : level.read;
+  const MetricResult result = result_of(read);
+  machine::Bandwidth row = level.row;
+  row.bytes_per_s = result.best.value_or(0);
+  row.plain_bytes_per_s = result_of(level.plain_read).typical.value_or(0);
+  row.triad_bytes_per_s = result_of(level.triad).typical.value_or(0);
+  row.kernel = result.conditions;
+  row.spread_percent = result.spread_percent;
+  if (const KernelVariant* winner = read.winner()) row.working_set_bytes = winner->working_set_bytes;
+  return row;
 }
 
-std::vector<Question> all_questions(const machine::Machine& machine, const std::vector<int>& thread_counts) {
-  std::vector<Question> questions;
-  for (auto part : {peak_questions, memory_questions})
-    for (int threads : thread_counts)
-      for (Question& question : part(machine, threads)) questions.push_back(std::move(question));
-  return questions;
-}
-
-// What each member needs for the largest working set it takes part in.
-std::vector<size_t> memory_needs(const std::vector<Question>& questions, int members) {
-  std::vector<size_t> needs(static_cast<size_t>(members), 0);
-  for (const Question& question : questions)
-    for (const Candidate& candidate : question.candidates)
-      for (int member = 0; member < question.threads; ++member) {
-        size_t& need = needs[static_cast<size_t>(member)];
-        need = std::max(need, static_cast<size_t>(candidate.working_set / question.threads));
-      }
+// What each worker needs for the largest working set that it takes part in.
+std::vector<size_t> memory_needs(const machine::Machine& machine, const std::vector<int>& thread_counts) {
+  std::vector<size_t> needs(static_cast<size_t>(thread_counts.back()), 0);
+  for (int threads : thread_counts)
+    for (const WorkingSet& set : working_sets(machine, threads))
+      for (size_t worker = 0; worker < static_cast<size_t>(threads); ++worker)
+        needs[worker] = std::max(needs[worker], static_cast<size_t>(set.bytes_per_thread));
   return needs;
 }
 
 }  // namespace
 
-Result<Limits> measure_limits(const machine::Machine& machine, const MeasureOptions& options) {
+Result<Limits> measure_limits(const machine::Machine& machine, const RoundOptions& options, const Clock& clock) {
   if (peak_kernels_for(machine.cpu.isa).empty())
     return Error{Code::kUnsupported,
                  "measure " + machine.cpu.model +
                      ": this build of ridge has no measuring kernels for its architecture (x86-64 only)"};
-  int all = machine::usable_threads(machine);
-  std::vector<int> thread_counts = all == 1 ? std::vector{1} : std::vector{1, all};
-  std::vector<int> cpus(machine.cpu.core_cpus.begin(), machine.cpu.core_cpus.begin() + all);
-  std::vector<Question> questions = all_questions(machine, thread_counts);
-  RIDGE_ASSIGN(std::unique_ptr<PinnedThreads> workers, PinnedThreads::gather(cpus, memory_needs(questions, all)));
-
-  TimePoint start = SteadyClock::now();
-  auto used = [start] { return to_seconds(SteadyClock::now() - start); };
-  RoundRule rounds(options.least_rounds, options.most_seconds);
-  while (rounds.another(used())) {
-    bool grew = ask_all(*workers, questions, [&](double share_of_round) {
-      if (options.progress) options.progress(kStepName, rounds.share_done(used(), share_of_round));
-    });
-    rounds.round_done(grew);
-    if (rounds.trial_over()) std::for_each(questions.begin(), questions.end(), drop_hopeless);
-  }
+  const int all = machine::usable_threads(machine);
+  const std::vector<int> thread_counts = all == 1 ? std::vector{1} : std::vector{1, all};
+  const std::vector<int> cpus(machine.cpu.core_cpus.begin(), machine.cpu.core_cpus.begin() + all);
+  RIDGE_ASSIGN(const std::unique_ptr<PinnedThreads> workers,
+               PinnedThreads::gather(cpus, memory_needs(machine, thread_counts)));
+  CpuMetrics metrics;
+  for (int threads : thread_counts) add_peaks(machine, {*workers, threads}, metrics.peaks);
+  for (int threads : thread_counts) add_bandwidths(machine, {*workers, threads}, metrics.bandwidths);
+  measure_in_rounds(metrics.all(), options, clock);
   Limits limits;
-  for (const Question& question : questions) {
-    if (question.is_peak)
-      limits.peaks.push_back(answer_peak(question));
-    else
-      limits.bandwidths.push_back(answer_bandwidth(question));
-  }
+  for (const auto& peak : metrics.peaks)
+    if (peak.metric.winner()) limits.peaks.push_back(measured_peak(peak));
+  for (const BandwidthMetrics& level : metrics.bandwidths)
+    if (level.triad.winner()) limits.bandwidths.push_back(measured_bandwidth(level));  // the last that is measured
   return limits;
 }
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/utc.h"
 #include "limits/limits_file.h"
+#include "machine/probe.h"
 
 namespace ridge::limits {
 namespace {
@@ -56,6 +57,15 @@ Result<machine::Machine> recall_or_measure(machine::Machine machine, const Limit
   machine.bandwidths = std::move(limits.bandwidths);
   if (!file.empty()) remember(machine, file);
   return machine;
+}
+
+Result<machine::Machine> machine_with_limits(const LimitOptions& options) {
+  RIDGE_ASSIGN(machine::Machine machine, machine::probe());
+  return recall_or_measure(std::move(machine), options, [&](const machine::Machine& probed) {
+    RoundOptions rounds = cpu_rounds();
+    rounds.progress = options.progress;
+    return measure_limits(probed, rounds);
+  });
 }
 
 }  // namespace ridge::limits

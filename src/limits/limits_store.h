@@ -6,12 +6,17 @@
 #include <string>
 
 #include "base/result.h"
-#include "limits/know.h"
 #include "limits/limits.h"
 #include "limits/limits_file.h"
 #include "machine/machine.h"
 
 namespace ridge::limits {
+
+struct LimitOptions {
+  bool fresh = false;      // measure even if this machine's limits are in the cache
+  std::string cache_file;  // empty: $XDG_CACHE_HOME/ridge/machine.json or ~/.cache/ridge/machine.json
+  std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+};
 
 using Measure = std::function<Result<Limits>(const machine::Machine&)>;
 
@@ -20,5 +25,8 @@ using Measure = std::function<Result<Limits>(const machine::Machine&)>;
 // that find no limits at the same time measure one after the other, not against each other.
 Result<machine::Machine> recall_or_measure(machine::Machine machine, const LimitOptions& options,
                                            const Measure& measure);
+
+// machine::probe() plus its limits, measured (about 10 s) where the cache has none.
+Result<machine::Machine> machine_with_limits(const LimitOptions& options);
 
 }  // namespace ridge::limits

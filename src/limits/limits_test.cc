@@ -71,7 +71,7 @@ TEST(Limits, OfThisMachineHaveAPeakAndABandwidthForOneAndForAllThreads) {
   if (peak_kernels().empty()) GTEST_SKIP() << "no kernels for this architecture";
   Result<machine::Machine> machine = machine::probe();
   ASSERT_TRUE(machine.ok());
-  MeasureOptions options;
+  RoundOptions options = cpu_rounds();
   options.least_rounds = 1;
   options.most_seconds = 0.1;  // one round: presence and order of magnitude, not accuracy
   double last_share = 0;
@@ -103,7 +103,7 @@ TEST(Limits, CpuWithoutKernelsIsAnErrorNotAZero) {
   machine::Machine machine;
   machine.cpu.model = "Strange 1";
   machine.cpu.isa = {"asimd"};
-  Result<Limits> limits = measure_limits(machine, {});
+  Result<Limits> limits = measure_limits(machine);
   ASSERT_FALSE(limits.ok());
   EXPECT_EQ(limits.error().code, Code::kUnsupported);
 }

@@ -7,8 +7,8 @@
 #include "gpu/cuda/cuda.h"
 #include "gpu/nvml/nvml.h"
 #include "limits/accelerator/cuda_accelerator.h"
-#include "limits/accelerator/shares.h"
 #include "limits/accelerator/store.h"
+#include "limits/accelerator/utilisation.h"
 
 namespace ridge::limits {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "catalogue/catalogue.h"
-#include "limits/accelerator/figure.h"
+#include "limits/accelerator/device_measurement.h"
 
 namespace ridge::limits {
 
@@ -15,7 +15,7 @@ struct NvidiaGpu {
   accelerator::Facts facts;
   std::optional<catalogue::CatalogueDevice> datasheet;
   std::string datasheet_reason;  // why the catalogue has none
-  std::optional<limits::accelerator::Measured> measured;
+  std::optional<limits::accelerator::DeviceMeasurement> measured;
   std::string measured_reason;  // why nothing that was measured holds now
 };
 

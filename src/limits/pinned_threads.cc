@@ -56,54 +56,54 @@ void fill(std::span<std::byte> memory) {
 
 Result<std::unique_ptr<PinnedThreads>> PinnedThreads::gather(const std::vector<int>& cpus,
                                                              const std::vector<size_t>& memory_bytes) {
-  std::unique_ptr<PinnedThreads> workers(new PinnedThreads);
-  workers->members_.resize(cpus.size());
+  std::unique_ptr<PinnedThreads> threads(new PinnedThreads);
+  threads->workers_.resize(cpus.size());
   for (size_t i = 0; i < cpus.size(); ++i) {
-    Worker& member = workers->members_[i];
-    member.crew_ = workers.get();
-    member.index_ = static_cast<int>(i);
-    member.cpu_ = cpus[i];
+    Worker& worker = threads->workers_[i];
+    worker.owner_ = threads.get();
+    worker.index_ = static_cast<int>(i);
+    worker.cpu_ = cpus[i];
     if (memory_bytes[i] == 0) continue;
-    member.memory_ = map(memory_bytes[i], MADV_HUGEPAGE);
-    member.ordinary_memory_ = map(memory_bytes[i], MADV_NOHUGEPAGE);
-    if (member.memory_.empty() || member.ordinary_memory_.empty())
+    worker.memory_ = map(memory_bytes[i], MADV_HUGEPAGE);
+    worker.ordinary_memory_ = map(memory_bytes[i], MADV_NOHUGEPAGE);
+    if (worker.memory_.empty() || worker.ordinary_memory_.empty())
       return Error{Code::kExhausted, fmt::format("measure bandwidth: twice {} bytes of memory were refused: {}",
                                                  memory_bytes[i], std::strerror(errno))};
   }
-  for (Worker& member : workers->members_)
-    workers->threads_.emplace_back(
-        [&member, owner = workers.get()](const std::stop_token& stop) { owner->live(member, stop); });
+  for (Worker& worker : threads->workers_)
+    threads->threads_.emplace_back(
+        [&worker, owner = threads.get()](const std::stop_token& stop) { owner->live(worker, stop); });
   std::atomic<int> refused = -1;
-  workers->run(workers->size(), [&](Worker& member) {
-    if (pin_to(member.cpu_) != 0) refused = member.cpu_;
+  threads->run(threads->size(), [&](Worker& worker) {
+    if (pin_to(worker.cpu_) != 0) refused = worker.cpu_;
     ask_for_priority();
-    fill(member.memory_);
-    fill(member.ordinary_memory_);
+    fill(worker.memory_);
+    fill(worker.ordinary_memory_);
   });
   if (refused >= 0)
     return Error{Code::kFailed, fmt::format("pin a measuring thread to CPU {}: refused", refused.load())};
-  return workers;
+  return threads;
 }
 
 PinnedThreads::~PinnedThreads() {
   threads_.clear();  // asks each to stop and joins it
-  for (Worker& member : members_) {
-    unmap(member.memory_);
-    unmap(member.ordinary_memory_);
+  for (Worker& worker : workers_) {
+    unmap(worker.memory_);
+    unmap(worker.ordinary_memory_);
   }
 }
 
-void PinnedThreads::live(Worker& member, const std::stop_token& stop) {
+void PinnedThreads::live(Worker& worker, const std::stop_token& stop) {
   uint64_t last_job = 0;
   MutexLock lock(mutex_);
   while (true) {
     while (job_number_ == last_job && !stop.stop_requested()) changed_.wait(lock, stop);
     if (job_number_ == last_job) return;
     last_job = job_number_;
-    if (member.index_ >= job_members_) continue;
+    if (worker.index_ >= job_workers_) continue;
     const Job& job = *job_;
     lock.unlock();
-    job(member);
+    job(worker);
     lock.lock();
     if (--unfinished_ == 0) changed_.notify_all();
   }
@@ -112,7 +112,7 @@ void PinnedThreads::live(Worker& member, const std::stop_token& stop) {
 void PinnedThreads::run(int count, const Job& job) {
   MutexLock lock(mutex_);
   job_ = &job;
-  job_members_ = unfinished_ = count;
+  job_workers_ = unfinished_ = count;
   arrivals_ = 0;
   ++job_number_;
   changed_.notify_all();
@@ -120,9 +120,9 @@ void PinnedThreads::run(int count, const Job& job) {
 }
 
 void PinnedThreads::Worker::start_together() {
-  auto count = static_cast<uint64_t>(crew_->job_members_.load());
-  uint64_t complete = (crew_->arrivals_.fetch_add(1) / count + 1) * count;
-  for (int spins = 0; crew_->arrivals_.load() < complete; ++spins) {
+  auto count = static_cast<uint64_t>(owner_->job_workers_.load());
+  uint64_t complete = (owner_->arrivals_.fetch_add(1) / count + 1) * count;
+  for (int spins = 0; owner_->arrivals_.load() < complete; ++spins) {
     relax();
     if (spins > 10'000) sched_yield();  // another thread has the CPU that we wait for; it may be this one
   }

@@ -1,7 +1,7 @@
-// A workers of threads, each pinned to a CPU of its own, that run one job at the same time. For measuring what a
+// Threads, each pinned to a CPU of its own, that run one job at the same time. For measuring what a
 // machine can do with several threads; not a thread pool for work.
 //
-// Used from one thread. The members sleep between jobs and end with the workers.
+// Used from one thread. The workers sleep between jobs and end with it.
 #pragma once
 
 #include <atomic>
@@ -22,18 +22,18 @@ class PinnedThreads {
   class Worker {
    public:
     int index() const { return index_; }
-    // Memory of this member, aligned to a page, first touched on its CPU (so it is near); valid until the workers ends.
+    // Memory of this worker, aligned to a page, first touched on its CPU (so it is near); valid until the threads end.
     // In huge pages where the system gives them, so that misses in the TLB do not hide the memory's own speed.
     std::span<std::byte> memory() const { return memory_; }
     // As much again in ordinary pages: what programs get that do not ask.
     std::span<std::byte> ordinary_memory() const { return ordinary_memory_; }
-    // Returns in the same moment (well under a microsecond, when nothing else runs on the CPUs) for all members
-    // of the job. Every member calls it equally often.
+    // Returns in the same moment (well under a microsecond, when nothing else runs on the CPUs) for all workers
+    // of the job. Every worker calls it equally often.
     void start_together();
 
    private:
     friend class PinnedThreads;
-    PinnedThreads* crew_ = nullptr;
+    PinnedThreads* owner_ = nullptr;
     int index_ = 0;
     int cpu_ = 0;
     std::span<std::byte> memory_;
@@ -41,28 +41,28 @@ class PinnedThreads {
   };
   using Job = std::function<void(Worker&)>;
 
-  // One member per CPU; member i gets memory_bytes[i] of either kind. Fails if a thread cannot be pinned or memory is short.
+  // One worker per CPU; worker i gets memory_bytes[i] of either kind. Fails if a thread cannot be pinned or memory is short.
   static Result<std::unique_ptr<PinnedThreads>> gather(const std::vector<int>& cpus,
                                                        const std::vector<size_t>& memory_bytes);
   ~PinnedThreads();
   PinnedThreads(const PinnedThreads&) = delete;
   PinnedThreads& operator=(const PinnedThreads&) = delete;
 
-  int size() const { return static_cast<int>(members_.size()); }
-  // Runs `job` on the first `count` members and returns when all have finished it.
+  int size() const { return static_cast<int>(workers_.size()); }
+  // Runs `job` on the first `count` workers and returns when all have finished it.
   void run(int count, const Job& job);
 
  private:
   PinnedThreads() = default;
-  void live(Worker& member, const std::stop_token& stop);
+  void live(Worker& worker, const std::stop_token& stop);
 
-  std::vector<Worker> members_;
+  std::vector<Worker> workers_;
   Mutex mutex_;
   StoppableConditionVariable changed_;
   const Job* job_ RIDGE_GUARDED_BY(mutex_) = nullptr;
   uint64_t job_number_ RIDGE_GUARDED_BY(mutex_) = 0;
   int unfinished_ RIDGE_GUARDED_BY(mutex_) = 0;
-  std::atomic<int> job_members_ = 0;    // changes between jobs only
+  std::atomic<int> job_workers_ = 0;    // changes between jobs only
   std::atomic<uint64_t> arrivals_ = 0;  // at start_together, of this job
   std::vector<std::jthread> threads_;   // last: joined before anything above is destroyed
 };

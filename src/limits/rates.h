@@ -8,8 +8,8 @@
 namespace ridge::limits {
 
 constexpr int kBurstsPerVisit = 8;
-constexpr double kStillGrowing = 1.003;  // a figure that grew by more asks for further rounds
-constexpr double kHopeless = 0.85;       // of the best, after the trial rounds: a way of doing it that cannot win
+constexpr double kStillGrowing = 1.003;  // a metric that grew by more asks for further rounds
+constexpr double kHopeless = 0.85;       // of the best, after the trial rounds: a kernel variant that cannot win
 
 double best_rate(std::span<const double> rates);  // of a burst; 0 if there was none
 // Mean of the better half of the bursts of the best visit: for what is shared with everything else on the machine, where
@@ -22,14 +22,14 @@ double spread_percent(std::span<const double> rates);
 // `clocks` is parallel to `rates`, 0 = could not be observed; 0 if none could.
 double clock_at(double limit, std::span<const double> rates, std::span<const double> clocks);
 
-// Rounds go on until no figure has grown for some rounds, or time is up; there is always one. One thread.
+// Rounds go on until no metric has grown for some rounds, or time is up; there is always one. One thread.
 class RoundRule {
  public:
   RoundRule(int least_rounds, double most_seconds) : least_rounds_(least_rounds), most_seconds_(most_seconds) {}
   bool another(double seconds_used) const;
-  // `grew`: a figure is more than kStillGrowing times what it was before the round.
+  // `grew`: a metric is more than kStillGrowing times what it was before the round.
   void round_done(bool grew);
-  bool trial_over() const { return rounds_ >= kTrialRounds; }  // ways that cannot win may be dropped
+  bool trial_over() const { return rounds_ >= kTrialRounds; }  // variants that cannot win may be dropped
   double share_done(double seconds_used, double share_of_round) const;
 
  private:
@@ -38,7 +38,7 @@ class RoundRule {
   int least_rounds_;
   double most_seconds_;
   int rounds_ = 0;
-  int quiet_ = 0;  // rounds since a figure grew
+  int quiet_ = 0;  // rounds since a metric grew
 };
 
 }  // namespace ridge::limits

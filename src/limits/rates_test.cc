@@ -19,7 +19,20 @@ TEST(Rates, AVisitThatIsNotCompleteSustainsNothing) {
   EXPECT_EQ(sustained_rate(std::vector<double>(kBurstsPerVisit - 1, 5.0)), 0);
 }
 
-TEST(RoundRule, GoesOnWhileAFigureGrowsAndAtLeastSoOften) {
+TEST(Rates, SustainedIsTheBetterHalfOfTheBestVisit) {
+  EXPECT_EQ(sustained_rate(std::vector<double>{8, 8, 8, 8, 1, 1, 1, 1, 20, 2, 2, 2, 2, 2, 2, 2}), 8);
+}
+
+TEST(Rates, ClockIsTheHighestAmongTheBestBursts) {
+  EXPECT_EQ(clock_at(100, std::vector<double>{100, 98, 50}, std::vector<double>{3.0, 3.5, 4.0}), 3.5);
+}
+
+TEST(Rates, SpreadIgnoresSingleLostBursts) {
+  EXPECT_DOUBLE_EQ(spread_percent(std::vector<double>{100, 100, 100, 100, 100, 100, 100, 1}), 0);
+  EXPECT_DOUBLE_EQ(spread_percent(std::vector<double>{90, 100, 110, 120}), 100 * 20.0 / 110 / 2);
+}
+
+TEST(RoundRule, GoesOnWhileAMetricGrowsAndAtLeastSoOften) {
   RoundRule rule(4, 100);
   int rounds = 0;
   for (; rule.another(0); ++rounds) rule.round_done(rounds == 2);

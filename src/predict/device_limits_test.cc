@@ -35,9 +35,9 @@ limits::NvidiaGpu measured_a100() {
   gpu.facts.capability = "8.0";
   gpu.measured.emplace();
   auto reached = [](double value) {
-    limits::accelerator::Figure figure;
-    figure.best = value;
-    return figure;
+    limits::MetricResult result;
+    result.best = value;
+    return result;
   };
   gpu.measured->peaks = {{Precision::kFp32, "multiply-adds", reached(19e12)},
                          {Precision::kTf32, "cuBLASLt", reached(140e12)}};

@@ -79,7 +79,7 @@ TEST(GpuSampler, SeesNothingWithoutALibrary) {
 TEST(GpuSampler, SaysThatAGpuNoLongerAnswersAndWaitsForNobody) {
   const std::filesystem::path script =
       std::filesystem::path(testing::TempDir()) / ("hangs_later" + std::to_string(getpid()) + ".txt");
-  std::ofstream(script) << "driver_version 580.95.05\ncard\nuuid GPU-1\npower_mw 69800\n"
+  std::ofstream(script) << "driver_version 580.95.05\ngpu\nuuid GPU-1\npower_mw 69800\n"
                            "hang nvmlDeviceGetPowerUsage 3600 1\n";
   gpu::in_child("a driver that hangs", [&] {
     play(script.string());

@@ -57,7 +57,7 @@ def gpus_of(script):
     gpus = []
     for line in script.read_text().splitlines():
         key, _, rest = line.partition(" ")
-        if key == "card":
+        if key == "gpu":
             gpus.append(Gpu(len(gpus)))
         elif key == "slice":
             gpus[-1].slices.append(Gpu())

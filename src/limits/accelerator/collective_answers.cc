@@ -45,16 +45,16 @@ CollectiveAnswer answer_for(gpu::nccl::Collective collective, std::span<const Co
   answer.collective = collective;
   int64_t smallest = INT64_MAX, largest = 0;
   for (const CollectiveRow& row : rows) {
-    if (row.collective != collective || !row.figure.typical) continue;
+    if (row.collective != collective || !row.result.typical) continue;
     largest = std::max(largest, row.bytes);
-    const double bus = bus_factor(collective, gpus) * *row.figure.typical;
+    const double bus = bus_factor(collective, gpus) * *row.result.typical;
     if (bus > answer.bus_bytes_per_s.value_or(0)) {
       answer.bus_bytes_per_s = bus;
       answer.bytes = row.bytes;
     }
     if (row.bytes >= smallest) continue;
     smallest = row.bytes;
-    answer.latency_s = static_cast<double>(row.bytes) / *row.figure.typical;
+    answer.latency_s = static_cast<double>(row.bytes) / *row.result.typical;
   }
   Result<double> limit = links ? bus_limit(*links, collective) : Error{};
   if (limit) {

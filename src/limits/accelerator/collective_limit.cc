@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "gpu/nvml/nvlink.h"
-#include "limits/accelerator/shares.h"
+#include "limits/accelerator/utilisation.h"
 
 namespace ridge::limits::accelerator {
 namespace {

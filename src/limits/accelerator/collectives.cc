@@ -14,11 +14,10 @@
 #include "gpu/nccl/group.h"
 #include "gpu/nvml/nvml.h"
 #include "limits/accelerator/cuda_accelerator.h"
-#include "limits/accelerator/question.h"
-#include "limits/accelerator/rounds.h"
-#include "limits/accelerator/shares.h"
+#include "limits/accelerator/utilisation.h"
 #include "limits/accelerator/watch.h"
 #include "limits/accelerator/wire_check.h"
+#include "limits/metric.h"
 
 namespace ridge::limits::accelerator {
 namespace {
@@ -27,11 +26,6 @@ constexpr int64_t kStep = 8;               // from size to size
 constexpr int64_t kMostOperations = 1000;  // in one burst: queues of drivers are not endless
 constexpr double kLongEnough = 0.1;        // [s] of one operation: no larger size is asked then
 constexpr double kShareOfMemory = 0.4;     // of what is free, for each of two buffers; the rest is NCCL's
-
-struct CollectiveQuestion {
-  CollectiveRow row;
-  Question question;
-};
 
 // Of all, or of those wanted, as CUDA counts.
 Result<std::vector<size_t>> usable_gpus(const gpu::cuda::Cuda& cuda, std::vector<size_t> wanted) {
@@ -100,81 +94,78 @@ Result<Group> open_group(const gpu::nccl::Nccl& nccl, const std::vector<gpu::cud
   return shared;
 }
 
-Candidate operation(const Group& group, gpu::nccl::Collective collective, int64_t bytes,
-                    const std::shared_ptr<double>& seconds) {
-  Candidate candidate;
-  candidate.conditions = "FP32, out of place";
-  candidate.most_repeats = kMostOperations;
-  candidate.work = [=](int64_t repeats) -> Result<Burst> {
+KernelVariant operation(const Group& group, gpu::nccl::Collective collective, int64_t bytes,
+                        const std::shared_ptr<double>& seconds) {
+  KernelVariant variant;
+  variant.conditions = "FP32, out of place";
+  variant.most_repeats = kMostOperations;
+  variant.run = one_by_one([=](int64_t repeats) -> Result<Burst> {
     RIDGE_ASSIGN(const double took, group->run(collective, static_cast<size_t>(bytes), repeats));
     *seconds = took / static_cast<double>(repeats);
     return Burst{static_cast<double>(bytes * repeats), took};
-  };
-  candidate.check = [=] { return check_arrived(*group, collective, static_cast<size_t>(bytes)); };
-  return candidate;
+  });
+  variant.check = [=] { return check_arrived(*group, collective, static_cast<size_t>(bytes)); };
+  return variant;
 }
 
-// Ascending, until one takes long; each has been tried once. `options` can be interrupted.
-void ask_sizes(const Group& group, gpu::nccl::Collective collective, int64_t largest, const Options& options,
-               std::vector<CollectiveQuestion>& questions) {
+// Ascending, until one takes long; each has been tried. `options` can be interrupted.
+void add_sizes(const Group& group, gpu::nccl::Collective collective, int64_t largest, const RoundOptions& options,
+               std::vector<MetricOf<CollectiveRow>>& metrics) {
   auto seconds = std::make_shared<double>(0);
   for (int64_t size : collective_sizes(largest)) {
     if (*seconds > kLongEnough || options.interrupted()) return;
-    CollectiveQuestion& asked = questions.emplace_back();
-    asked.row.collective = collective;
-    asked.row.bytes = whole_parts(collective, size, group->size());
-    Candidate candidate = operation(group, collective, asked.row.bytes, seconds);
-    Status started = start(candidate);
-    if (started && *seconds > kLongEnough) {
-      const Result<Burst> again = candidate.work(1);  // a host that stalls for a moment looks the same
-      if (!again) started = again.error();
+    auto& [row, metric] = metrics.emplace_back();
+    row.collective = collective;
+    row.bytes = whole_parts(collective, size, group->size());
+    metric.name =
+        fmt::format("{} {}", gpu::nccl::collective_name(collective), format_bytes(static_cast<double>(row.bytes)));
+    KernelVariant variant = operation(group, collective, row.bytes, seconds);
+    Status ready = calibrate(variant, options.burst_seconds);
+    if (ready && *seconds > kLongEnough) {
+      const Result<std::vector<Burst>> again = variant.run(1, 1);  // a host that stalls for a moment looks the same
+      if (!again) ready = again.error();
     }
-    if (started)
-      asked.question.candidates.push_back(std::move(candidate));
+    if (ready)
+      metric.variants.push_back(std::move(variant));
     else
-      asked.question.reason = started.error().message;
+      metric.reason = ready.error().message;
   }
 }
 
-std::vector<NamedQuestion> named(std::vector<CollectiveQuestion>& questions) {
-  std::vector<NamedQuestion> all;
-  for (CollectiveQuestion& asked : questions)
-    all.emplace_back(fmt::format("{} {}", gpu::nccl::collective_name(asked.row.collective),
-                                 format_bytes(static_cast<double>(asked.row.bytes))),
-                     &asked.question);
-  return all;
-}
-
 // contexts → group → every size of every operation, tried → in turns
-Result<std::vector<CollectiveQuestion>> ask_everything(const gpu::cuda::Cuda& cuda, const std::vector<size_t>& gpus,
-                                                       const gpu::nccl::Nccl& nccl, const CollectiveOptions& options) {
+Result<std::vector<MetricOf<CollectiveRow>>> measure_everything(const gpu::cuda::Cuda& cuda,
+                                                                const std::vector<size_t>& gpus,
+                                                                const gpu::nccl::Nccl& nccl,
+                                                                const CollectiveOptions& options, const Clock& clock) {
   std::vector<gpu::cuda::CudaContext> contexts;
   for (size_t index : gpus) {
     RIDGE_ASSIGN(contexts.emplace_back(), cuda.context(index));
   }
   RIDGE_ASSIGN(const int64_t largest, largest_that_fits(contexts, options.largest_bytes));
   RIDGE_ASSIGN(const Group group, open_group(nccl, contexts, largest, options.patience));
-  Options measuring = options.measuring;
-  measuring.interrupted = [group, asked = options.measuring.interrupted] {
-    return group->broken() || (asked && asked());
+  RoundOptions rounds = options.rounds;
+  rounds.interrupted = [group, interrupted = options.rounds.interrupted] {
+    return group->broken() || (interrupted && interrupted());
   };
-  std::vector<CollectiveQuestion> questions;
+  std::vector<MetricOf<CollectiveRow>> metrics;
   for (gpu::nccl::Collective collective : gpu::nccl::kCollectives)
-    ask_sizes(group, collective, largest, measuring, questions);
-  ask_in_rounds(named(questions), measuring);
-  return questions;
+    add_sizes(group, collective, largest, rounds, metrics);
+  std::vector<Metric*> all;
+  for (auto& [row, metric] : metrics) all.push_back(&metric);
+  measure_in_rounds(all, rounds, clock);
+  return metrics;
 }
 
-void take_answers(const std::vector<CollectiveQuestion>& questions, CollectivesMeasured& measured) {
+void take_answers(const std::vector<MetricOf<CollectiveRow>>& metrics, CollectivesMeasurement& measured) {
   const size_t gpus = measured.gpus.size();
-  for (const CollectiveQuestion& asked : questions) {
-    CollectiveRow row = asked.row;
-    row.figure = answer(asked.question);
-    if (measured.failure.empty()) measured.failure = asked.question.reason;
+  for (const auto& [asked, metric] : metrics) {
+    CollectiveRow row = asked;
+    row.result = result_of(metric);
+    if (measured.failure.empty()) measured.failure = metric.reason;
     const Result<double> limit = measured.links ? bus_limit(*measured.links, row.collective) : Result<double>(Error{});
-    if (limit && row.figure.best)
-      row.figure.shares.push_back(share_of(measured.links->text, *row.figure.best,
-                                           *limit / bus_factor(row.collective, gpus), Origin::kDerived));
+    if (limit && row.result.best)
+      row.result.utilisation.push_back(utilisation_of(measured.links->text, *row.result.best,
+                                                      *limit / bus_factor(row.collective, gpus), Origin::kDerived));
     measured.rows.push_back(std::move(row));
   }
   measured.answers = answers_of(measured.rows, measured.links, gpus);
@@ -206,10 +197,10 @@ std::vector<int64_t> collective_sizes(int64_t largest_bytes) {
   return sizes;
 }
 
-Result<CollectivesMeasured> measure_collectives(const CollectiveOptions& options) {
-  const TimePoint begin = SteadyClock::now();
-  CollectivesMeasured measured;
-  if (options.measuring.progress) options.measuring.progress("make ready", 0);
+Result<CollectivesMeasurement> measure_collectives(const CollectiveOptions& options, const Clock& clock) {
+  const TimePoint begin = clock.now();
+  CollectivesMeasurement measured;
+  if (options.rounds.progress) options.rounds.progress("make ready", 0);
   RIDGE_ASSIGN(const gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(const std::vector<size_t> gpus, usable_gpus(cuda, options.gpus));
   for (size_t index : gpus) measured.gpus.push_back(facts_of(cuda.devices()[index], index));
@@ -224,10 +215,10 @@ Result<CollectivesMeasured> measure_collectives(const CollectiveOptions& options
     measured.links = std::move(*links);
   else
     measured.links_reason = links.error().message;
-  RIDGE_ASSIGN(std::vector<CollectiveQuestion> questions, ask_everything(cuda, gpus, nccl, options));
-  take_answers(questions, measured);
+  RIDGE_ASSIGN(std::vector<MetricOf<CollectiveRow>> metrics, measure_everything(cuda, gpus, nccl, options, clock));
+  take_answers(metrics, measured);
   measured.measured_at = now_in_utc();
-  measured.seconds = to_seconds(SteadyClock::now() - begin);
+  measured.seconds = to_seconds(clock.now() - begin);
   return measured;
 }
 

@@ -1,5 +1,5 @@
 // Measures how fast several of NVIDIA's GPUs of this machine exchange data: collective operations by NCCL, over sizes, beside what the
-// links between them carry and what of it is usual, with a verdict. Method as of one device (measure.h); what arrives is checked.
+// links between them carry and what of it is usual, with a verdict. Method: limits/metric.h; what arrives is checked.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 #include "base/result.h"
 #include "gpu/nccl/nccl.h"
 #include "limits/accelerator/collective_limit.h"
-#include "limits/accelerator/figure.h"
-#include "limits/accelerator/measure.h"
+#include "limits/accelerator/device_measurement.h"
+#include "limits/metric.h"
 
 namespace ridge::limits::accelerator {
 
@@ -23,7 +23,7 @@ namespace ridge::limits::accelerator {
 std::optional<Result<std::vector<size_t>>> group_from_name(std::string_view name);
 
 struct CollectiveOptions {
-  Options measuring;
+  RoundOptions rounds;
   std::vector<size_t> gpus;                         // as CUDA counts; empty: all
   int64_t largest_bytes = int64_t{8} << 30;         // of an operation; less where memory or time do not suffice
   Nanoseconds patience = std::chrono::seconds(60);  // with any one call
@@ -31,8 +31,8 @@ struct CollectiveOptions {
 
 struct CollectiveRow {
   gpu::nccl::Collective collective = gpu::nccl::Collective::kAllReduce;
-  int64_t bytes = 0;  // as NCCL's tests count: of the largest buffer that takes part
-  Figure figure;      // [bytes/s]: bytes over time, which NCCL's tests call algorithm bandwidth
+  int64_t bytes = 0;    // as NCCL's tests count: of the largest buffer that takes part
+  MetricResult result;  // [bytes/s]: bytes over time, which NCCL's tests call algorithm bandwidth
 };
 
 // What the rows of one operation say.
@@ -47,7 +47,7 @@ struct CollectiveAnswer {
   std::string sentence;
 };
 
-struct CollectivesMeasured {
+struct CollectivesMeasurement {
   std::vector<Facts> gpus;
   std::string alone;    // said where there is one GPU only, and so nothing to measure; else empty
   std::string library;  // "NCCL 2.32.3 (libnccl.so.2)"
@@ -61,7 +61,8 @@ struct CollectivesMeasured {
 };
 
 // kNotFound: no driver, no such GPU, no NCCL; kUnsupported: one of them is too old. What fails once it measures is `failure`.
-Result<CollectivesMeasured> measure_collectives(const CollectiveOptions& options);
+Result<CollectivesMeasurement> measure_collectives(const CollectiveOptions& options,
+                                                   const Clock& clock = system_clock());
 
 // 8 B, 64 B, … up to the largest.
 std::vector<int64_t> collective_sizes(int64_t largest_bytes);
@@ -69,6 +70,6 @@ std::vector<int64_t> collective_sizes(int64_t largest_bytes);
 std::vector<CollectiveAnswer> answers_of(std::span<const CollectiveRow> rows, const std::optional<GroupLinks>& links,
                                          size_t gpus);
 
-Json to_json(const CollectivesMeasured& measured);
+Json to_json(const CollectivesMeasurement& measured);
 
 }  // namespace ridge::limits::accelerator

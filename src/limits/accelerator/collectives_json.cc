@@ -10,12 +10,12 @@ Json or_null_json(const std::optional<double>& value) { return value ? Json(*val
 
 Json row_json(const CollectiveRow& row, size_t gpus) {
   Json json = {{"collective", gpu::nccl::collective_name(row.collective)}, {"bytes", row.bytes}};
-  add_figure(json, row.figure, "bytes_per_s");
+  add_result(json, row.result, "bytes_per_s");
   const double factor = bus_factor(row.collective, gpus);
-  json["bus_bytes_per_s"] = row.figure.best ? Json(factor * *row.figure.best) : Json(nullptr);
-  json["typical_bus_bytes_per_s"] = row.figure.typical ? Json(factor * *row.figure.typical) : Json(nullptr);
+  json["bus_bytes_per_s"] = row.result.best ? Json(factor * *row.result.best) : Json(nullptr);
+  json["typical_bus_bytes_per_s"] = row.result.typical ? Json(factor * *row.result.typical) : Json(nullptr);
   json["typical_seconds"] =
-      row.figure.typical ? Json(static_cast<double>(row.bytes) / *row.figure.typical) : Json(nullptr);
+      row.result.typical ? Json(static_cast<double>(row.bytes) / *row.result.typical) : Json(nullptr);
   return json;
 }
 
@@ -44,7 +44,7 @@ Json links_json_of(const GroupLinks& links) {
 
 }  // namespace
 
-Json to_json(const CollectivesMeasured& measured) {
+Json to_json(const CollectivesMeasurement& measured) {
   Json gpus = Json::array(), rows = Json::array(), answers = Json::array();
   for (const Facts& facts : measured.gpus) gpus.push_back(to_json(facts));
   for (const CollectiveRow& row : measured.rows) rows.push_back(row_json(row, measured.gpus.size()));

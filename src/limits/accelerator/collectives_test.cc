@@ -34,8 +34,8 @@ void on_four_gpus(const std::string& script, const std::function<void()>& body) 
 
 CollectiveOptions quick(std::vector<size_t> gpus = {}) {
   CollectiveOptions options;
-  options.measuring.most_seconds = 0.01;
-  options.measuring.least_rounds = 1;
+  options.rounds.most_seconds = 0.01;
+  options.rounds.least_rounds = 1;
   options.gpus = std::move(gpus);
   options.largest_bytes = 512;
   options.patience = std::chrono::seconds(60);
@@ -43,8 +43,8 @@ CollectiveOptions quick(std::vector<size_t> gpus = {}) {
 }
 
 // All three sizes of all four operations: what takes long for once, as on a machine that stalls, ends its sizes.
-Result<CollectivesMeasured> measured_whole(const CollectiveOptions& options) {
-  Result<CollectivesMeasured> measured = measure_collectives(options);
+Result<CollectivesMeasurement> measured_whole(const CollectiveOptions& options) {
+  Result<CollectivesMeasurement> measured = measure_collectives(options);
   for (int i = 0; i < 9 && measured.ok() && measured->failure.empty() && measured->rows.size() < 12; ++i)
     measured = measure_collectives(options);
   return measured;
@@ -52,7 +52,7 @@ Result<CollectivesMeasured> measured_whole(const CollectiveOptions& options) {
 
 CollectiveRow row_of(Collective collective, int64_t bytes, double bytes_per_s) {
   CollectiveRow row{collective, bytes, {}};
-  row.figure.best = row.figure.typical = bytes_per_s;
+  row.result.best = row.result.typical = bytes_per_s;
   return row;
 }
 
@@ -112,23 +112,23 @@ TEST(WireCheck, KnowsWhatArrives) {
 
 TEST(Collectives, AreMeasuredBesideWhatTheLinksCarry) {
   on_four_gpus("", [] {
-    Result<CollectivesMeasured> measured = measured_whole(quick({0, 3}));
+    Result<CollectivesMeasurement> measured = measured_whole(quick({0, 3}));
     ASSERT_TRUE(measured.ok()) << measured.error().message;
     EXPECT_EQ(measured->failure, "");
     ASSERT_TRUE(measured->links) << measured->links_reason;
     EXPECT_EQ(measured->links->text, "NVLink, 100 GB/s of each GPU") << "four links join the two";
     ASSERT_EQ(measured->rows.size(), 12u);
     for (const CollectiveRow& row : measured->rows) {
-      EXPECT_GT(row.figure.best.value_or(0), 0) << row.figure.reason;
-      ASSERT_EQ(row.figure.shares.size(), 1u);
-      EXPECT_LT(row.figure.shares[0].percent, 100);
+      EXPECT_GT(row.result.best.value_or(0), 0) << row.result.reason;
+      ASSERT_EQ(row.result.utilisation.size(), 1u);
+      EXPECT_LT(row.result.utilisation[0].percent, 100);
     }
   });
 }
 
 TEST(Collectives, OfThreeGpusGatherWholeParts) {
   on_four_gpus("", [] {
-    Result<CollectivesMeasured> measured = measured_whole(quick({0, 1, 2}));
+    Result<CollectivesMeasurement> measured = measured_whole(quick({0, 1, 2}));
     ASSERT_TRUE(measured.ok()) << measured.error().message;
     EXPECT_EQ(measured->failure, "");
     std::vector<int64_t> gathered;
@@ -140,10 +140,10 @@ TEST(Collectives, OfThreeGpusGatherWholeParts) {
 
 TEST(Collectives, NoticeThatSomethingArrivesWrong) {
   on_four_gpus("wrong_after 0", [] {
-    Result<CollectivesMeasured> measured = measure_collectives(quick());
+    Result<CollectivesMeasurement> measured = measure_collectives(quick());
     ASSERT_TRUE(measured.ok()) << measured.error().message;
     EXPECT_THAT(measured->failure, AllOf(HasSubstr("all-reduce of 8"), HasSubstr("is right")));
-    for (const CollectiveRow& row : measured->rows) EXPECT_FALSE(row.figure.best) << "a wrong result has no speed";
+    for (const CollectiveRow& row : measured->rows) EXPECT_FALSE(row.result.best) << "a wrong result has no speed";
   });
 }
 
@@ -152,7 +152,7 @@ TEST(Collectives, EndWithWhatBroke) {
   on_four_gpus("stuck_after 8", [] {
     CollectiveOptions options = quick({0, 1});
     options.patience = std::chrono::seconds(2);
-    Result<CollectivesMeasured> measured = measure_collectives(options);
+    Result<CollectivesMeasurement> measured = measure_collectives(options);
     ASSERT_TRUE(measured.ok()) << measured.error().message;
     EXPECT_THAT(measured->failure, HasSubstr("all-reduce did not end within 2 s and was aborted"));
     EXPECT_LT(measured->rows.size(), 12u);
@@ -162,7 +162,7 @@ TEST(Collectives, EndWithWhatBroke) {
 
 TEST(Collectives, OfOneGpuAreNone) {
   on_four_gpus("", [] {
-    Result<CollectivesMeasured> measured = measure_collectives(quick({2}));
+    Result<CollectivesMeasurement> measured = measure_collectives(quick({2}));
     ASSERT_TRUE(measured.ok());
     EXPECT_THAT(measured->alone, HasSubstr("one GPU only, cuda:2"));
   });

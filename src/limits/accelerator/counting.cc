@@ -12,7 +12,7 @@ namespace {
 // A kernel in its room, with what it leaves.
 struct CountingRun {
   std::shared_ptr<DeviceContext> room;
-  Counting counting;
+  CountingKernel counting;
   gpu::BufferNumber out, cycles;
   int64_t steps = 0;  // of the last launch
 
@@ -59,20 +59,20 @@ std::vector<Layout> layouts(const Facts& facts) {
   return result;
 }
 
-Result<Candidate> counting_candidate(const std::shared_ptr<DeviceContext>& room, const Counting& counting) {
+Result<KernelVariant> counting_variant(const std::shared_ptr<DeviceContext>& room, const CountingKernel& counting) {
   auto state = std::make_shared<CountingRun>();
   state->room = room;
   state->counting = counting;
   const size_t floats = counting.layout.blocks * counting.layout.threads * static_cast<size_t>(counting.lanes);
   RIDGE_ASSIGN(state->out, room->add_bytes(floats * sizeof(float)));
   RIDGE_ASSIGN(state->cycles, room->add_bytes(sizeof(int64_t)));
-  Candidate candidate;
-  candidate.conditions =
+  KernelVariant variant;
+  variant.conditions =
       fmt::format("{}, {} x {} threads", counting.what, counting.layout.blocks, counting.layout.threads);
-  candidate.work = [state](int64_t rounds) { return state->run(rounds); };
-  candidate.check = [state] { return state->check(); };
-  candidate.most_repeats = counting.most_steps / counting.steps_per_round;
-  return candidate;
+  variant.run = one_by_one([state](int64_t rounds) { return state->run(rounds); });
+  variant.check = [state] { return state->check(); };
+  variant.most_repeats = counting.most_steps / counting.steps_per_round;
+  return variant;
 }
 
 }  // namespace ridge::limits::accelerator

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "limits/accelerator/accelerator.h"
-#include "limits/accelerator/question.h"
+#include "limits/accelerator/device_measurement.h"
+#include "limits/metric.h"
 
 namespace ridge::limits::accelerator {
 
@@ -21,7 +22,7 @@ struct Layout {
 std::vector<Layout> layouts(const Facts& facts);
 
 // A kernel of the form (float* out, long* cycles, int rounds, …).
-struct Counting {
+struct CountingKernel {
   std::string what;                    // "fp32 multiply-adds"
   std::string kernel;                  // its name in the program
   std::vector<gpu::Argument> further;  // arguments after rounds
@@ -34,12 +35,6 @@ struct Counting {
   double tolerance = 0;                                           // relative
   bool counts_cycles = false;                                     // on the device: then the clock is known
 };
-Result<Candidate> counting_candidate(const std::shared_ptr<DeviceContext>& room, const Counting& counting);
-
-struct PeakQuestion {
-  Precision precision = Precision::kFp32;
-  std::string way;
-  Question question;
-};
+Result<KernelVariant> counting_variant(const std::shared_ptr<DeviceContext>& room, const CountingKernel& counting);
 
 }  // namespace ridge::limits::accelerator

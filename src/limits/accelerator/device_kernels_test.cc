@@ -66,38 +66,39 @@ TEST_P(EveryGeneration, OfCudaGpusReadsAndWrites) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, EveryGeneration, testing::Values(75, 80, 86, 89, 90, 100, 120));
 
-void run_and_check(Question& question) {
-  EXPECT_FALSE(question.candidates.empty()) << question.reason;
-  for (Candidate& candidate : question.candidates) {
+void run_and_check(Metric& metric) {
+  EXPECT_FALSE(metric.variants.empty()) << metric.reason;
+  for (KernelVariant& variant : metric.variants) {
     for (int64_t repeats : {1, 3}) {
-      auto burst = candidate.work(std::min(repeats, candidate.most_repeats));
-      ASSERT_TRUE(burst) << candidate.conditions << ": " << burst.error().message;
-      EXPECT_GT(burst->units, 0) << candidate.conditions;
-      EXPECT_GT(burst->seconds, 0) << candidate.conditions;
+      auto bursts = variant.run(std::min(repeats, variant.most_repeats), 1);
+      ASSERT_TRUE(bursts) << variant.conditions << ": " << bursts.error().message;
+      ASSERT_EQ(bursts->size(), 1u);
+      EXPECT_GT(bursts->front().units, 0) << variant.conditions;
+      EXPECT_GT(bursts->front().seconds, 0) << variant.conditions;
     }
-    Status right = candidate.check ? candidate.check() : Status{};
-    EXPECT_TRUE(right) << candidate.conditions << ": " << right.error().message;
+    Status right = variant.check ? variant.check() : Status{};
+    EXPECT_TRUE(right) << variant.conditions << ": " << right.error().message;
   }
 }
 
 TEST(DeviceKernels, CountTheirStepsOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (PeakQuestion& asked : multiply_add_questions(**device))
-    if (asked.precision == Precision::kFp32 || asked.question.reason.empty()) run_and_check(asked.question);
+  for (MetricOf<PeakRow>& asked : multiply_add_metrics(**device))
+    if (asked.row.precision == Precision::kFp32 || asked.metric.reason.empty()) run_and_check(asked.metric);
 }
 
 TEST(DeviceKernels, ReadWriteAndCopyAllOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (BandwidthQuestion& asked : memory_questions(**device)) run_and_check(asked.question);
+  for (MetricOf<BandwidthRow>& asked : memory_metrics(**device)) run_and_check(asked.metric);
 }
 
 TEST(DeviceKernels, LinksAndStartsWorkOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (LinkQuestion& asked : link_questions(**device)) run_and_check(asked.question);
-  for (StartQuestion& asked : start_questions(**device)) run_and_check(asked.question);
+  for (MetricOf<LinkRow>& asked : link_metrics(**device)) run_and_check(asked.metric);
+  for (MetricOf<StartRow>& asked : start_metrics(**device)) run_and_check(asked.metric);
 }
 
 // The way through NVIDIA's driver, on its fake, which runs kernels by pocl: all but what only a GPU can (assembly).
@@ -106,13 +107,13 @@ TEST(DeviceKernels, RunThroughNvidiasDriver) {
   auto device = open_accelerator("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
   EXPECT_EQ((*device)->facts().capability, "9.0");
-  for (PeakQuestion& asked : multiply_add_questions(**device))
-    if (asked.precision == Precision::kFp32 || asked.precision == Precision::kFp64) run_and_check(asked.question);
-  for (BandwidthQuestion& asked : memory_questions(**device)) run_and_check(asked.question);
-  for (LinkQuestion& asked : link_questions(**device)) run_and_check(asked.question);
-  std::vector<StartQuestion> starts = start_questions(**device);
+  for (MetricOf<PeakRow>& asked : multiply_add_metrics(**device))
+    if (asked.row.precision == Precision::kFp32 || asked.row.precision == Precision::kFp64) run_and_check(asked.metric);
+  for (MetricOf<BandwidthRow>& asked : memory_metrics(**device)) run_and_check(asked.metric);
+  for (MetricOf<LinkRow>& asked : link_metrics(**device)) run_and_check(asked.metric);
+  std::vector<MetricOf<StartRow>> starts = start_metrics(**device);
   EXPECT_EQ(starts.size(), 5u);
-  for (StartQuestion& asked : starts) run_and_check(asked.question);
+  for (MetricOf<StartRow>& asked : starts) run_and_check(asked.metric);
 }
 
 TEST(DeviceKernels, ProductsOfTheLibraryAreRightInEveryType) {
@@ -143,17 +144,17 @@ TEST(DeviceKernels, ThatSkipStepsAreFoundOut) {
   source.replace(source.find(whole), whole.size(), "round < rounds - 1");
   auto room = (*device)->prepare(source);
   ASSERT_TRUE(room) << room.error().message;
-  Counting counting;
+  CountingKernel counting;
   counting.what = "fp32";
   counting.kernel = "multiply_adds";
   counting.further = {1.0F, 1.0F};
   counting.layout = {8, 2};
   counting.most_steps = 1000;
   counting.expected = [](int64_t thread, int64_t steps) { return expected_count(Precision::kFp32, thread, steps); };
-  auto candidate = counting_candidate(std::move(*room), counting);
-  ASSERT_TRUE(candidate) << candidate.error().message;
-  ASSERT_TRUE(candidate->work(2));
-  Status found = candidate->check();
+  auto variant = counting_variant(std::move(*room), counting);
+  ASSERT_TRUE(variant) << variant.error().message;
+  ASSERT_TRUE(variant->run(2, 1));
+  Status found = variant->check();
   ASSERT_FALSE(found);
   EXPECT_NE(found.error().message.find("counted to 74 instead of 82 in 16 steps"), std::string::npos)
       << found.error().message;

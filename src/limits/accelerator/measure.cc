@@ -12,8 +12,7 @@
 #include "limits/accelerator/mma.h"
 #include "limits/accelerator/multiply_adds.h"
 #include "limits/accelerator/products.h"
-#include "limits/accelerator/rounds.h"
-#include "limits/accelerator/shares.h"
+#include "limits/accelerator/utilisation.h"
 #include "limits/accelerator/watch.h"
 #include "limits/limits_store.h"
 #include "machine/probe.h"
@@ -21,40 +20,37 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-// All that is asked of a device.
-struct Questions {
-  std::vector<PeakQuestion> peaks;
-  std::vector<BandwidthQuestion> bandwidths;
-  std::vector<LinkQuestion> links;
-  std::vector<StartQuestion> starts;
-
-  std::vector<NamedQuestion> all() {
-    std::vector<NamedQuestion> result;
-    for (PeakQuestion& asked : peaks)
-      result.emplace_back(fmt::format("{} {}", precision_name(asked.precision), asked.way), &asked.question);
-    for (BandwidthQuestion& asked : bandwidths) result.emplace_back(asked.level + " " + asked.access, &asked.question);
-    for (LinkQuestion& asked : links) result.emplace_back(std::string(gpu::way_name(asked.way)), &asked.question);
-    for (StartQuestion& asked : starts) result.emplace_back(asked.what, &asked.question);
-    return result;
-  }
+struct DeviceMetrics {
+  std::vector<MetricOf<PeakRow>> peaks;
+  std::vector<MetricOf<BandwidthRow>> bandwidths;
+  std::vector<MetricOf<LinkRow>> links;
+  std::vector<MetricOf<StartRow>> starts;
 };
 
-Figure figure_of(const Question& question, const std::vector<GpuSample>& samples) {
-  Figure figure = answer(question);
-  if (const Candidate* winner = question.winner()) figure.observed = observed_in(samples, winner->windows);
-  return figure;
+std::vector<Metric*> all_of(DeviceMetrics& metrics) {
+  std::vector<Metric*> all;
+  auto add = [&](auto& of_rows) {
+    for (auto& [row, metric] : of_rows) {
+      metric.name = row_name(row);
+      all.push_back(&metric);
+    }
+  };
+  add(metrics.peaks);
+  add(metrics.bandwidths);
+  add(metrics.links);
+  add(metrics.starts);
+  return all;
 }
 
-void answer_all(const Questions& questions, const std::vector<GpuSample>& samples, Measured& measured) {
-  for (const PeakQuestion& asked : questions.peaks)
-    measured.peaks.push_back({asked.precision, asked.way, figure_of(asked.question, samples)});
-  for (const BandwidthQuestion& asked : questions.bandwidths)
-    measured.bandwidths.push_back(
-        {asked.level, asked.access, asked.working_set_bytes, figure_of(asked.question, samples)});
-  for (const LinkQuestion& asked : questions.links)
-    measured.links.push_back({asked.way, asked.memory, asked.bytes, figure_of(asked.question, samples)});
-  for (const StartQuestion& asked : questions.starts)
-    measured.starts.push_back({asked.what, asked.meaning, figure_of(asked.question, samples)});
+template <typename Row>
+std::vector<Row> rows_of(const std::vector<MetricOf<Row>>& metrics, const std::vector<GpuSample>& samples) {
+  std::vector<Row> rows;
+  for (const auto& [row, metric] : metrics) {
+    MetricResult& result = rows.emplace_back(row).result;
+    result = result_of(metric);
+    if (const KernelVariant* winner = metric.winner()) result.gpu = conditions_during(samples, winner->visits);
+  }
+  return rows;
 }
 
 // The CPU's own limits, if they are known: they are recalled, never measured beside the device.
@@ -71,7 +67,7 @@ void refer_to_cpu(const Options& options, References& references) {
     references.cpu_reason = machine.error().message;
 }
 
-References references_for(const Facts& facts, const Watched& watched, const Options& options) {
+References references_for(const Facts& facts, const WatchedGpu& watched, const Options& options) {
   References references;
   Result<std::vector<catalogue::CatalogueDevice>> devices = catalogue::catalogue();
   Result<catalogue::CatalogueDevice> device =
@@ -90,33 +86,37 @@ References references_for(const Facts& facts, const Watched& watched, const Opti
   return references;
 }
 
-std::vector<PeakQuestion> all_peak_questions(Accelerator& accelerator) {
-  std::vector<PeakQuestion> questions = multiply_add_questions(accelerator);
-  for (auto part : {mma_questions, product_questions})
-    for (PeakQuestion& asked : part(accelerator)) questions.push_back(std::move(asked));
-  return questions;
+std::vector<MetricOf<PeakRow>> all_peak_metrics(Accelerator& accelerator) {
+  std::vector<MetricOf<PeakRow>> metrics = multiply_add_metrics(accelerator);
+  for (auto part : {mma_metrics, product_metrics})
+    for (MetricOf<PeakRow>& peak : part(accelerator)) metrics.push_back(std::move(peak));
+  return metrics;
 }
 
 }  // namespace
 
-Result<Measured> measure(Accelerator& accelerator, const Options& options) {
-  const TimePoint begin = SteadyClock::now();
-  Measured measured;
+Result<DeviceMeasurement> measure(Accelerator& accelerator, const Options& options, Clock& clock) {
+  const TimePoint begin = clock.now();
+  DeviceMeasurement measured;
   measured.facts = accelerator.facts();
-  if (options.progress) options.progress("make ready", 0);
-  Questions questions{all_peak_questions(accelerator), memory_questions(accelerator), link_questions(accelerator),
-                      start_questions(accelerator)};
-  const Watched watched = watch_gpu(measured.facts);
-  ask_in_rounds(questions.all(), options);
-  answer_all(questions, watched.watch ? watched.watch->samples() : std::vector<GpuSample>{}, measured);
+  if (options.rounds.progress) options.rounds.progress("make ready", 0);
+  DeviceMetrics metrics{all_peak_metrics(accelerator), memory_metrics(accelerator), link_metrics(accelerator),
+                        start_metrics(accelerator)};
+  const WatchedGpu watched = watch_gpu(measured.facts, clock);
+  measure_in_rounds(all_of(metrics), options.rounds, clock);
+  const std::vector<GpuSample> samples = watched.watch ? watched.watch->samples() : std::vector<GpuSample>{};
+  measured.peaks = rows_of(metrics.peaks, samples);
+  measured.bandwidths = rows_of(metrics.bandwidths, samples);
+  measured.links = rows_of(metrics.links, samples);
+  measured.starts = rows_of(metrics.starts, samples);
   const References references = references_for(measured.facts, watched, options);
   measured.cpu_limits = references.cpu_reason;
-  add_shares(measured, references);
+  add_utilisation(measured, references);
   measured.observer = watched.by;
   measured.datasheet = references.datasheet ? references.datasheet->vendor + " " + references.datasheet->name
                                             : "none: " + references.datasheet_reason;
   measured.measured_at = now_in_utc();
-  measured.seconds = to_seconds(SteadyClock::now() - begin);
+  measured.seconds = to_seconds(clock.now() - begin);
   return measured;
 }
 

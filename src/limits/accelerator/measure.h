@@ -1,29 +1,25 @@
 // Measures what a device can do at best, beside what it should: peaks per precision, bandwidth per level of memory, the way to the
 // host and the cost of starting work; with clock, power and slowdowns seen meanwhile.
 //
-// Method as of the CPU (limits/limits.h): every way of every question runs in short bursts, round after round, until nothing
-// grows any more or time is up; the best burst counts. What a kernel computes is checked after every visit.
+// Method: limits/metric.h. What a kernel computes is checked after every visit.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "limits/accelerator/accelerator.h"
-#include "limits/accelerator/figure.h"
+#include "limits/accelerator/device_measurement.h"
+#include "limits/metric.h"
 
 namespace ridge::limits::accelerator {
 
 struct Options {
-  double most_seconds = 20;  // of measuring; making ready comes on top
-  int least_rounds = 5;
-  std::string machine_cache;          // limits of this machine's CPU (limits/limits_store.h); empty: the default file
-  std::function<bool()> interrupted;  // may be empty
-  std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+  RoundOptions rounds;
+  std::string machine_cache;  // limits of this machine's CPU (limits/limits_store.h); empty: the default file
 };
 
 // What a device cannot do is a row with the reason. Interrupted, it returns what was measured until then.
-Result<Measured> measure(Accelerator& accelerator, const Options& options);
+Result<DeviceMeasurement> measure(Accelerator& accelerator, const Options& options, Clock& clock = system_clock());
 
 }  // namespace ridge::limits::accelerator

@@ -55,7 +55,7 @@ std::vector<Layout> shared_layouts(const Facts& facts) {
   return {{16, units}, {64, units}};
 }
 
-// The buffers that all questions about memory share.
+// The buffers that all metrics of memory share.
 struct Memory {
   Facts facts;
   std::unique_ptr<DeviceContext> room;
@@ -117,11 +117,11 @@ std::string layout_text(const Layout& layout, int64_t lanes) {
   return fmt::format("{} x {} threads, {} floats each", layout.blocks, layout.threads, lanes);
 }
 
-Candidate reading(const MemoryHandle& memory, const Cut& cut) {
-  Candidate candidate;
-  candidate.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
+KernelVariant reading(const MemoryHandle& memory, const Cut& cut) {
+  KernelVariant variant;
+  variant.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
   auto passes_done = std::make_shared<int64_t>(0);
-  candidate.work = [memory, cut, passes_done](int64_t passes) -> Result<Burst> {
+  variant.run = one_by_one([memory, cut, passes_done](int64_t passes) -> Result<Burst> {
     if (*passes_done == 0) RIDGE_TRY(memory->run(memory->write(cut, memory->from), 1));
     *passes_done = passes;
     const gpu::Launch launch = {
@@ -131,44 +131,44 @@ Candidate reading(const MemoryHandle& memory, const Cut& cut) {
         {memory->from, memory->sums, cut.steps, cut.by_thread, cut.by_step, static_cast<int32_t>(passes)}};
     RIDGE_ASSIGN(double seconds, memory->run(launch, 1));
     return Burst{static_cast<double>(cut.elements() * memory->element_bytes() * passes), seconds};
-  };
-  candidate.check = [memory, cut, passes_done] {
+  });
+  variant.check = [memory, cut, passes_done] {
     return memory->check_sum(cut.threads(), static_cast<double>(cut.elements() * memory->lanes * *passes_done));
   };
-  candidate.most_repeats = std::max<int64_t>(1, kMostSum / cut.steps);
-  return candidate;
+  variant.most_repeats = std::max<int64_t>(1, kMostSum / cut.steps);
+  return variant;
 }
 
-Candidate writing(const MemoryHandle& memory, const Cut& cut) {
-  Candidate candidate;
-  candidate.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
-  candidate.work = [memory, cut](int64_t repeats) -> Result<Burst> {
+KernelVariant writing(const MemoryHandle& memory, const Cut& cut) {
+  KernelVariant variant;
+  variant.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
+  variant.run = one_by_one([memory, cut](int64_t repeats) -> Result<Burst> {
     RIDGE_ASSIGN(double seconds, memory->run(memory->write(cut, memory->to), repeats));
     return Burst{static_cast<double>(cut.elements() * memory->element_bytes() * repeats), seconds};
-  };
-  candidate.check = [memory] { return memory->check_content(memory->to); };
-  return candidate;
+  });
+  variant.check = [memory] { return memory->check_content(memory->to); };
+  return variant;
 }
 
-Candidate copying(const MemoryHandle& memory, const Cut& cut) {
-  Candidate candidate;
-  candidate.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
-  candidate.work = [memory, cut](int64_t repeats) -> Result<Burst> {
+KernelVariant copying(const MemoryHandle& memory, const Cut& cut) {
+  KernelVariant variant;
+  variant.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
+  variant.run = one_by_one([memory, cut](int64_t repeats) -> Result<Burst> {
     const gpu::Launch launch = {"copy_all",
                                 {cut.layout.blocks},
                                 {cut.layout.threads},
                                 {memory->from, memory->to, cut.steps, cut.by_thread, cut.by_step}};
     RIDGE_ASSIGN(double seconds, memory->run(launch, repeats));
     return Burst{2 * static_cast<double>(cut.elements() * memory->element_bytes() * repeats), seconds};
-  };
-  candidate.check = [memory] { return memory->check_content(memory->to); };
-  return candidate;
+  });
+  variant.check = [memory] { return memory->check_content(memory->to); };
+  return variant;
 }
 
-Candidate copying_by_driver(const MemoryHandle& memory) {
-  Candidate candidate;
-  candidate.conditions = "the driver's copy";
-  candidate.work = [memory](int64_t repeats) -> Result<Burst> {
+KernelVariant copying_by_driver(const MemoryHandle& memory) {
+  KernelVariant variant;
+  variant.conditions = "the driver's copy";
+  variant.run = one_by_one([memory](int64_t repeats) -> Result<Burst> {
     Burst burst{2 * static_cast<double>(memory->buffer_bytes * repeats)};
     for (int64_t i = 0; i < repeats; ++i) {
       RIDGE_ASSIGN(double seconds,
@@ -176,79 +176,75 @@ Candidate copying_by_driver(const MemoryHandle& memory) {
       burst.seconds += seconds;
     }
     return burst;
-  };
-  candidate.check = [memory] { return memory->check_content(memory->to); };
-  return candidate;
+  });
+  variant.check = [memory] { return memory->check_content(memory->to); };
+  return variant;
 }
 
-Candidate reading_shared(const MemoryHandle& memory, const Layout& layout) {
-  Candidate candidate;
-  candidate.conditions = "kernel, " + layout_text(layout, memory->lanes);
+KernelVariant reading_shared(const MemoryHandle& memory, const Layout& layout) {
+  KernelVariant variant;
+  variant.conditions = "kernel, " + layout_text(layout, memory->lanes);
   const auto threads = static_cast<int64_t>(layout.threads * layout.blocks);
   auto reads = std::make_shared<int64_t>(0);  // of the last launch, by all threads
-  candidate.work = [memory, layout, threads, reads](int64_t rounds) -> Result<Burst> {
+  variant.run = one_by_one([memory, layout, threads, reads](int64_t rounds) -> Result<Burst> {
     *reads = threads * rounds * kReadsPerRound;
     const gpu::Launch launch = {
         "read_shared", {layout.blocks}, {layout.threads}, {memory->sums, static_cast<int32_t>(rounds)}};
     RIDGE_ASSIGN(double seconds, memory->run(launch, 1));
     return Burst{static_cast<double>(*reads * memory->element_bytes()), seconds};
-  };
-  candidate.check = [memory, threads, reads] {
+  });
+  variant.check = [memory, threads, reads] {
     return memory->check_sum(threads, static_cast<double>(*reads * memory->lanes));
   };
-  candidate.most_repeats = kMostSum / kReadsPerRound;
-  return candidate;
+  variant.most_repeats = kMostSum / kReadsPerRound;
+  return variant;
 }
 
-BandwidthQuestion asked_of(std::string level, std::string access, int64_t bytes) {
-  BandwidthQuestion asked;
-  asked.level = std::move(level);
-  asked.access = std::move(access);
-  asked.working_set_bytes = bytes;
-  return asked;
+MetricOf<BandwidthRow> bandwidth_of(std::string level, std::string access, int64_t bytes) {
+  return {{std::move(level), std::move(access), bytes, {}}, {}};
 }
 
 struct Access {
   const char* name;
-  Candidate (*way)(const MemoryHandle& memory, const Cut& cut);
+  KernelVariant (*way)(const MemoryHandle& memory, const Cut& cut);
   int buffers;
 };
 constexpr Access kAccesses[] = {{"read", reading, 1}, {"write", writing, 1}, {"copy", copying, 2}};
 
-std::vector<BandwidthQuestion> dram_questions(const MemoryHandle& memory) {
-  std::vector<BandwidthQuestion> questions;
+std::vector<MetricOf<BandwidthRow>> dram_metrics(const MemoryHandle& memory) {
+  std::vector<MetricOf<BandwidthRow>> metrics;
   const int64_t bytes = memory->buffer_bytes;
   for (const Access& access : kAccesses) {
-    BandwidthQuestion asked = asked_of("DRAM", access.name, access.buffers * bytes);
-    asked.question.sustained = true;
+    MetricOf<BandwidthRow> bandwidth = bandwidth_of("DRAM", access.name, access.buffers * bytes);
+    bandwidth.metric.sustained = true;
     for (const Layout& layout : memory_layouts(memory->facts))
-      asked.question.candidates.push_back(
+      bandwidth.metric.variants.push_back(
           access.way(memory, cut_for(memory->facts, layout, bytes / memory->element_bytes())));
-    questions.push_back(std::move(asked));
+    metrics.push_back(std::move(bandwidth));
   }
-  questions.back().question.candidates.push_back(copying_by_driver(memory));
-  return questions;
+  metrics.back().metric.variants.push_back(copying_by_driver(memory));
+  return metrics;
 }
 
-BandwidthQuestion cache_question(const MemoryHandle& memory) {
+MetricOf<BandwidthRow> cache_metric(const MemoryHandle& memory) {
   const int64_t bytes = cache_bytes(memory->facts);
-  BandwidthQuestion asked = asked_of("last cache", "read", bytes);
+  MetricOf<BandwidthRow> bandwidth = bandwidth_of("last cache", "read", bytes);
   if (bytes < kLeastBytes) {
-    asked.question.reason = bytes == 0 ? "the device does not tell how large its cache is"
-                                       : "the device's last cache is too small to be told apart";
-    return asked;
+    bandwidth.metric.reason = bytes == 0 ? "the device does not tell how large its cache is"
+                                         : "the device's last cache is too small to be told apart";
+    return bandwidth;
   }
   for (const Layout& layout : memory_layouts(memory->facts))
-    asked.question.candidates.push_back(
+    bandwidth.metric.variants.push_back(
         reading(memory, cut_for(memory->facts, layout, bytes / memory->element_bytes())));
-  return asked;
+  return bandwidth;
 }
 
-BandwidthQuestion shared_question(const MemoryHandle& memory) {
-  BandwidthQuestion asked = asked_of("shared", "read", 16 * 1024);
+MetricOf<BandwidthRow> shared_metric(const MemoryHandle& memory) {
+  MetricOf<BandwidthRow> bandwidth = bandwidth_of("shared", "read", 16 * 1024);
   for (const Layout& layout : shared_layouts(memory->facts))
-    asked.question.candidates.push_back(reading_shared(memory, layout));
-  return asked;
+    bandwidth.metric.variants.push_back(reading_shared(memory, layout));
+  return bandwidth;
 }
 
 }  // namespace
@@ -263,17 +259,17 @@ int64_t dram_bytes(const Facts& facts) {
 
 int64_t cache_bytes(const Facts& facts) { return facts.last_cache_bytes / 2; }
 
-std::vector<BandwidthQuestion> memory_questions(Accelerator& accelerator) {
+std::vector<MetricOf<BandwidthRow>> memory_metrics(Accelerator& accelerator) {
   Result<MemoryHandle> memory = make_memory(accelerator);
   if (!memory) {
-    BandwidthQuestion asked = asked_of("DRAM", "read", 0);
-    asked.question.reason = memory.error().message;
-    return {asked};
+    MetricOf<BandwidthRow> bandwidth = bandwidth_of("DRAM", "read", 0);
+    bandwidth.metric.reason = memory.error().message;
+    return {bandwidth};
   }
-  std::vector<BandwidthQuestion> questions = dram_questions(*memory);
-  questions.push_back(cache_question(*memory));
-  questions.push_back(shared_question(*memory));
-  return questions;
+  std::vector<MetricOf<BandwidthRow>> metrics = dram_metrics(*memory);
+  metrics.push_back(cache_metric(*memory));
+  metrics.push_back(shared_metric(*memory));
+  return metrics;
 }
 
 }  // namespace ridge::limits::accelerator

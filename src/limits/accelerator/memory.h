@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "limits/accelerator/accelerator.h"
-#include "limits/accelerator/question.h"
+#include "limits/accelerator/device_measurement.h"
+#include "limits/metric.h"
 
 namespace ridge::limits::accelerator {
 
@@ -16,11 +16,6 @@ namespace ridge::limits::accelerator {
 int64_t dram_bytes(const Facts& facts);   // of one buffer; far more than the last cache
 int64_t cache_bytes(const Facts& facts);  // half of the last cache
 
-struct BandwidthQuestion {
-  std::string level, access;
-  int64_t working_set_bytes = 0;
-  Question question;
-};
-std::vector<BandwidthQuestion> memory_questions(Accelerator& accelerator);
+std::vector<MetricOf<BandwidthRow>> memory_metrics(Accelerator& accelerator);
 
 }  // namespace ridge::limits::accelerator

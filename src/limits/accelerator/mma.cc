@@ -32,8 +32,8 @@ int capability_number(const std::string& text) {
   return number;
 }
 
-Counting tile_counting(const MmaShape& shape, const Layout& layout) {
-  Counting counting;
+CountingKernel tile_counting(const MmaShape& shape, const Layout& layout) {
+  CountingKernel counting;
   counting.what = fmt::format("mma.sync m{}n{}k{}", shape.m, shape.n, shape.k);
   counting.kernel = "multiply_tiles";
   counting.layout = layout;
@@ -45,12 +45,12 @@ Counting tile_counting(const MmaShape& shape, const Layout& layout) {
   return counting;
 }
 
-Status add_tile_candidates(Accelerator& accelerator, const MmaShape& shape, Question& question) {
+Status add_tile_variants(Accelerator& accelerator, const MmaShape& shape, Metric& metric) {
   RIDGE_ASSIGN(std::shared_ptr<DeviceContext> room,
                accelerator.prepare(kernel_source(fmt::format("#define {}\n", shape.name), {"mma"})));
   for (const Layout& layout : layouts(accelerator.facts())) {
-    RIDGE_ASSIGN(Candidate candidate, counting_candidate(room, tile_counting(shape, layout)));
-    question.candidates.push_back(std::move(candidate));
+    RIDGE_ASSIGN(KernelVariant variant, counting_variant(room, tile_counting(shape, layout)));
+    metric.variants.push_back(std::move(variant));
   }
   return {};
 }
@@ -73,23 +73,23 @@ double expected_tile_count(const MmaShape& shape, int64_t thread, int64_t steps)
   return static_cast<double>((thread & 7) + steps * shape.k + kTiles * (kTiles - 1) / 2);
 }
 
-std::vector<PeakQuestion> mma_questions(Accelerator& accelerator) {
-  std::vector<PeakQuestion> questions;
-  if (accelerator.facts().dialect != Dialect::kCuda) return questions;
+std::vector<MetricOf<PeakRow>> mma_metrics(Accelerator& accelerator) {
+  std::vector<MetricOf<PeakRow>> metrics;
+  if (accelerator.facts().dialect != Dialect::kCuda) return metrics;
   const int capability = capability_number(accelerator.facts().capability);
   for (Precision precision :
        {Precision::kFp64, Precision::kTf32, Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kInt8}) {
-    PeakQuestion asked{precision, "mma", {}};
+    MetricOf<PeakRow> peak{{precision, "mma", {}}, {}};
     auto shape = std::ranges::find_if(
         kShapes, [&](const MmaShape& one) { return one.precision == precision && has_shape(one, capability); });
     if (shape == std::end(kShapes))
-      asked.question.reason = fmt::format("the tensor cores of compute capability {} do not multiply {}",
-                                          accelerator.facts().capability, precision_name(precision));
-    else if (Status added = add_tile_candidates(accelerator, *shape, asked.question); !added)
-      asked.question.reason = added.error().message;
-    questions.push_back(std::move(asked));
+      peak.metric.reason = fmt::format("the tensor cores of compute capability {} do not multiply {}",
+                                       accelerator.facts().capability, precision_name(precision));
+    else if (Status added = add_tile_variants(accelerator, *shape, peak.metric); !added)
+      peak.metric.reason = added.error().message;
+    metrics.push_back(std::move(peak));
   }
-  return questions;
+  return metrics;
 }
 
 }  // namespace ridge::limits::accelerator

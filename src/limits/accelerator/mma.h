@@ -30,6 +30,6 @@ double flops_of_step(const Layout& layout, const MmaShape& shape);
 double expected_tile_count(const MmaShape& shape, int64_t thread, int64_t steps);
 
 // None for a device that is not NVIDIA's.
-std::vector<PeakQuestion> mma_questions(Accelerator& accelerator);
+std::vector<MetricOf<PeakRow>> mma_metrics(Accelerator& accelerator);
 
 }  // namespace ridge::limits::accelerator

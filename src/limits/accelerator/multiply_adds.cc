@@ -29,9 +29,9 @@ double count_of_chain(Precision precision, int64_t first, int64_t steps) {
   return std::min(static_cast<double>(first + steps), largest_count(precision));
 }
 
-Counting counting_of(const Facts& facts, const LaneType& type, const Layout& layout) {
+CountingKernel counting_of(const Facts& facts, const LaneType& type, const Layout& layout) {
   const Precision precision = type.precision;
-  Counting counting;
+  CountingKernel counting;
   counting.what = fmt::format("{} chains of {} {}", kChains, type.lanes, precision_name(precision));
   counting.kernel = "multiply_adds";
   counting.further = {1.0F, 1.0F};
@@ -48,12 +48,12 @@ Counting counting_of(const Facts& facts, const LaneType& type, const Layout& lay
   return counting;
 }
 
-Status add_candidates(Accelerator& accelerator, const LaneType& type, Question& question) {
+Status add_variants(Accelerator& accelerator, const LaneType& type, Metric& metric) {
   RIDGE_ASSIGN(std::shared_ptr<DeviceContext> room,
                accelerator.prepare(kernel_source(type.definitions, {"arithmetic", "multiply_adds"})));
   for (const Layout& layout : layouts(accelerator.facts())) {
-    RIDGE_ASSIGN(Candidate candidate, counting_candidate(room, counting_of(accelerator.facts(), type, layout)));
-    question.candidates.push_back(std::move(candidate));
+    RIDGE_ASSIGN(KernelVariant variant, counting_variant(room, counting_of(accelerator.facts(), type, layout)));
+    metric.variants.push_back(std::move(variant));
   }
   return {};
 }
@@ -101,17 +101,17 @@ double flops_of_step(const Layout& layout, double flops_per_step) {
   return static_cast<double>(layout.threads * layout.blocks) * static_cast<double>(kChains) * flops_per_step;
 }
 
-std::vector<PeakQuestion> multiply_add_questions(Accelerator& accelerator) {
-  std::vector<PeakQuestion> questions;
+std::vector<MetricOf<PeakRow>> multiply_add_metrics(Accelerator& accelerator) {
+  std::vector<MetricOf<PeakRow>> metrics;
   for (const LaneType& type : lane_types(accelerator.facts())) {
-    PeakQuestion asked{type.precision, "multiply-adds", {}};
-    asked.question.reason = type.reason;
+    MetricOf<PeakRow> peak{{type.precision, "multiply-adds", {}}, {}};
+    peak.metric.reason = type.reason;
     if (type.reason.empty())
-      if (Status added = add_candidates(accelerator, type, asked.question); !added)
-        asked.question.reason = added.error().message;
-    questions.push_back(std::move(asked));
+      if (Status added = add_variants(accelerator, type, peak.metric); !added)
+        peak.metric.reason = added.error().message;
+    metrics.push_back(std::move(peak));
   }
-  return questions;
+  return metrics;
 }
 
 }  // namespace ridge::limits::accelerator

@@ -27,6 +27,6 @@ double expected_count(Precision precision, int64_t thread, int64_t steps);
 // FLOPs of one step of every chain of every thread: threads · chains · FLOPs per multiply-add.
 double flops_of_step(const Layout& layout, double flops_per_step);
 
-std::vector<PeakQuestion> multiply_add_questions(Accelerator& accelerator);
+std::vector<MetricOf<PeakRow>> multiply_add_metrics(Accelerator& accelerator);
 
 }  // namespace ridge::limits::accelerator

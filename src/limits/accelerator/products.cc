@@ -32,17 +32,17 @@ bool computes_fp64_fast(const Facts& facts) {
   return found && found->fp64_lanes && found->fp32_lanes && 2 * *found->fp64_lanes >= *found->fp32_lanes;
 }
 
-Candidate multiplying(const LibraryProduct& product) {
-  Candidate candidate;
-  candidate.conditions = product.what;
-  candidate.work = [product](int64_t repeats) -> Result<Burst> {
+KernelVariant multiplying(const LibraryProduct& product) {
+  KernelVariant variant;
+  variant.conditions = product.what;
+  variant.run = one_by_one([product](int64_t repeats) -> Result<Burst> {
     RIDGE_ASSIGN(double seconds, product.seconds(repeats));
     return Burst{product.flops * static_cast<double>(repeats), seconds};
-  };
-  candidate.check = product.check;
-  candidate.how = product.how;
-  candidate.most_repeats = 1000;  // that wait in a queue
-  return candidate;
+  });
+  variant.check = product.check;
+  variant.how = product.how;
+  variant.most_repeats = 1000;  // that wait in a queue
+  return variant;
 }
 
 }  // namespace
@@ -59,27 +59,27 @@ std::vector<ProductShape> product_shapes(const Facts& facts, Precision precision
   return shapes;
 }
 
-std::vector<PeakQuestion> product_questions(Accelerator& accelerator) {
-  std::vector<PeakQuestion> questions;
-  if (accelerator.facts().dialect != Dialect::kCuda) return questions;  // OpenCL has no library of its own
+std::vector<MetricOf<PeakRow>> product_metrics(Accelerator& accelerator) {
+  std::vector<MetricOf<PeakRow>> metrics;
+  if (accelerator.facts().dialect != Dialect::kCuda) return metrics;  // OpenCL has no library of its own
   Result<std::unique_ptr<Products>> opened = accelerator.products();
   std::shared_ptr<Products> products;
   if (opened) products = std::move(*opened);
   for (Precision precision : kProductPrecisions) {
-    PeakQuestion asked{precision, "cuBLASLt", {}};
-    if (!products) asked.question.reason = opened.error().message;
-    if (products) asked.question.reason = "the GPU has too little free memory for a product that fills it";
+    MetricOf<PeakRow> peak{{precision, "cuBLASLt", {}}, {}};
+    if (!products) peak.metric.reason = opened.error().message;
+    if (products) peak.metric.reason = "the GPU has too little free memory for a product that fills it";
     for (const ProductShape& shape : product_shapes(accelerator.facts(), precision)) {
       if (!products) break;
       Result<LibraryProduct> product = products->prepare(precision, shape.m, shape.n, shape.k);
       if (product)
-        asked.question.candidates.push_back(multiplying(*product));
+        peak.metric.variants.push_back(multiplying(*product));
       else
-        asked.question.reason = product.error().message;
+        peak.metric.reason = product.error().message;
     }
-    questions.push_back(std::move(asked));
+    metrics.push_back(std::move(peak));
   }
-  return questions;
+  return metrics;
 }
 
 }  // namespace ridge::limits::accelerator

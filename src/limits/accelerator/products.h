@@ -19,6 +19,6 @@ struct ProductShape {
 std::vector<ProductShape> product_shapes(const Facts& facts, Precision precision);
 
 // One row per precision; without the library its reason stands in each.
-std::vector<PeakQuestion> product_questions(Accelerator& accelerator);
+std::vector<MetricOf<PeakRow>> product_metrics(Accelerator& accelerator);
 
 }  // namespace ridge::limits::accelerator

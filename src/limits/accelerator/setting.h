@@ -1,7 +1,7 @@
 // What a device is and how it is set: what was measured of it holds for this alone. Another driver compiles and schedules
 // otherwise, a power limit lowers clocks, error correction takes bandwidth, a slice of a divided GPU has less of everything.
 //
-// Locked clocks are not in it: no library tells which are locked. They are seen while the GPU is measured (figure.h, Observed), and
+// Locked clocks are not in it: no library tells which are locked. They are seen while the GPU is measured (limits/metric_result.h, GpuConditions), and
 // who uses such figures says so. Plain values.
 #pragma once
 

@@ -21,12 +21,12 @@ std::string key_of(const Facts& facts, const Setting& setting) {
 
 struct Entry {
   double most_seconds = 0;
-  Measured measured;
+  DeviceMeasurement measured;
 };
 
 // Whether there is anything to hold against: without a compiler for its kernels a device tells its links alone.
-bool bounds_something(const Measured& measured) {
-  auto reached = [](const auto& row) { return row.figure.best.has_value(); };
+bool bounds_something(const DeviceMeasurement& measured) {
+  auto reached = [](const auto& row) { return row.result.best.has_value(); };
   return std::any_of(measured.peaks.begin(), measured.peaks.end(), reached) &&
          std::any_of(measured.bandwidths.begin(), measured.bandwidths.end(), reached);
 }
@@ -34,7 +34,7 @@ bool bounds_something(const Measured& measured) {
 Result<Entry> entry_from_json(const Json& json) {
   Entry entry;
   RIDGE_ASSIGN(entry.most_seconds, json_member<double>(json, "most_seconds"));
-  RIDGE_ASSIGN(entry.measured, measured_from_json(json.contains("measured") ? json["measured"] : Json::object()));
+  RIDGE_ASSIGN(entry.measured, measurement_from_json(json.contains("measured") ? json["measured"] : Json::object()));
   if (!bounds_something(entry.measured)) return Error{Code::kInvalid, "it holds no figures"};
   return entry;
 }
@@ -61,7 +61,7 @@ StoredLimits look_up(const Json& entries, const std::string& key, const Setting&
 std::string file_or_default(const std::string& file) { return file.empty() ? default_cache_file() : file; }
 
 // Newest last; what was kept of the same setting is replaced, and so is what cannot be read.
-void put(Json& store, const std::string& key, const Measured& measured, double most_seconds) {
+void put(Json& store, const std::string& key, const DeviceMeasurement& measured, double most_seconds) {
   Json kept = Json::array();
   if (store.contains(kGpus) && store[kGpus].contains(key))
     for (const Json& json : store[kGpus][key])
@@ -74,23 +74,25 @@ void put(Json& store, const std::string& key, const Measured& measured, double m
 }
 
 // Says where it is kept, or why not.
-std::string keep(const Measured& measured, const std::string& key, const std::string& file, const Options& options) {
-  if (options.interrupted && options.interrupted()) return "not kept: interrupted";
+std::string keep(const DeviceMeasurement& measured, const std::string& key, const std::string& file,
+                 const Options& options) {
+  if (options.rounds.interrupted && options.rounds.interrupted()) return "not kept: interrupted";
   if (!bounds_something(measured)) return "not kept: no peak, or no bandwidth, could be measured";
   if (file.empty()) return "not kept: neither XDG_CACHE_HOME nor HOME is set; name a file by --cache";
   FileLock lock(lock_of(file));
   const Status written =
-      change_limits_file(file, [&](Json& store) { put(store, key, measured, options.most_seconds); });
+      change_limits_file(file, [&](Json& store) { put(store, key, measured, options.rounds.most_seconds); });
   if (written) return "kept in " + file;
   log::warning("the measured limits are not kept: {}", written.error().message);
   return "not kept: " + written.error().message;
 }
 
 // The stored limits, if they will do.
-std::optional<Measured> known(const Facts& facts, const Setting& now, const Options& options, const std::string& file) {
+std::optional<DeviceMeasurement> known(const Facts& facts, const Setting& now, const Options& options,
+                                       const std::string& file) {
   StoredLimits kept = recall(facts, now, file);
   if (kept.damaged) log::warning("{}; measuring again", kept.reason);
-  if (!kept.measured || kept.most_seconds < options.most_seconds) return std::nullopt;
+  if (!kept.measured || kept.most_seconds < options.rounds.most_seconds) return std::nullopt;
   kept.measured->kept = "kept in " + file;
   return std::move(kept.measured);
 }
@@ -112,20 +114,20 @@ StoredLimits recall(const Facts& facts, const Setting& now, const std::string& f
   return found;
 }
 
-Result<Measured> recall_or_measure(const Facts& facts, const Setting& now, const Options& options, bool fresh,
-                                   const MeasureDevice& measure) {
+Result<DeviceMeasurement> recall_or_measure(const Facts& facts, const Setting& now, const Options& options, bool fresh,
+                                            const MeasureDevice& measure) {
   const std::string file = file_or_default(options.machine_cache);
   std::optional<FileLock> lock;
-  std::optional<Measured> kept;
+  std::optional<DeviceMeasurement> kept;
   auto recall_kept = [&] { return !fresh && (kept = known(facts, now, options, file)).has_value(); };
   if (recalled_or_locked(file, file + ".cards.lock", lock, recall_kept)) return std::move(*kept);
-  RIDGE_ASSIGN(Measured measured, measure());
+  RIDGE_ASSIGN(DeviceMeasurement measured, measure());
   measured.setting = now;
   measured.kept = keep(measured, key_of(facts, now), file, options);
   return measured;
 }
 
-Result<Measured> know(Accelerator& accelerator, const Options& options, bool fresh) {
+Result<DeviceMeasurement> recall_or_measure(Accelerator& accelerator, const Options& options, bool fresh) {
   const Setting now = setting_now(accelerator.facts());
   return recall_or_measure(accelerator.facts(), now, options, fresh, [&] { return measure(accelerator, options); });
 }

@@ -32,20 +32,20 @@ Setting some_setting(const std::string& uuid = "GPU-a") {
   return setting;
 }
 
-Figure reached(double value) {
-  Figure figure;
-  figure.best = value;
-  figure.typical = 0.98 * value;
-  figure.spread_percent = 0.5;
-  figure.bursts = 40;
-  figure.burst_seconds = 5e-3;
-  figure.clock_hz = 1.7e9;
-  figure.conditions = "256 threads";
-  return figure;
+MetricResult reached(double value) {
+  MetricResult result;
+  result.best = value;
+  result.typical = 0.98 * value;
+  result.spread_percent = 0.5;
+  result.bursts = 40;
+  result.burst_seconds = 5e-3;
+  result.clock_hz = 1.7e9;
+  result.conditions = "256 threads";
+  return result;
 }
 
-Measured some_figures(double peak) {
-  Measured measured;
+DeviceMeasurement some_figures(double peak) {
+  DeviceMeasurement measured;
   measured.facts = some_gpu();
   measured.measured_at = "2026-11-22T05:00:00Z";
   measured.peaks = {{Precision::kFp16, "cuBLASLt", reached(peak)}};
@@ -59,13 +59,14 @@ class GpuStore : public testing::Test {
 
   // The FP16 peak that is known after asking, and whether it was measured for that.
   double ask(double peak, const Setting& now, bool fresh = false) {
-    Result<Measured> known = recall_or_measure(some_gpu(now.gpu), now, options_, fresh, [&]() -> Result<Measured> {
-      ++measurements_;
-      return some_figures(peak);
-    });
+    Result<DeviceMeasurement> known =
+        recall_or_measure(some_gpu(now.gpu), now, options_, fresh, [&]() -> Result<DeviceMeasurement> {
+          ++measurements_;
+          return some_figures(peak);
+        });
     EXPECT_TRUE(known.ok());
     EXPECT_EQ(known->setting, now);
-    return *known->peaks.at(0).figure.best;
+    return *known->peaks.at(0).result.best;
   }
   std::string reason_for(const Setting& now) { return recall(some_gpu(now.gpu), now, options_.machine_cache).reason; }
 
@@ -112,28 +113,29 @@ TEST_F(GpuStore, ASliceOfADividedGpuIsAnotherGpu) {
 }
 
 TEST_F(GpuStore, AMeasurementThatHadLessTimeIsNotEnough) {
-  options_.most_seconds = 1;
+  options_.rounds.most_seconds = 1;
   ask(500e12, some_setting());
-  options_.most_seconds = 20;
+  options_.rounds.most_seconds = 20;
   EXPECT_EQ(ask(600e12, some_setting()), 600e12);
-  options_.most_seconds = 1;
+  options_.rounds.most_seconds = 1;
   EXPECT_EQ(ask(1, some_setting()), 600e12);
 }
 
 TEST_F(GpuStore, WhatWasInterruptedIsNotKept) {
-  options_.interrupted = [] { return true; };
+  options_.rounds.interrupted = [] { return true; };
   ask(100e12, some_setting());
-  options_.interrupted = nullptr;
+  options_.rounds.interrupted = nullptr;
   EXPECT_EQ(ask(600e12, some_setting()), 600e12);
 }
 
 TEST_F(GpuStore, WithoutFiguresThereIsNothingToKeep) {
-  auto without_compiler = []() -> Result<Measured> {
-    Measured measured = some_figures(0);
-    measured.peaks[0].figure = Figure{};
+  auto without_compiler = []() -> Result<DeviceMeasurement> {
+    DeviceMeasurement measured = some_figures(0);
+    measured.peaks[0].result = MetricResult{};
     return measured;
   };
-  const Result<Measured> measured = recall_or_measure(some_gpu(), some_setting(), options_, false, without_compiler);
+  const Result<DeviceMeasurement> measured =
+      recall_or_measure(some_gpu(), some_setting(), options_, false, without_compiler);
   ASSERT_TRUE(measured.ok());
   EXPECT_EQ(measured->kept, "not kept: no peak, or no bandwidth, could be measured");
   EXPECT_EQ(ask(600e12, some_setting()), 600e12);
@@ -196,21 +198,21 @@ TEST_F(GpuStore, KeepsTheNewestSettingsOfAGpu) {
 }
 
 TEST(MeasuredFigures, AreReadBackAsTheyWereWritten) {
-  Measured measured = some_figures(600e12);
+  DeviceMeasurement measured = some_figures(600e12);
   measured.setting = some_setting();
-  Figure& peak = measured.peaks[0].figure;
-  peak.shares = {{"datasheet of NVIDIA H100 PCIe", 756e12, Origin::kDatasheet, 79.4}};
-  peak.observed.clock_hz = 1.6e9;
-  peak.observed.slowdowns = {"power limit"};
-  peak.observed.clocks_set = true;
-  peak.observed.samples = 7;
-  Figure missing;
+  MetricResult& peak = measured.peaks[0].result;
+  peak.utilisation = {{"datasheet of NVIDIA H100 PCIe", 756e12, Origin::kDatasheet, 79.4}};
+  peak.gpu.clock_hz = 1.6e9;
+  peak.gpu.slowdowns = {"power limit"};
+  peak.gpu.clocks_set = true;
+  peak.gpu.samples = 7;
+  MetricResult missing;
   missing.reason = "open library libcublasLt.so: no such file";
   measured.peaks.push_back({Precision::kInt8, "cuBLASLt", missing});
   measured.links = {{gpu::Way::kBoth, gpu::HostMemory::kPinned, 1 << 20, reached(40e9)}};
   measured.starts = {{"kernel, queued", "time per kernel", reached(4e5)}};
   Json json = to_json(measured);
-  Result<Measured> back = measured_from_json(json);
+  Result<DeviceMeasurement> back = measurement_from_json(json);
   ASSERT_TRUE(back.ok()) << back.error().message;
   back->facts = measured.facts;
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/stoppable_sleep.h"
 #include "gpu/nvml/nvml.h"
 #include "gpu/slowdown.h"
 
@@ -27,16 +26,16 @@ class Mean {
   int count_ = 0;
 };
 
-bool within(TimePoint at, std::span<const Window> windows) {
-  return std::any_of(windows.begin(), windows.end(),
-                     [&](const Window& window) { return window.begin <= at && at <= window.end; });
+bool within(TimePoint at, std::span<const TimeSpan> visits) {
+  return std::any_of(visits.begin(), visits.end(),
+                     [&](const TimeSpan& visit) { return visit.begin <= at && at <= visit.end; });
 }
 
-void add_slowdowns(const gpu::Gpu& gpu, Observed& observed) {
+void add_slowdowns(const gpu::Gpu& gpu, GpuConditions& conditions) {
   if (!gpu.slowdown_bits) return;
   const auto bits = static_cast<uint64_t>(*gpu.slowdown_bits);
-  observed.clocks_set |= gpu::clocks_are_set(bits);
-  std::vector<std::string>& names = observed.slowdowns;
+  conditions.clocks_set |= gpu::clocks_are_set(bits);
+  std::vector<std::string>& names = conditions.slowdowns;
   for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(bits))
     if (slowdown.kind != gpu::SlowdownKind::kHarmless &&
         std::find(names.begin(), names.end(), slowdown.name) == names.end())
@@ -45,24 +44,24 @@ void add_slowdowns(const gpu::Gpu& gpu, Observed& observed) {
 
 }  // namespace
 
-Observed observed_in(std::span<const GpuSample> samples, std::span<const Window> windows) {
-  Observed observed;
+GpuConditions conditions_during(std::span<const GpuSample> samples, std::span<const TimeSpan> visits) {
+  GpuConditions conditions;
   Mean clock, memory_clock, power;
   for (const GpuSample& sample : samples) {
-    if (!within(sample.at, windows)) continue;
-    ++observed.samples;
+    if (!within(sample.at, visits)) continue;
+    ++conditions.samples;
     clock.add(sample.gpu.sm_clock_mhz, 1e6);
     memory_clock.add(sample.gpu.memory_clock_mhz, 1e6);
     power.add(sample.gpu.power_mw, 1e-3);
     if (sample.gpu.temperature_c)
-      observed.temperature_c =
-          std::max(observed.temperature_c.value_or(-273), static_cast<double>(*sample.gpu.temperature_c));
-    add_slowdowns(sample.gpu, observed);
+      conditions.temperature_c =
+          std::max(conditions.temperature_c.value_or(-273), static_cast<double>(*sample.gpu.temperature_c));
+    add_slowdowns(sample.gpu, conditions);
   }
-  observed.clock_hz = clock.value();
-  observed.memory_clock_hz = memory_clock.value();
-  observed.power_w = power.value();
-  return observed;
+  conditions.clock_hz = clock.value();
+  conditions.memory_clock_hz = memory_clock.value();
+  conditions.power_w = power.value();
+  return conditions;
 }
 
 Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts) {
@@ -77,25 +76,32 @@ Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts) {
                            facts.pci_address, facts.uuid.empty() ? "" : ", ", facts.uuid)};
 }
 
-Watch::Watch(Look look)
-    : thread_([this, look = std::move(look)](const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-          GpuSample sample{SteadyClock::now(), look()};
-          {
-            MutexLock lock(mutex_);
-            samples_.push_back(std::move(sample));
-          }
-          sleep_until(SteadyClock::now() + kBetweenSamples, stop);
-        }
-      }) {}
+Watch::Watch(Look look, Clock& clock)
+    : clock_(clock), thread_(clock.start([this, look = std::move(look)] { run(look); })) {}
+
+Watch::~Watch() {
+  done_ = true;
+  clock_.join(thread_);
+}
+
+void Watch::run(const Look& look) {
+  while (!done_) {
+    GpuSample sample{clock_.now(), look()};
+    {
+      MutexLock lock(mutex_);
+      samples_.push_back(std::move(sample));
+    }
+    clock_.sleep_for(kBetweenSamples);
+  }
+}
 
 std::vector<GpuSample> Watch::samples() const {
   MutexLock lock(mutex_);
   return samples_;
 }
 
-Watched watch_gpu(const Facts& facts) {
-  Watched watched;
+WatchedGpu watch_gpu(const Facts& facts, Clock& clock) {
+  WatchedGpu watched;
   if (facts.pci_address.empty() && facts.uuid.empty()) {
     watched.by = "none: the device has no address by which a management library knows it";
     return watched;
@@ -114,7 +120,7 @@ Watched watch_gpu(const Facts& facts) {
   }
   watched.gpu = system.gpus[static_cast<size_t>(*index)];
   watched.by = fmt::format("{}, GPU {}", system.library, *index);
-  watched.watch = std::make_unique<Watch>([nvml, index = *index] { return nvml->vitals(index); });
+  watched.watch = std::make_unique<Watch>([nvml, index = *index] { return nvml->vitals(index); }, clock);
   return watched;
 }
 

@@ -1,7 +1,8 @@
 // Looks at a GPU while it is being measured: clocks, power, temperature, and why it is slower than it can be. In a thread of its
-// own, which ends with the watch.
+// own, every 20 ms, which ends with the watch.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,8 +16,8 @@
 #include "base/result.h"
 #include "gpu/gpu.h"
 #include "limits/accelerator/accelerator.h"
-#include "limits/accelerator/figure.h"
-#include "limits/accelerator/question.h"
+#include "limits/accelerator/device_measurement.h"
+#include "limits/metric.h"
 
 namespace ridge::limits::accelerator {
 
@@ -25,8 +26,8 @@ struct GpuSample {
   gpu::Gpu gpu;
 };
 
-// What fell into the windows. Idle and what was set on purpose are no slowdowns; power limits are.
-Observed observed_in(std::span<const GpuSample> samples, std::span<const Window> windows);
+// What fell into the visits. Idle and what was set on purpose are no slowdowns; power limits are.
+GpuConditions conditions_during(std::span<const GpuSample> samples, std::span<const TimeSpan> visits);
 
 // Of the management library's GPUs the one that `facts` speaks of: by UUID, else by PCI address. The error says why there is none.
 Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts);
@@ -35,21 +36,28 @@ Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts);
 class Watch {
  public:
   using Look = std::function<gpu::Gpu()>;
-  explicit Watch(Look look);
+  Watch(Look look, Clock& clock);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
   std::vector<GpuSample> samples() const;  // until now
 
  private:
+  void run(const Look& look);
+
+  Clock& clock_;
+  std::atomic<bool> done_ = false;
   mutable Mutex mutex_;
   std::vector<GpuSample> samples_ RIDGE_GUARDED_BY(mutex_);
-  std::jthread thread_;  // last: joined before anything above is destroyed
+  std::jthread thread_;  // last: starts when the rest is there
 };
 
-struct Watched {
+struct WatchedGpu {
   std::unique_ptr<Watch> watch;  // null: unwatched
   std::string by;                // the library and the GPU, or why there is none
   std::optional<gpu::Gpu> gpu;   // as it was before
 };
 // By NVML, where the device is an NVIDIA GPU.
-Watched watch_gpu(const Facts& facts);
+WatchedGpu watch_gpu(const Facts& facts, Clock& clock);
 
 }  // namespace ridge::limits::accelerator

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include "base/fake_clock.h"
 
 namespace ridge::limits::accelerator {
 namespace {
@@ -20,21 +20,21 @@ GpuSample sample(int ms, int64_t clock_mhz, int64_t power_mw, int64_t slowdown_b
 }
 
 // NVML's bits: 1 idle, 4 software power cap, 0x40 hardware thermal slowdown.
-TEST(Observed, CountsOnlyWhatFellIntoTheBursts) {
+TEST(GpuConditions, AreOfWhatFellIntoTheVisits) {
   const std::vector<GpuSample> samples = {sample(100, 300, 60000, 1), sample(210, 1700, 600000, 4),
                                           sample(290, 1500, 700000, 4), sample(500, 1980, 300000, 0x40)};
-  const std::vector<Window> windows = {{at_ms(200), at_ms(300)}};
-  Observed observed = observed_in(samples, windows);
-  EXPECT_EQ(observed.samples, 2);
-  EXPECT_DOUBLE_EQ(*observed.clock_hz, 1600e6);
-  EXPECT_DOUBLE_EQ(*observed.power_w, 650);
-  EXPECT_DOUBLE_EQ(*observed.temperature_c, 29);
-  EXPECT_FALSE(observed.memory_clock_hz) << "not told is not zero";
-  ASSERT_EQ(observed.slowdowns.size(), 1u);
-  const std::vector<Window> hot = {{at_ms(450), at_ms(600)}};
-  EXPECT_EQ(observed_in(samples, hot).slowdowns.size(), 1u);
-  const std::vector<Window> idle = {{at_ms(50), at_ms(150)}};
-  EXPECT_TRUE(observed_in(samples, idle).slowdowns.empty()) << "idle is no slowdown";
+  const std::vector<TimeSpan> visits = {{at_ms(200), at_ms(300)}};
+  GpuConditions conditions = conditions_during(samples, visits);
+  EXPECT_EQ(conditions.samples, 2);
+  EXPECT_DOUBLE_EQ(*conditions.clock_hz, 1600e6);
+  EXPECT_DOUBLE_EQ(*conditions.power_w, 650);
+  EXPECT_DOUBLE_EQ(*conditions.temperature_c, 29);
+  EXPECT_FALSE(conditions.memory_clock_hz) << "not told is not zero";
+  ASSERT_EQ(conditions.slowdowns.size(), 1u);
+  const std::vector<TimeSpan> hot = {{at_ms(450), at_ms(600)}};
+  EXPECT_EQ(conditions_during(samples, hot).slowdowns.size(), 1u);
+  const std::vector<TimeSpan> idle = {{at_ms(50), at_ms(150)}};
+  EXPECT_TRUE(conditions_during(samples, idle).slowdowns.empty()) << "idle is no slowdown";
 }
 
 TEST(MatchingGpu, IsTheSameByUuidOrAddress) {
@@ -54,19 +54,24 @@ TEST(MatchingGpu, IsTheSameByUuidOrAddress) {
   ASSERT_FALSE(matching_gpu(gpus, facts));
 }
 
-TEST(Watch, LooksUntilItEnds) {
-  std::atomic<int> looks = 0;
+TEST(Watch, LooksEveryTwentyMillisecondsUntilItEnds) {
+  FakeClock clock;
+  const TimePoint begin = clock.now();
+  int looks = 0;
   {
-    Watch watch([&] {
-      ++looks;
-      return gpu::Gpu{};
-    });
-    while (watch.samples().size() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    Watch watch(
+        [&] {
+          ++looks;
+          return gpu::Gpu{};
+        },
+        clock);
+    clock.advance(std::chrono::milliseconds(50));
+    const std::vector<GpuSample> samples = watch.samples();
+    ASSERT_EQ(samples.size(), 3u);
+    for (size_t i = 0; i < samples.size(); ++i) EXPECT_EQ(samples[i].at, begin + i * std::chrono::milliseconds(20));
   }
-  const int after = looks;
-  EXPECT_GE(after, 3);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(looks, after);
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(looks, 3);
 }
 
 }  // namespace

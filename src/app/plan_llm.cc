@@ -1,0 +1,125 @@
+// Sizing of a language model from its dimensions, on the device that is planned for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/plan_model.h"
+#include "base/file.h"
+#include "sizing/llm_config.h"
+#include "sizing/llm_graph.h"
+
+namespace ridge::app {
+namespace {
+
+constexpr int64_t kDefaultContext = 4096, kDefaultPrompt = 1024;
+constexpr double kDefaultReservePercent = 10;  // as vLLM's gpu_memory_utilization 0.9
+
+Result<LlmSource> source_of(const Result<sizing::LlmConfig>& config) {
+  if (!config) return config.error();
+  LlmSource source{sizing::model_of(config->shape), {}, {}};
+  source.model.notes = config->notes;
+  return source;
+}
+
+std::string_view weights_of(Precision precision) {
+  switch (precision) {
+    case Precision::kFp8: return "fp8";
+    case Precision::kInt8: return "int8";
+    case Precision::kBf16: return "bf16";
+    case Precision::kFp16: return "fp16";
+    default: return "fp32";
+  }
+}
+
+Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const sizing::LlmForecast& forecast,
+                                              const PlanDevice& device, int threads) {
+  std::optional<CostPlan> none;
+  if (!request.cost) return none;
+  CostSubject subject{device, forecast.device, threads, {}, "token"};
+  for (const sizing::LlmDecode& step : forecast.decode)
+    if (step.fits && step.bound.ms > 0)
+      subject.services.push_back(
+          {step.batch, step.bound.ms, "the bound of one step of decoding: no real one is faster"});
+  if (subject.services.empty()) return none;
+  RIDGE_ASSIGN(CostPlan cost, plan_cost(*request.cost, subject));
+  return std::optional(std::move(cost));
+}
+
+}  // namespace
+
+Result<LlmSource> read_llm(const PlanRequest& request) {
+  if (!request.llm.flags.empty()) return source_of(sizing::llm_config_from_flags(request.llm.flags));
+  if (request.model.ends_with(".json")) {
+    RIDGE_ASSIGN(const std::string text, read_file(request.model));
+    RIDGE_ASSIGN(const Json json, parse_json(text, request.model));
+    return source_of(sizing::llm_config_from_json(json, request.model));
+  }
+  model::Binding binding = request.binding;
+  binding.batch.reset();  // the cache's inputs are sized whatever it is
+  RIDGE_ASSIGN(const model::Graph graph, model::read(request.model, binding));
+  Result<sizing::LlmGraph> found = sizing::llm_from_graph(graph, request.model);
+  if (!found) return wrap(found.error(), request.model);
+  return LlmSource{found->model, found->stored, found->kv_bits};
+}
+
+Result<sizing::LlmWishes> llm_wishes(const PlanRequest& request, const LlmSource& source) {
+  const LlmRequest& llm = request.llm;
+  sizing::LlmWishes wishes;
+  wishes.precision = request.precision;
+  const bool wide = source.stored && source.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed so
+  if (!llm.precision_given && wide) wishes.precision = Precision::kFp32;
+  if (llm.weights.empty() && source.stored) {
+    wishes.weights = *source.stored;
+  } else {
+    const std::string_view name = llm.weights.empty() ? weights_of(request.precision) : std::string_view(llm.weights);
+    RIDGE_ASSIGN(wishes.weights, sizing::weight_format(name));
+  }
+  wishes.kv_bits = source.kv_bits.value_or(16);
+  if (!llm.kv.empty()) {
+    RIDGE_ASSIGN(const sizing::WeightFormat kv, sizing::weight_format(llm.kv));
+    wishes.kv_bits = kv.matrix_bits;
+  }
+  const int64_t longest = source.model.context > 0 ? source.model.context : kDefaultContext;
+  wishes.context = llm.context.value_or(std::min(longest, kDefaultContext));
+  wishes.prompt = llm.prompt.value_or(std::min(kDefaultPrompt, wishes.context));
+  if (wishes.prompt > wishes.context)
+    return Error{Code::kInvalid,
+                 fmt::format("--prompt {} does not fit into --context {}", wishes.prompt, wishes.context)};
+  wishes.reserve = llm.reserve_percent.value_or(kDefaultReservePercent) / 100;
+  return wishes;
+}
+
+Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmWishes wishes,
+                         const PlanControl& control) {
+  RIDGE_ASSIGN(const PlanDevice device, know_device(request, control));
+  const int threads = device.machine ? request.threads.value_or(machine::usable_threads(*device.machine)) : 1;
+  RIDGE_ASSIGN(const cost::DeviceLimits limits, limits_of(device, threads));
+  wishes.memory_bytes = device.memory_bytes;
+  const int64_t sequences = sizing::forecast(source.model, wishes, limits).sequences;
+  wishes.batches =
+      request.binding.insist_on_batch ? predict::batches_of(request.batch) : sizing::decode_batches(sequences);
+  LlmPlan plan{sizing::forecast(source.model, wishes, limits), {}, {}};
+  wishes.batches = {1};
+  for (const sizing::WeightFormat& format : sizing::weight_formats()) {
+    wishes.weights = format;
+    plan.by_weights.push_back(sizing::forecast(source.model, wishes, limits));
+  }
+  RIDGE_ASSIGN(plan.cost, decoding_cost(request, plan.forecast, device, threads));
+  return plan;
+}
+
+Json to_json(const LlmPlan& plan) {
+  Json json = to_json(plan.forecast);
+  Json forms = Json::array();
+  for (const sizing::LlmForecast& f : plan.by_weights)
+    forms.push_back({{"weights", f.wishes.weights.name},
+                     {"weight_bytes", f.weight_bytes},
+                     {"sequences", f.usable_bytes > 0 ? Json(f.sequences) : Json()},
+                     {"decode_bound_ms", f.decode.front().bound.ms}});
+  json["by_weights"] = forms;
+  if (plan.cost) json["cost"] = to_json(*plan.cost);
+  return json;
+}
+
+}  // namespace ridge::app

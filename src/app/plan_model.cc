@@ -1,0 +1,115 @@
+#include "app/plan_model.h"
+
+#include <algorithm>
+
+#include "app/notice.h"
+#include "limits/limits_store.h"
+#include "model/inputs.h"
+#include "predict/device_limits.h"
+#include "predict/optimised_graph.h"
+
+namespace ridge::app {
+namespace {
+
+constexpr Nanoseconds kPatience = std::chrono::seconds(1);
+constexpr Nanoseconds kLongestQuestion = std::chrono::minutes(5);
+constexpr double kMemoryShare = 0.9;
+
+// What can be said without the engine.
+void give_quick_estimate(const PlannedModel& model) {
+  const Result<std::optional<predict::Estimate>> quick = estimate_of(model, model.graph);
+  const bool known = quick && *quick;
+  model.control.waiting(cost::bound(model.costs, model.limits).ms, known ? std::optional((*quick)->ms) : std::nullopt);
+}
+
+}  // namespace
+
+Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& control) {
+  PlanDevice device;
+  if (request.device) {
+    device.gpu = request.device;
+    device.here = request.gpu;
+    device.memory_bytes = request.device->memory_bytes.value_or(0);
+    return device;
+  }
+  const RunControl phase = control.begin(PlanPhase::kMachine);
+  RIDGE_ASSIGN(device.machine,
+               limits::machine_with_limits({.fresh = request.fresh, .cache_file = "", .progress = phase.progress}));
+  const machine::Memory& memory = device.machine->memory;
+  device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
+  return device;
+}
+
+Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads, cost::Accumulate accumulate) {
+  if (device.here) return predict::limits_of(*device.here, {}, accumulate);
+  if (device.gpu) return cost::limits_of(*device.gpu, accumulate);
+  return cost::limits_of(*device.machine, threads);
+}
+
+Result<model::Graph> graph_at(const PlannedModel& model, int64_t batch) {
+  model::Binding binding = model.request.binding;
+  binding.batch = batch;
+  return model.unbound.bind(binding);
+}
+
+std::optional<model::Graph> graph_with_rows(const PlannedModel& model, int64_t rows) {
+  Result<model::Graph> graph = graph_at(model, rows);
+  // A shape given whole, or a batch that the file fixes, leaves the graph as it is or contradicts the new batch.
+  if (!graph || rows_of(*graph) != rows) return std::nullopt;
+  return std::move(*graph);
+}
+
+ChildLimits engine_limits(const machine::Memory& memory) {
+  int64_t most = memory.available_bytes > 0 ? memory.available_bytes : memory.total_bytes;
+  if (memory.limit_bytes) most = std::min(most, *memory.limit_bytes);
+  ChildLimits limits;
+  limits.time = kLongestQuestion;
+  limits.memory_bytes = static_cast<uint64_t>(kMemoryShare * static_cast<double>(most));
+  return limits;
+}
+
+Result<model::Graph> ask_for_engine_graph(const PlannedModel& model, const model::Graph& bound) {
+  Notice notice(*model.control.clock, kPatience, [&] { give_quick_estimate(model); });
+  predict::GraphQuestion question;
+  question.plan.model = model.plan.model;
+  question.plan.engine = model.plan.engine;
+  question.machine = model.device.machine->id;
+  question.folder = predict::default_graph_folder();
+  question.program = model.control.program;
+  question.limits = engine_limits(model.device.machine->memory);
+  question.limits.interrupted = [&] {
+    notice.look();
+    return false;
+  };
+  return predict::optimised_graph(model.unbound, bound, question);
+}
+
+predict::Forecast forecast_of(const PlannedModel& model, int64_t batch, const cost::Costs& costs) {
+  predict::Forecast forecast =
+      predict::forecast(model.request.model, batch, model.request.precision, costs, model.limits);
+  if (model.device.gpu) forecast.device_kind = "gpu";
+  forecast.device_memory_bytes = model.device.memory_bytes;
+  return forecast;
+}
+
+Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model, bool estimated) {
+  std::vector<predict::CurvePoint> curve;
+  if (!model.request.batch.is_curve()) return curve;
+  for (const int64_t batch : predict::batches_of(model.request.batch)) {
+    RIDGE_ASSIGN(const model::Graph graph, graph_at(model, batch));
+    const cost::Costs costs = cost::count(graph, model.request.precision);
+    curve.push_back(predict::curve_point(forecast_of(model, batch, costs)));
+    if (estimated) {
+      RIDGE_ASSIGN(const model::Graph executed, ask_for_engine_graph(model, graph));
+      RIDGE_ASSIGN(const std::optional<predict::Estimate> estimate, estimate_of(model, executed));
+      curve.back().estimate_ms = estimate->ms;
+    }
+    if (const auto carried = carried_of(model, costs, rows_of(graph))) {
+      curve.back().estimate_ms = carried->ms.likely;
+      curve.back().estimate_slow_ms = carried->ms.slow;
+    }
+  }
+  return curve;
+}
+
+}  // namespace ridge::app

@@ -1,0 +1,470 @@
+// Plans of a small model on this machine, whose limits are given, and on devices of the catalogue. The engine's process is a script.
+#include "app/plan.h"
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/plan_model.h"
+#include "app/test_tuning.h"
+#include "predict/calibration_store.h"
+
+namespace ridge::app {
+namespace {
+
+namespace onnx = engine::test_model;
+
+constexpr int64_t kWidth = 512;
+
+// x [n, 512] times weights: 2 · 512 · 512 FLOPs a row, 1 MiB of weights.
+class PlanTest : public TuningTest {
+ protected:
+  void SetUp() override {
+    TuningTest::SetUp();
+    request_.model = path("product.onnx");
+    const std::vector<float> zeros(kWidth * kWidth);
+    ASSERT_TRUE(write_file_atomically(
+        request_.model,
+        onnx::model(onnx::node("MatMul", "product", {"x", "w"}, "y") + onnx::weights("w", {kWidth, kWidth}, zeros),
+                    onnx::block(11, onnx::value_info("x", onnx::kFloat, {-1, kWidth})),
+                    onnx::block(12, onnx::value_info("y", onnx::kFloat, {-1, kWidth})))));
+    set_batch(1, 1);
+    request_.engine = "fake";
+    request_.threads = 1;
+    plan_control_.begin = [this](PlanPhase phase) {
+      phases_.push_back(phase);
+      return control_;
+    };
+    plan_control_.calibrated = [this](const predict::Efficiency&, const std::string& kept) { kept_.push_back(kept); };
+    plan_control_.clock = &clock_;
+    plan_control_.program = path("program");
+    answer("[ $3 != 0 ] || cp " + request_.model + " \"$to\"");
+  }
+
+  void set_batch(int64_t first, int64_t last) {
+    request_.batch = {first, last};
+    request_.binding.batch = first;
+  }
+
+  // What the engine's process does before it reports 100, 200, 300 MB at the start, with the model loaded and after runs. $to: where the
+  // optimised graph is to be written, if that is the question; $3: runs.
+  void answer(const std::string& commands) {
+    const std::string script =
+        "#!/bin/sh\nto=$(printf '%s' \"$2\" | sed 's/.*\"optimised_model\":\"\\([^\"]*\\)\".*/\\1/')\n" + commands +
+        " || exit 3\n"
+        R"(echo "{\"engine\":\"fake\",\"version\":\"1\",\"start\":{\"resident\":90000000,\"peak\":100000000},)"
+        R"(\"loaded\":{\"resident\":190000000,\"peak\":200000000},\"steady\":{\"resident\":290000000,)"
+        R"(\"peak\":300000000},\"load_ms\":1,\"runs\":$3}")"
+        "\n";
+    ASSERT_TRUE(write_file_atomically(path("program"), script));
+    std::filesystem::permissions(path("program"), std::filesystem::perms::owner_all);
+  }
+
+  void plan_on(const std::string& device) {
+    const Result<std::vector<catalogue::CatalogueDevice>> devices = catalogue::catalogue();
+    ASSERT_TRUE(devices);
+    request_.device = *catalogue::find_device(*devices, device);
+  }
+
+  Result<ModelPlan> run() {
+    Result<model::UnboundModel> unbound = model::UnboundModel::read(request_.model);
+    if (!unbound) return unbound.error();
+    Result<model::Graph> graph = unbound->bind(request_.binding);
+    if (!graph) return graph.error();
+    return plan(request_, *unbound, *graph, plan_control_);
+  }
+
+  // As if this machine had been calibrated with one thread: a product of 512 columns takes 2 ms.
+  void keep_calibration() {
+    predict::Efficiency e;
+    e.machine = machine::probe()->id;
+    e.engine = "fake";
+    e.engine_version = "1";
+    e.measured_at = "2026-11-22T12:00:00Z";
+    predict::Calibration& calibration = e.calibrations.emplace_back();
+    for (const int64_t n : {256, 512, 1024}) {
+      const double us = 2000.0 * static_cast<double>(n) / kWidth;
+      calibration.samples.push_back({"s", 1e6, us, 1, 0});
+      const auto tensor = [](Shape shape, bool weight) {
+        return cost::Operand{true, DataType::kFp32, std::move(shape), weight, {}};
+      };
+      predict::Kernel kernel;
+      kernel.op = "MatMul";
+      kernel.inputs = {tensor({1, kWidth}, false), tensor({kWidth, n}, true)};
+      kernel.outputs = {tensor({1, n}, false)};
+      calibration.kernels.push_back({kernel, us, static_cast<int>(calibration.samples.size()) - 1});
+    }
+    ASSERT_TRUE(predict::keep_calibration(predict::default_calibration_folder(), e));
+  }
+
+  PlanRequest request_;
+  PlanControl plan_control_;
+  std::vector<PlanPhase> phases_;
+  std::vector<std::string> kept_;
+};
+
+TEST_F(PlanTest, BoundsTheModelByTheLimitsOfThisMachine) {
+  const Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  const predict::Forecast& forecast = plan->forecast;
+  EXPECT_EQ(forecast.flops, 2.0 * kWidth * kWidth);
+  EXPECT_EQ(forecast.threads, 1);
+  EXPECT_DOUBLE_EQ(forecast.bound.ms, forecast.flops / 1e11 * 1e3);  // one thread of 100 GFLOP/s
+  ASSERT_EQ(forecast.layers.size(), 1U);
+  EXPECT_TRUE(forecast.layers[0].live_bytes.has_value());
+  EXPECT_GT(forecast.device_memory_bytes, 0);
+  EXPECT_FALSE(plan->estimate || plan->carried || plan->load || plan->cost || plan->memory || plan->training);
+  EXPECT_TRUE(plan->curve.empty());
+  EXPECT_FALSE(is_no(*plan));
+  EXPECT_EQ(phases_, std::vector<PlanPhase>{PlanPhase::kMachine});
+}
+
+TEST_F(PlanTest, AGpuOfTheCatalogueIsPlannedForWithoutALookAtThisMachine) {
+  plan_on("T4");
+  set_batch(1, 6);
+  const Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->forecast.device_kind, "gpu");
+  ASSERT_TRUE(plan->carried);
+  std::map<int64_t, const predict::CurvePoint*> points;
+  for (const predict::CurvePoint& point : plan->curve) points[point.batch] = &point;
+  ASSERT_EQ(points.size(), 4U);  // 1, 2, 4, 6
+  EXPECT_DOUBLE_EQ(*points.at(1)->estimate_ms, plan->carried->ms.likely);
+  EXPECT_DOUBLE_EQ(*points.at(1)->estimate_slow_ms, plan->carried->ms.slow);
+  EXPECT_NEAR(points.at(6)->bound_ms, 6 * points.at(1)->bound_ms, 1e-9);
+  EXPECT_EQ(to_json(*plan)["curve"].size(), 4U);
+  EXPECT_TRUE(phases_.empty());
+}
+
+TEST_F(PlanTest, ACalibratedMachineHasAnEstimateOfWhatTheEngineRunsInFp32) {
+  keep_calibration();
+  set_batch(1, 2);
+  Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(plan->estimate) << plan->no_engine_graph;
+  EXPECT_NEAR(plan->estimate->ms, 2, 0.2);
+  EXPECT_TRUE(plan->curve.at(1).estimate_ms.has_value());
+  const Json json = to_json(*plan);
+  EXPECT_DOUBLE_EQ(json["estimate_ms"], plan->estimate->ms);
+  EXPECT_FALSE(json.contains("verified"));
+
+  request_.precision = Precision::kFp16;
+  plan = run();
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->estimate);
+  EXPECT_TRUE(plan->no_engine_graph.empty());  // not asked
+}
+
+TEST_F(PlanTest, WithoutTheEnginesGraphThereIsNoEstimateAndAReason) {
+  keep_calibration();
+  answer("echo opset 99 is too new; false");
+  const Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_TRUE(plan->efficiency);
+  EXPECT_FALSE(plan->estimate);
+  EXPECT_NE(plan->no_engine_graph.find("opset 99"), std::string::npos);
+}
+
+TEST_F(PlanTest, SaysWhatItKnowsWhereTheEngineTakesLongerThanASecond) {
+  // Every look at this clock is a second later; the process ends once the estimate was given.
+  class FastClock : public Clock {
+   public:
+    TimePoint now() const override { return now_ += std::chrono::seconds(1); }
+    void sleep_until(TimePoint due) override { now_ = due; }
+
+   private:
+    mutable TimePoint now_{};
+  } clock;
+  keep_calibration();
+  answer("while [ ! -e " + path("given") + " ]; do sleep 0.01; done; cp " + request_.model + " \"$to\"");
+  plan_control_.clock = &clock;
+  std::vector<std::pair<double, std::optional<double>>> given;
+  plan_control_.waiting = [&](double bound_ms, std::optional<double> estimate_ms) {
+    given.emplace_back(bound_ms, estimate_ms);
+    EXPECT_TRUE(write_file_atomically(path("given"), ""));
+  };
+  const Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(given.size(), 1U);
+  EXPECT_DOUBLE_EQ(given[0].first, plan->forecast.bound.ms);
+  EXPECT_NEAR(given[0].second.value(), 2, 0.2);
+}
+
+TEST_F(PlanTest, CalibratesOnlyWhatIsNotCalibrated) {
+  keep_calibration();
+  ASSERT_TRUE(calibrate(request_, plan_control_));
+  EXPECT_EQ(kept_, std::vector<std::string>{""});
+  EXPECT_EQ(phases_, std::vector<PlanPhase>{PlanPhase::kMachine});
+  plan_on("T4");
+  const Status refused = calibrate(request_, plan_control_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+}
+
+TEST_F(PlanTest, VerifiesOnlyAnEstimateOfOneInstance) {
+  request_.verify = true;
+  EXPECT_EQ(run().error().code, Code::kInvalid);  // not calibrated
+  keep_calibration();
+  request_.instances = 2;
+  EXPECT_EQ(run().error().code, Code::kInvalid);
+  EXPECT_EQ(std::count(phases_.begin(), phases_.end(), PlanPhase::kVerification), 0);
+}
+
+TEST_F(PlanTest, MemoryAndTrainingAreMembersOfOneObject) {
+  plan_on("T4");
+  request_.memory.emplace();
+  request_.training.emplace();
+  request_.training->efficiency = 0.25;
+  const Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  const Json bytes = to_json(*plan)["memory_bytes"];
+  EXPECT_EQ(bytes["inference"], plan->forecast.inference_bytes);
+  EXPECT_EQ(bytes["inference_peak"], plan->memory->peak);
+  EXPECT_EQ(bytes["training"], plan->training->point.memory.total());
+  EXPECT_EQ(plan->memory->peak, plan->forecast.inference_bytes + predict::kAssumedContextBytes);
+  EXPECT_EQ(plan->memory->instances, static_cast<int64_t>(plan->memory->limit / plan->memory->peak));
+  EXPECT_GT(plan->memory->max_batch.value(), 1);
+  EXPECT_EQ(plan->training->device.reserved_bytes, sizing::kAssumedReservedBytes);
+  EXPECT_EQ(plan->training->assumptions.efficiency, 0.25);
+  EXPECT_GT(plan->training->max_batch.value(), 1);
+  EXPECT_FALSE(is_no(*plan));
+}
+
+TEST_F(PlanTest, MemoryIsOfTheGraphThatTheEngineRunsIfItSaysSo) {
+  request_.memory.emplace();
+  Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_TRUE(plan->memory->process.value().of_engine_graph);
+  EXPECT_GT(plan->memory->max_batch.value(), 1);
+  EXPECT_TRUE(plan->memory->fits());
+
+  answer("false");
+  request_.engine = "onnxruntime-that-is-not-there";
+  request_.memory->limit_bytes = 1e6;
+  plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_FALSE(plan->memory->process.value().of_engine_graph);
+  EXPECT_FALSE(plan->no_engine_graph.empty());
+  EXPECT_EQ(plan->memory->max_batch, 0);
+  EXPECT_FALSE(plan->memory->fits());
+  EXPECT_TRUE(is_no(*plan));
+}
+
+TEST_F(PlanTest, AFileThatFixesItsBatchHasNoLargestOne) {
+  plan_on("T4");
+  request_.memory.emplace();
+  request_.binding.batch.reset();
+  request_.binding.shapes["x"] = {3, kWidth};
+  const Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_FALSE(plan->memory->max_batch);
+  EXPECT_TRUE(to_json(*plan)["max_batch"].is_null());
+}
+
+TEST_F(PlanTest, MeasuredMemoryCountsInPlaceOfTheEstimate) {
+  request_.memory = MemoryRequest{.limit_bytes = 290e6, .measure = true};
+  Result<ModelPlan> plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(plan->memory->measured && plan->memory->measured->report);
+  EXPECT_EQ(plan->memory->needed, 300e6);
+  EXPECT_FALSE(plan->memory->fits());
+  EXPECT_EQ(to_json(*plan)["memory"]["measured"]["runs"], 5);
+
+  answer("[ $3 = 0 ] && cp " + request_.model + " \"$to\" || exec sleep 60");  // the run itself is stopped at its limit
+  request_.memory->limit_bytes = 1;
+  plan = run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->memory->measured->stopped_at, 1);
+  EXPECT_EQ(plan->memory->needed, 2);
+  EXPECT_TRUE(is_no(*plan));
+
+  answer("[ $3 = 0 ] && cp " + request_.model + " \"$to\"");
+  request_.memory->limit_bytes = 1e9;
+  plan = run();
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message.find("--measure"), 0U);
+}
+
+// What load and cost start from.
+class ServicesTest : public TuningTest {
+ protected:
+  ServicesTest() {
+    plan_.forecast.batch = 2;
+    plan_.forecast.bound.ms = 1;
+  }
+  std::vector<double> ms() const {
+    std::vector<double> result;
+    const Result<std::vector<sizing::Service>> services = services_of(request_, plan_);
+    EXPECT_TRUE(services) << services.error().message;
+    for (const sizing::Service& service : *services) result.push_back(service.ms);
+    return result;
+  }
+  ServiceRequest request_;
+  ModelPlan plan_;
+};
+
+TEST_F(ServicesTest, WhatIsBetterKnownGoesFirst) {
+  EXPECT_EQ(ms(), std::vector<double>{1});  // the bound
+  plan_.carried.emplace().ms.slow = 4;
+  EXPECT_EQ(ms(), std::vector<double>{4});  // the slow end
+  plan_.estimate.emplace().ms = 5;
+  EXPECT_EQ(ms(), std::vector<double>{5});
+  plan_.curve.resize(3);
+  plan_.curve[0].bound_ms = 6;
+  plan_.curve[1].estimate_ms = 7;
+  plan_.curve[2].estimate_ms = 8;
+  plan_.curve[2].estimate_slow_ms = 9;
+  EXPECT_EQ(ms(), (std::vector<double>{6, 7, 9}));
+  request_.ms = 10;
+  EXPECT_EQ(ms(), std::vector<double>{10});
+}
+
+TEST_F(ServicesTest, AMeasurementBringsItsOwnBatch) {
+  const auto write = [&](const char* mean) {
+    request_.from = path("bench.json");
+    ASSERT_TRUE(write_file_atomically(
+        request_.from, std::string(R"({"model": "m", "engine": "fake", "engine_version": "", "device": "cpu", )") +
+                           R"("precision": "fp32", "threads": 2, "instances": 1, "batch": 4, "latency_ms": {"mean": )" +
+                           mean +
+                           R"(, "p50": 8, "p90": 8, "p95": 8, "p99": 8, "min": 8, "max": 8}, "stages_ms": {}})"));
+  };
+  write("8");
+  EXPECT_EQ(ms(), std::vector<double>{8});
+  EXPECT_EQ(services_of(request_, plan_)->front().batch, 4);
+  write("0");
+  EXPECT_EQ(services_of(request_, plan_).error().code, Code::kInvalid);
+  request_.from.clear();
+  plan_.forecast.bound.ms = 0;  // nothing is known
+  EXPECT_EQ(services_of(request_, plan_).error().code, Code::kInvalid);
+}
+
+TEST(PlanLoad, AMachineHoldsAsManyInstancesAsThreadsAndMemoryAllow) {
+  ModelPlan plan;
+  plan.forecast.threads = 2;
+  plan.forecast.inference_bytes = 10;
+  plan.device.memory_bytes = 30;
+  plan.device.machine.emplace().cpu.allowed_cpus = 8;
+  plan.device.machine->cpu.allowed_cores = 8;
+  LoadRequest request;
+  request.goal.rows_per_s = 100;
+  const auto instances = [&] { return plan_load(request, plan, {{1, 20, "given"}}).capacity.instances_per_machine; };
+  EXPECT_EQ(instances(), 3);
+  plan.device.memory_bytes = 1000;
+  EXPECT_EQ(instances(), 4);
+  plan.device.memory_bytes = 1;  // it does not fit; that is another question
+  EXPECT_EQ(instances(), 1);
+  request.instances_per_machine = 7;
+  EXPECT_EQ(instances(), 7);
+  request.instances_per_machine.reset();
+  plan.device.machine.reset();  // a GPU
+  EXPECT_EQ(instances(), 1);
+}
+
+TEST(PlanCost, PricesTheFastestWayToRun) {
+  PlanDevice cpu;
+  const std::vector<sizing::Service> services = {{1, 2, "a"}, {4, 5, "b"}, {8, 20, "c"}};
+  CostRequest request;
+  request.kwh_usd = 0.5;
+  const Result<CostPlan> plan = plan_cost(request, {cpu, "this", 4, services});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->service.batch, 4);
+  EXPECT_EQ(plan->economics.rows_per_s, 800);
+  EXPECT_EQ(plan->economics.inputs.power_w.value, 25);  // 6.25 W per thread
+  EXPECT_EQ(plan->economics.inputs.kwh_usd.value, 0.5);
+  EXPECT_EQ(plan->economics.inputs.kwh_usd.source, "given, --kwh-usd");
+  EXPECT_EQ(plan->economics.inputs.pue.value, 1.56);
+  EXPECT_FALSE(plan->economics.inputs.hour_usd);
+  EXPECT_EQ(to_json(*plan)["row"], "row");
+  EXPECT_EQ(to_json(*plan)["service_ms"], 5);
+}
+
+TEST(PlanCost, AGpuHasThePowerOfItsDatasheetAndAPriceOfTheList) {
+  const Result<std::vector<catalogue::CatalogueDevice>> devices = catalogue::catalogue();
+  ASSERT_TRUE(devices);
+  PlanDevice device;
+  device.gpu = *catalogue::find_device(*devices, "T4");
+  const Result<CostPlan> plan = plan_cost({}, {device, "T4", 1, {{1, 1, "a"}}});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->economics.inputs.power_w.value, 70);
+  EXPECT_EQ(plan->economics.inputs.power_w.origin, Origin::kDatasheet);
+  EXPECT_TRUE(plan->economics.inputs.hour_usd);
+  device.gpu->power_w.reset();
+  EXPECT_EQ(plan_cost({}, {device, "T4", 1, {{1, 1, "a"}}}).error().code, Code::kInvalid);
+  CostRequest request;
+  request.power_w = 60;
+  EXPECT_TRUE(plan_cost(request, {device, "T4", 1, {{1, 1, "a"}}}));
+}
+
+class PlanLlmTest : public PlanTest {
+ protected:
+  void SetUp() override {
+    PlanTest::SetUp();
+    request_.model.clear();
+    request_.llm.flags = "layers=32,heads=32,kv-heads=8,hidden=4096,vocabulary=128256,intermediate=14336";
+    request_.precision = Precision::kFp16;
+    request_.binding.insist_on_batch = false;
+    plan_on("L4");
+  }
+  Result<LlmPlan> size() {
+    Result<LlmSource> source = read_llm(request_);
+    if (!source) return source.error();
+    Result<sizing::LlmWishes> wishes = llm_wishes(request_, *source);
+    if (!wishes) return wishes.error();
+    return plan_llm(request_, *source, *wishes, plan_control_);
+  }
+};
+
+TEST_F(PlanLlmTest, FitsInAsManySequencesAsTheMemoryHolds) {
+  request_.cost.emplace();
+  const Result<LlmPlan> plan = size();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_TRUE(plan->forecast.fits);
+  EXPECT_EQ(plan->forecast.wishes.context, 4096);
+  EXPECT_EQ(plan->forecast.wishes.prompt, 1024);
+  EXPECT_DOUBLE_EQ(plan->forecast.wishes.reserve, 0.1);
+  EXPECT_EQ(plan->forecast.wishes.weights.name, "fp16");
+  EXPECT_EQ(plan->forecast.decode.back().batch, plan->forecast.sequences);
+  ASSERT_EQ(plan->by_weights.size(), sizing::weight_formats().size());
+  EXPECT_GT(plan->by_weights.front().weight_bytes, plan->by_weights.back().weight_bytes);
+  ASSERT_TRUE(plan->cost);
+  EXPECT_EQ(plan->cost->unit, "token");
+  EXPECT_EQ(plan->cost->service.batch, plan->forecast.sequences);
+  const Json json = to_json(*plan);
+  EXPECT_EQ(json["by_weights"].size(), plan->by_weights.size());
+  EXPECT_EQ(json["cost"]["row"], "token");
+}
+
+TEST_F(PlanLlmTest, WhatIsAskedForReplacesTheDefaults) {
+  request_.llm.weights = "int4";
+  request_.llm.kv = "fp8";
+  request_.llm.context = 2000;
+  request_.llm.prompt = 100;
+  request_.llm.reserve_percent = 20;
+  request_.binding.insist_on_batch = true;
+  set_batch(1, 4);
+  Result<LlmPlan> plan = size();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->forecast.wishes.weights.name, "int4");
+  EXPECT_EQ(plan->forecast.wishes.kv_bits, 8);
+  EXPECT_DOUBLE_EQ(plan->forecast.wishes.reserve, 0.2);
+  ASSERT_EQ(plan->forecast.decode.size(), 3U);  // 1, 2, 4
+  EXPECT_FALSE(plan->cost);
+  request_.llm.prompt = 2001;
+  EXPECT_EQ(size().error().code, Code::kInvalid);
+}
+
+TEST_F(PlanLlmTest, AFileOfFp32IsComputedAsItIsStoredUnlessAPrecisionIsGiven) {
+  LlmSource source;
+  source.stored = *sizing::weight_format("fp32");
+  source.kv_bits = 32;
+  const Result<sizing::LlmWishes> stored = llm_wishes(request_, source);
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(stored->precision, Precision::kFp32);
+  EXPECT_EQ(stored->weights.name, "fp32");
+  EXPECT_EQ(stored->kv_bits, 32);
+  request_.llm.precision_given = true;
+  EXPECT_EQ(llm_wishes(request_, source)->precision, Precision::kFp16);
+}
+
+}  // namespace
+}  // namespace ridge::app

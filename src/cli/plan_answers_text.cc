@@ -1,0 +1,122 @@
+// The answers to the questions beside a plan: verification, load, cost.
+#include <fmt/format.h>
+
+#include "cli/plan_text.h"
+#include "cli/terminal.h"
+
+namespace ridge::cli {
+namespace {
+
+std::string verified_text(const app::Verified& verified) {
+  const predict::Verification& v = verified.verification;
+  const double off = 100 * (v.predicted_ms / v.measured_ms - 1);
+  return table({},
+               {{"measured", format_ms(v.measured_ms),
+                 fmt::format("± {} between runs, {} runs (measured)", format_percent(v.spread_percent), v.runs)},
+                {"predicted", format_ms(v.predicted_ms),
+                 fmt::format("{:+.1f} % off; {} with the drift below", off, format_ms(v.predicted_ms * v.drift))},
+                {"drift", fmt::format("{:.3f}", v.drift),
+                 "time of calibration models now over then: what the machine changed since (measured)"}},
+               "lrl") +
+         "kept in " + verified.file + "\n";
+}
+
+std::string capacity_table(const app::LoadPlan& load) {
+  const sizing::Capacity& c = load.capacity;
+  std::vector<std::vector<std::string>> rows = {
+      {"service", format_ms(c.service.ms),
+       fmt::format("one run of {} row{} ({})", c.service.batch, c.service.batch == 1 ? "" : "s", c.service.basis)}};
+  if (c.met) {
+    rows.push_back({"instances", std::to_string(c.instances),
+                    fmt::format("busy {} of the time (derived)", format_percent(100 * c.utilisation))});
+    rows.push_back({"machines", std::to_string(c.machines),
+                    fmt::format("{} instance{} each: {}", c.instances_per_machine,
+                                c.instances_per_machine == 1 ? "" : "s", load.instances_reason)});
+    if (c.service.batch > 1)
+      rows.push_back({"fill", format_ms(c.fill_ms), "the first row of a batch waits so long on average (derived)"});
+    rows.push_back({"wait", format_ms(c.mean_wait_ms),
+                    fmt::format("for an instance on average; 99th percentile {} (derived)", format_ms(c.p99_wait_ms))});
+    rows.push_back({"p99", format_ms(c.p99_ms), "of the time in the system (derived)"});
+  }
+  return table({}, rows, "lrl");
+}
+
+std::string load_text(const app::LoadPlan& load) {
+  std::string goal = load.goal.p99_ms ? fmt::format(", p99 within {}", format_ms(*load.goal.p99_ms)) : "";
+  std::string text = fmt::format("load of {:g} rows/s{}\n", load.goal.rows_per_s, goal) + capacity_table(load);
+  if (!load.capacity.met) text += "not met: " + load.capacity.reason + "\n";
+  return text + fmt::format(
+                    "assumed: rows come at random moments (Poisson), one queue, all runs take the same time (M/D/c); "
+                    "instances at most {:g} % busy\n",
+                    100 * load.goal.most_utilisation);
+}
+
+std::string usd(const std::optional<double>& value) { return value ? fmt::format("{:.4g} $", *value) : "-"; }
+
+std::string economics_table(const sizing::Economics& e, const std::string& unit) {
+  std::vector<std::vector<std::string>> rows = {
+      {"energy", fmt::format("{:.3g} J", e.joules_per_row), "per " + unit + " (derived)"},
+      {"at the meter", fmt::format("{:.3g} kWh", e.kwh_per_million),
+       "per million " + unit + "s, with idling and the building (derived)"}};
+  if (e.renting_usd_per_hour)
+    rows.push_back({"renting", usd(e.renting_usd_per_million),
+                    fmt::format("per million {}s; {} per hour (derived)", unit, usd(e.renting_usd_per_hour))});
+  if (e.owning_usd_per_hour)
+    rows.push_back({"owning", usd(e.owning_usd_per_million),
+                    fmt::format("per million {}s; {} per hour: depreciation {}, electricity {}, staff {} (derived)",
+                                unit, usd(e.owning_usd_per_hour), usd(e.depreciation_usd_per_hour),
+                                usd(e.electricity_usd_per_hour), usd(e.staff_usd_per_hour))});
+  else
+    rows.push_back({"electricity", fmt::format("{:.4g} $", e.kwh_per_million * e.inputs.kwh_usd.value),
+                    "per million " + unit + "s (derived)"});
+  if (e.break_even_months)
+    rows.push_back({"break-even", fmt::format("{:.1f} months", *e.break_even_months), e.verdict + " (derived)"});
+  return table({}, rows, "lrl");
+}
+
+std::string assumptions_table(const sizing::EconomicInputs& in) {
+  std::vector<std::vector<std::string>> rows;
+  auto add = [&](const sizing::Assumption& a) {
+    rows.push_back(
+        {"  " + a.name, fmt::format("{:g} {}", a.value, a.unit), std::string(origin_name(a.origin)), a.source});
+  };
+  for (const sizing::Assumption* a :
+       {&in.power_w, &in.load_factor, &in.idle_factor, &in.utilisation, &in.pue, &in.kwh_usd})
+    add(*a);
+  if (in.hour_usd) {
+    add(*in.hour_usd);
+    add(in.rented_share);
+  }
+  if (in.price_usd) {
+    add(*in.price_usd);
+    add(in.years);
+    add(in.staff_share);
+  }
+  return table({}, rows, "lrll");
+}
+
+}  // namespace
+
+std::string cost_text(const app::CostPlan& plan) {
+  const sizing::Economics& e = plan.economics;
+  std::string text =
+      fmt::format("cost on one device at {:.4g} {}s/s while at work: batch {}, {} per run ({})\n", e.rows_per_s,
+                  plan.unit, plan.service.batch, format_ms(plan.service.ms), plan.service.basis);
+  text += economics_table(e, plan.unit);
+  if (!e.break_even_months && !e.verdict.empty()) text += e.verdict + "\n";
+  if (!e.inputs.price_usd) text += "owning: not computed; what does the machine cost? --price-usd\n";
+  if (!e.inputs.hour_usd) text += "renting: not computed, no price is known; --hour-usd\n";
+  return text + "with\n" + assumptions_table(e.inputs);
+}
+
+std::string answers_text(const app::ModelPlan& plan) {
+  std::string text;
+  if (plan.verified) text += "\n" + verified_text(*plan.verified);
+  if (plan.load) text += "\n" + load_text(*plan.load);
+  if (plan.cost) text += "\n" + cost_text(*plan.cost);
+  if (plan.memory) text += "\n" + memory_text(plan);
+  if (plan.training) text += "\n" + training_text(*plan.training);
+  return text;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,84 @@
+// The sizing of a language model.
+#include <fmt/format.h>
+
+#include "cli/plan_text.h"
+#include "cli/terminal.h"
+
+namespace ridge::cli {
+namespace {
+
+std::string tokens_rate(double rate) { return fmt::format("{:.4g} tokens/s", rate); }
+
+std::string llm_limit_text(const cost::Bound& bound) {
+  return fmt::format("limited by {}: compute {}, memory {} (derived)", cost::limiter_name(bound.limiter),
+                     format_ms(bound.compute_ms), format_ms(bound.memory_ms));
+}
+
+std::string sequences_text(const sizing::LlmForecast& f) {
+  if (f.usable_bytes <= 0) return "the device's memory is not known";
+  if (f.fits) return fmt::format("of {} tokens each fit at once (derived)", f.wishes.context);
+  return fmt::format("does not fit: weights and one sequence of {} tokens need {} such devices at least (derived)",
+                     f.wishes.context, f.devices_for_weights);
+}
+
+std::string llm_summary(const sizing::LlmForecast& f, bool reserve_given) {
+  std::string active =
+      f.parameters.experts > 0 ? format_count(f.parameters.active) + " used per token (derived)" : "(derived)";
+  std::vector<std::vector<std::string>> rows = {
+      {"parameters", format_count(f.parameters.total), active},
+      {"weights", format_bytes(f.weight_bytes),
+       fmt::format("{}{} (derived)", f.wishes.weights.name == "as stored" ? "" : "as ", f.wishes.weights.name)},
+      {"cache", format_bytes(f.kv_bytes_per_token),
+       fmt::format("per token at {:g} bits; {} per sequence of {} tokens (derived)", f.wishes.kv_bits,
+                   format_bytes(f.kv_bytes_per_sequence), f.wishes.context)}};
+  if (f.usable_bytes > 0)
+    rows.push_back(
+        {"usable", format_bytes(f.usable_bytes),
+         fmt::format("of {}; {:g} % kept for activations and the engine ({})", format_bytes(f.wishes.memory_bytes),
+                     100 * f.wishes.reserve, reserve_given ? "--reserve" : "assumed, --reserve")});
+  rows.push_back({"sequences", f.usable_bytes > 0 ? std::to_string(f.sequences) : "-", sequences_text(f)});
+  rows.push_back({"first token", format_ms(f.prefill.ms),
+                  fmt::format("at least, for a prompt of {} tokens; {}", f.wishes.prompt, llm_limit_text(f.prefill))});
+  rows.push_back({"prefill", tokens_rate(f.prefill_tokens_per_s), "at most"});
+  return table({}, rows, "lrl");
+}
+
+std::string decode_table(const sizing::LlmForecast& f) {
+  std::vector<std::vector<std::string>> rows;
+  for (const sizing::LlmDecode& step : f.decode)
+    rows.push_back({std::to_string(step.batch), format_ms(step.bound.ms), tokens_rate(step.tokens_per_s),
+                    tokens_rate(step.tokens_per_s / static_cast<double>(step.batch)),
+                    std::string(cost::limiter_name(step.bound.limiter)), step.fits ? "" : "does not fit"});
+  return table({"sequences", "step, at least", "all, at most", "each, at most", "limiter", ""}, rows, "rrrrll");
+}
+
+std::string weights_table(const std::vector<sizing::LlmForecast>& forecasts) {
+  std::vector<std::vector<std::string>> rows;
+  for (const sizing::LlmForecast& f : forecasts)
+    rows.push_back({std::string(f.wishes.weights.name), format_bytes(f.weight_bytes),
+                    f.usable_bytes > 0 ? std::to_string(f.sequences) : "-", format_ms(f.decode.front().bound.ms),
+                    tokens_rate(f.decode.front().tokens_per_s)});
+  return table({"weights as", "bytes", "sequences", "step of one", "at most"}, rows, "lrrrr");
+}
+
+}  // namespace
+
+std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
+  const sizing::LlmForecast& f = plan.forecast;
+  std::string text = fmt::format("{} · weights {} · {} · {} ({})\n", f.model, f.wishes.weights.name,
+                                 precision_name(f.wishes.precision), f.device, origin_name(f.origin));
+  text += llm_summary(f, reserve_given);
+  for (const std::string& note : f.notes) text += "note: " + note + "\n";
+  text += fmt::format("\ndecode, every sequence holding {} tokens\n", f.wishes.context) + decode_table(f);
+  return text + "\n" + weights_table(plan.by_weights) + (plan.cost ? "\n" + cost_text(*plan.cost) : "");
+}
+
+std::string llm_csv(const app::LlmPlan& plan) {
+  std::string text = "batch,bound_ms,tokens_per_s,limiter,bytes,flops,fits\n";
+  for (const sizing::LlmDecode& step : plan.forecast.decode)
+    text += fmt::format("{},{},{},{},{},{},{}\n", step.batch, step.bound.ms, step.tokens_per_s,
+                        cost::limiter_name(step.bound.limiter), step.bytes, step.flops, step.fits);
+  return text;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,200 @@
+#include "limits/accelerator/utilisation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+
+#include "base/lower_case.h"
+#include "gpu/pcie.h"
+#include "machine/pci_gpus.h"
+
+namespace ridge::limits::accelerator {
+namespace {
+
+constexpr double kMemoryTolerance = 0.12, kClockTolerance = 0.02;
+constexpr const char* kLanes = "multiply-adds";
+
+// Words with letters and digits, in lower case: "h100", "sxm5", "80gb".
+std::vector<std::string> model_words(std::string_view name) {
+  std::vector<std::string> words;
+  std::string word;
+  bool letter = false, digit = false;
+  for (char c : lower_case(name) + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      word += c;
+      (std::isdigit(static_cast<unsigned char>(c)) ? digit : letter) = true;
+      continue;
+    }
+    if (letter && digit && word.find("gb") == std::string::npos) words.push_back(word);
+    word.clear();
+    letter = digit = false;
+  }
+  return words;
+}
+
+bool same_model(const catalogue::CatalogueDevice& device, const std::vector<std::string>& wanted) {
+  const std::vector<std::string> words = model_words(device.name);
+  return !words.empty() && std::find(wanted.begin(), wanted.end(), words.front()) != wanted.end();
+}
+
+bool near(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance * b; }
+
+bool fits(const catalogue::CatalogueDevice& device, const Facts& facts) {
+  if (!facts.capability.empty() && !device.compute_capability.empty() && device.compute_capability != facts.capability)
+    return false;
+  if (device.multiprocessors && facts.compute_units > 0 && *device.multiprocessors != facts.compute_units) return false;
+  return !device.memory_bytes || facts.memory_bytes == 0 ||
+         near(static_cast<double>(facts.memory_bytes), *device.memory_bytes, kMemoryTolerance);
+}
+
+double best_of(const MetricResult& result) { return result.best.value_or(0); }
+
+void add(MetricResult& result, const std::string& of, std::optional<double> reference, Origin origin) {
+  if (result.best && reference && *reference > 0)
+    result.utilisation.push_back(utilisation_of(of, *result.best, *reference, origin));
+}
+
+// The best of the rows that `same` puts together, beside every other row of them.
+template <typename Row, typename Key, typename Name>
+void add_best(std::vector<Row>& rows, Key key, Name name) {
+  std::map<decltype(key(rows.front())), const Row*> best;
+  for (const Row& row : rows) {
+    const Row*& so_far = best[key(row)];
+    if (row.result.best && (!so_far || best_of(row.result) > best_of(so_far->result))) so_far = &row;
+  }
+  for (Row& row : rows)
+    if (const Row* winner = best[key(row)]; winner && winner != &row)
+      add(row.result, "best here: " + name(*winner), winner->result.best, Origin::kMeasured);
+}
+
+std::string cpu_text(const machine::Machine& machine, int threads) {
+  return fmt::format("limit of {} measured on {} thread{}", machine.cpu.model, threads, threads == 1 ? "" : "s");
+}
+
+// What the CPU's own measurement calls a level of its OpenCL device.
+std::string level_of_cpu(const machine::Machine& machine, const std::string& level) {
+  if (level == "DRAM") return level;
+  if (level == "shared") return "L1";  // what a block shares on a CPU is memory that stays in its first cache
+  int last = 0;
+  for (const machine::Cache& cache : machine.cpu.caches) last = std::max(last, cache.level);
+  return fmt::format("L{}", last);
+}
+
+void add_cpu(DeviceMeasurement& measured, const machine::Machine& machine) {
+  const int threads = static_cast<int>(
+      std::clamp<int64_t>(measured.facts.compute_units, 1, std::max(1, machine::usable_threads(machine))));
+  const std::string of = cpu_text(machine, threads);
+  double highest = 0;
+  auto beside = [&](MetricResult& result, double limit, Origin origin) {
+    add(result, of, limit, origin);
+    if (result.best && limit > 0) highest = std::max(highest, 100 * *result.best / limit);
+  };
+  for (PeakRow& row : measured.peaks)
+    if (auto limit = machine::peak(machine, row.precision, threads))
+      beside(row.result, limit->flops_per_s, limit->origin);
+  for (BandwidthRow& row : measured.bandwidths)
+    if (row.access == "read")  // it measures no other traffic as a limit
+      if (auto limit = machine::bandwidth(machine, level_of_cpu(machine, row.level), threads))
+        beside(row.result, limit->bytes_per_s, limit->origin);
+  if (highest > 100)
+    measured.cpu_limits = fmt::format(
+        "too low: {:.1f} % of one was reached, so the machine was slower when they were measured; measure them again "
+        "by "
+        "'ridge bench device --fresh'",
+        highest);
+}
+
+void add_datasheet(DeviceMeasurement& measured, const catalogue::CatalogueDevice& device) {
+  const std::string of = "datasheet of " + device.vendor + " " + device.name;
+  for (PeakRow& row : measured.peaks)
+    if (auto listed = datasheet_peak(device, row.precision, row.way))
+      add(row.result, of, listed->flops_per_s, listed->origin);
+  for (BandwidthRow& row : measured.bandwidths)
+    if (row.level == "DRAM") add(row.result, of, device.bytes_per_s, Origin::kDatasheet);
+}
+
+void add_link(DeviceMeasurement& measured, const References& references) {
+  for (LinkRow& row : measured.links)
+    if (references.link_bytes_per_s)
+      add(row.result, references.link, *references.link_bytes_per_s * (row.way == gpu::Way::kBoth ? 2 : 1),
+          Origin::kDerived);
+}
+
+// The tensor cores' FP64 is not in the catalogue: only these generations have it (NVIDIA A100 and H100 white papers).
+bool has_fp64_tensor_cores(const catalogue::CatalogueDevice& device) {
+  return device.compute_capability == "8.0" || device.compute_capability == "9.0" ||
+         device.compute_capability == "10.0";
+}
+
+}  // namespace
+
+Utilisation utilisation_of(std::string of, double value, double reference, Origin origin) {
+  return {std::move(of), reference, origin, 100 * value / reference};
+}
+
+std::optional<double> pcie_bytes_per_s(int64_t generation, int64_t lanes) {
+  const double transfers = gpu::pcie_transfers_per_s(generation);
+  if (transfers == 0 || lanes <= 0) return std::nullopt;
+  return machine::link_bytes_per_s(lanes, transfers / 1e9);
+}
+
+std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::CatalogueDevice& device, Precision precision,
+                                                       std::string_view way) {
+  const bool lanes = way == kLanes;
+  const bool tensor = device.tensor_cores.value_or(0) > 0;
+  switch (precision) {
+    case Precision::kFp64:
+      return lanes || !has_fp64_tensor_cores(device) ? catalogue::peak(device, catalogue::Arithmetic::kFp64)
+                                                     : std::nullopt;
+    case Precision::kFp32: return catalogue::peak(device, catalogue::Arithmetic::kFp32);
+    default: break;
+  }
+  if (lanes == tensor) return std::nullopt;
+  switch (precision) {
+    case Precision::kTf32: return catalogue::peak(device, catalogue::Arithmetic::kTf32);
+    case Precision::kFp16:
+      if (auto accumulated = catalogue::peak(device, catalogue::Arithmetic::kFp16Fp32); accumulated && !lanes)
+        return accumulated;
+      return catalogue::peak(device, catalogue::Arithmetic::kFp16);
+    case Precision::kBf16: return catalogue::peak(device, catalogue::Arithmetic::kBf16);
+    case Precision::kFp8: return catalogue::peak(device, catalogue::Arithmetic::kFp8);
+    default: return catalogue::peak(device, catalogue::Arithmetic::kInt8);
+  }
+}
+
+Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::CatalogueDevice> devices,
+                                                const Facts& facts) {
+  std::vector<const catalogue::CatalogueDevice*> found = catalogue::match_devices(devices, facts.name);
+  if (found.empty())
+    for (const catalogue::CatalogueDevice& device : devices)
+      if (same_model(device, model_words(facts.name))) found.push_back(&device);
+  std::erase_if(found, [&](const catalogue::CatalogueDevice* device) { return !fits(*device, facts); });
+  if (found.size() > 1 && facts.clock_hz > 0)
+    std::erase_if(found, [&](const catalogue::CatalogueDevice* device) {
+      return device->boost_hz && !near(facts.clock_hz, *device->boost_hz, kClockTolerance);
+    });
+  if (found.size() == 1) return *found.front();
+  std::string names;
+  for (const catalogue::CatalogueDevice* device : found) names += (names.empty() ? "" : ", ") + device->name;
+  return Error{Code::kNotFound, names.empty() ? fmt::format("the catalogue does not know {}", facts.name)
+                                              : fmt::format("{} can be any of {}", facts.name, names)};
+}
+
+void add_utilisation(DeviceMeasurement& measured, const References& references) {
+  if (references.datasheet) add_datasheet(measured, *references.datasheet);
+  if (references.cpu) add_cpu(measured, *references.cpu);
+  add_link(measured, references);
+  add_best(
+      measured.peaks, [](const PeakRow& row) { return row.precision; }, [](const PeakRow& row) { return row.way; });
+  add_best(
+      measured.bandwidths, [](const BandwidthRow& row) { return row.level; },
+      [](const BandwidthRow& row) { return row.access; });
+  add_best(
+      measured.links, [](const LinkRow& row) { return row.way; },
+      [](const LinkRow& row) { return std::string(gpu::host_memory_name(row.memory)); });
+}
+
+}  // namespace ridge::limits::accelerator
