@@ -32,7 +32,6 @@ struct NodeCost {
   double weight_bytes = 0;  // the weights among bytes_read
   int64_t parameters = 0;
   Precision precision = Precision::kFp32;  // of the arithmetic
-  bool fuses = false;              // GPU engines compute it inside the kernel before or after it
   bool has_rule = true;                    // false: no rule for this operator; bytes counted, FLOPs unknown (0)
   bool shapes_known = true;                // false: an input or output shape is unknown; the figures are a lower bound
   bool runs = true;  // false: computed once when the model is loaded, or its result is not used; all figures 0

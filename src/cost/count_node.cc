@@ -95,12 +95,10 @@ NodeWork work_of(const model::Node& node, std::span<const Operand> inputs, std::
   cost.op = node.op;
   DataType type = inputs.empty() ? (outputs.empty() ? DataType::kInvalid : outputs[0].type) : inputs[0].type;
   cost.precision = precision_of(type, precision);
-  if (const Rule* rule = find_rule(node.domain, node.op)) {
+  if (const Rule* rule = find_rule(node.domain, node.op))
     rule->function(context, rule->factor);
-    cost.fuses = rule->facts.is(kFuses);
-  } else {
+  else
     cost.has_rule = false;
-  }
   if (!context.work.view && !(sizes_known(inputs) && sizes_known(outputs))) context.mark_unknown();
   sum_up(context);
   return std::move(context.work);

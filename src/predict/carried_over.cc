@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "cost/operators.h"
+#include "model/domains.h"
+
 namespace ridge::predict {
 
 // share: ResNet-50, INT8, scenario Offline, of 15 NVIDIA devices from Turing to Hopper in MLPerf Inference v0.7 to v3.0: the
@@ -48,7 +51,9 @@ std::vector<cost::Bound> layer_bounds(const cost::Costs& costs, const cost::Devi
   std::vector<cost::Bound> layers;
   for (const cost::NodeCost& node : costs.nodes) {
     bool moves = node.bytes_read + node.bytes_written > 0;
-    if (!node.runs || !moves || (node.needed_flops <= 0 && node.fuses)) continue;
+    // A name that Microsoft's domain lacks is looked for in ONNX's.
+    const bool fuses = cost::operator_of(model::kMicrosoft, node.op).is(cost::Trait::kFuses);
+    if (!node.runs || !moves || (node.needed_flops <= 0 && fuses)) continue;
     layers.push_back(cost::bound(node, without_cache));
   }
   return layers;

@@ -11,11 +11,6 @@ namespace {
 
 cost::KernelFamily family_of(const Kernel& kernel) { return cost::operator_of(kernel.domain, kernel.op).kernel; }
 
-const std::vector<int64_t>* list(const Kernel& kernel, const char* name) {
-  auto found = kernel.attributes.find(name);
-  return found == kernel.attributes.end() ? nullptr : std::get_if<std::vector<int64_t>>(&found->second);
-}
-
 // One value per dimension → one per row and column: a line is an image of one row, a volume one whose planes lie below each
 // other (their values multiplied, which is exact for windows and near enough for strides).
 Shape two_of(const Shape& values, int64_t line) {
@@ -36,10 +31,10 @@ Kernel as_image(Kernel kernel) {
   for (cost::Operand* operand : {&kernel.inputs[0], &kernel.inputs[1], &kernel.outputs[0]})
     operand->shape = image_shape(*operand->shape);
   for (const char* name : {"strides", "dilations", "kernel_shape"})
-    if (const auto* values = list(kernel, name); values != nullptr && values->size() == dimensions)
-      kernel.attributes[name] = std::vector<int64_t>(two_of(*values, 1));
-  if (const auto* pads = list(kernel, "pads"); pads != nullptr && pads->size() == 2 * dimensions) {
-    const int64_t first = dimensions == 1 ? 0 : (*pads)[0] + (*pads)[1], last = (*pads)[dimensions - 1];
+    if (const Shape values = attribute_or(kernel, name, Shape()); values.size() == dimensions)
+      kernel.attributes[name] = two_of(values, 1);
+  if (const Shape pads = attribute_or(kernel, "pads", Shape()); pads.size() == 2 * dimensions) {
+    const int64_t first = dimensions == 1 ? 0 : pads[0] + pads[1], last = pads[dimensions - 1];
     kernel.attributes["pads"] = std::vector<int64_t>{first, last, first, last};
   }
   return kernel;
