@@ -16,7 +16,7 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string known_or_unknown(const std::string& text) { return text.empty() ? "not told" : text; }
 
 std::string facts_text(const DeviceMeasurement& measured) {
-  const limits::accelerator::Facts& facts = measured.facts;
+  const gpu::DeviceFacts& facts = measured.facts;
   Rows rows = {{"device", fmt::format("{} {}", facts.device, facts.name)},
                {"software", facts.software},
                {"units", fmt::format("{}{}", facts.compute_units,

@@ -30,7 +30,7 @@ struct GpuGemm {
   gpu::cuda::CudaContext context;
   gpu::cuda::CudaStream stream;
   gpu::cuda::CudaMemory a, b, d;
-  gpu::cuda::Product product;
+  gpu::cuda::CublasLtGemm product;
   double flops;
 
   Result<double> rate(Nanoseconds slice) {
@@ -58,22 +58,21 @@ Result<power::Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
   const bool halves = cuda.devices()[index].capability >= 70;
-  gpu::cuda::ProductProblem problem{halves ? gpu::cuda::ProductPrecision::kFp16 : gpu::cuda::ProductPrecision::kFp32,
-                                    size, size, size};
-  const gpu::cuda::ProductBytes bytes = gpu::cuda::bytes(problem);
+  gpu::GemmProblem problem{halves ? Precision::kFp16 : Precision::kFp32, size, size, size};
+  const gpu::GemmBytes bytes = gpu::bytes(problem);
   RIDGE_ASSIGN(gpu::cuda::CudaContext context, cuda.context(index));
   RIDGE_ASSIGN(gpu::cuda::CublasLt library, gpu::cuda::CublasLt::open(context, "", cuda.driver_version() / 1000));
   RIDGE_ASSIGN(gpu::cuda::CudaStream stream, gpu::cuda::CudaStream::create(context));
   RIDGE_ASSIGN(gpu::cuda::CudaMemory a, random_memory(context, bytes.a, halves));
   RIDGE_ASSIGN(gpu::cuda::CudaMemory b, random_memory(context, bytes.b, halves));
   RIDGE_ASSIGN(gpu::cuda::CudaMemory d, gpu::cuda::CudaMemory::allocate(context, bytes.d));
-  RIDGE_ASSIGN(gpu::cuda::Product product, library.plan(problem));
+  RIDGE_ASSIGN(gpu::cuda::CublasLtGemm product, library.plan(problem));
   RIDGE_ASSIGN([[maybe_unused]] double once, product.keep_fastest(stream, a, b, d, 3));
   auto gemm = std::make_shared<GpuGemm>(GpuGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
-                                                std::move(product), gpu::cuda::flops(problem)});
-  return power::Workload{fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", gpu::cuda::name_of(problem.precision),
-                                     size, library.version()),
-                         "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};
+                                                std::move(product), gpu::flops(problem)});
+  return power::Workload{
+      fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32", size, library.version()),
+      "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};
 }
 
 }  // namespace ridge::cli

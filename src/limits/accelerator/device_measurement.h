@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "gpu/device.h"
 #include "gpu/transfer.h"
-#include "limits/accelerator/accelerator.h"
 #include "limits/accelerator/setting.h"
 #include "limits/metric_result.h"
 
@@ -44,7 +44,7 @@ std::string row_name(const LinkRow& row);
 std::string row_name(const StartRow& row);
 
 struct DeviceMeasurement {
-  Facts facts;
+  gpu::DeviceFacts facts;
   Setting setting;  // for which the figures hold
   std::vector<PeakRow> peaks;
   std::vector<BandwidthRow> bandwidths;

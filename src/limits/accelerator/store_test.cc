@@ -13,12 +13,12 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-Facts some_gpu(const std::string& uuid = "GPU-a") {
-  Facts facts;
+gpu::DeviceFacts some_gpu(const std::string& uuid = "GPU-a") {
+  gpu::DeviceFacts facts;
   facts.device = "cuda:0";
   facts.name = "NVIDIA H100 PCIe";
   facts.software = "CUDA driver 13.0";
-  facts.dialect = Dialect::kCuda;
+  facts.dialect = gpu::Dialect::kCuda;
   facts.uuid = uuid;
   facts.compute_units = 114;
   return facts;

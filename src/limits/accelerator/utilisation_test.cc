@@ -11,8 +11,9 @@ MetricResult result_with(double value) {
   return result;
 }
 
-Facts named(const std::string& name, const std::string& capability, int64_t units, double gib, double clock_mhz) {
-  Facts facts;
+gpu::DeviceFacts named(const std::string& name, const std::string& capability, int64_t units, double gib,
+                       double clock_mhz) {
+  gpu::DeviceFacts facts;
   facts.name = name;
   facts.capability = capability;
   facts.compute_units = units;
@@ -25,7 +26,7 @@ Facts named(const std::string& name, const std::string& capability, int64_t unit
 TEST(Datasheet, IsFoundByWhatTheDriverTells) {
   auto devices = catalogue::catalogue();
   ASSERT_TRUE(devices) << devices.error().message;
-  auto name_of = [&](const Facts& facts) {
+  auto name_of = [&](const gpu::DeviceFacts& facts) {
     auto found = datasheet_of(*devices, facts);
     return found ? found->name : found.error().message;
   };

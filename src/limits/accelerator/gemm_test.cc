@@ -1,4 +1,4 @@
-#include "limits/accelerator/products.h"
+#include "limits/accelerator/gemm.h"
 
 #include <gtest/gtest.h>
 
@@ -8,41 +8,39 @@
 #include <numeric>
 #include <random>
 
-#include "limits/accelerator/cuda_products.h"
-
 namespace ridge::limits::accelerator {
 namespace {
 
-Facts gpu_with(int64_t units, int64_t free_bytes) {
-  Facts facts;
+gpu::DeviceFacts gpu_with(int64_t units, int64_t free_bytes) {
+  gpu::DeviceFacts facts;
   facts.compute_units = units;
   facts.largest_buffer_bytes = free_bytes / 4;
   return facts;
 }
 
 // H100: 132 multiprocessors; 4 waves of 132 tiles of 256 · 128 are 17.3 million numbers, a square of 4160.
-TEST(ProductShapes, FillTheGpuWithWholeWaves) {
-  std::vector<ProductShape> shapes = product_shapes(gpu_with(132, int64_t{64} << 30), Precision::kFp16);
-  ASSERT_EQ(shapes.size(), 3u);
-  EXPECT_EQ(shapes[0].m, 4352);
-  EXPECT_EQ(shapes[1].m, 8448);
-  EXPECT_EQ(shapes[2].m, 16640);
-  EXPECT_EQ(product_shapes(gpu_with(132, int64_t{64} << 30), Precision::kFp32)[0].m, 2304);
+TEST(GemmProblems, FillTheGpuWithWholeWaves) {
+  std::vector<gpu::GemmProblem> problems = gemm_problems(gpu_with(132, int64_t{64} << 30), Precision::kFp16);
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0].m, 4352);
+  EXPECT_EQ(problems[1].m, 8448);
+  EXPECT_EQ(problems[2].m, 16640);
+  EXPECT_EQ(gemm_problems(gpu_with(132, int64_t{64} << 30), Precision::kFp32)[0].m, 2304);
 }
 
 // A GeForce multiplies FP64 at 1/64 of FP32: 8448³ would take a second. An H100 at half.
-TEST(ProductShapes, AreSmallWhereTheTypeIsThereForCompatibilityOnly) {
-  Facts gpu = gpu_with(128, int64_t{64} << 30);
+TEST(GemmProblems, AreSmallWhereTheTypeIsThereForCompatibilityOnly) {
+  gpu::DeviceFacts gpu = gpu_with(128, int64_t{64} << 30);
   gpu.capability = "8.9";
-  EXPECT_EQ(product_shapes(gpu, Precision::kFp64).size(), 1u);
+  EXPECT_EQ(gemm_problems(gpu, Precision::kFp64).size(), 1u);
   gpu.capability = "9.0";
-  EXPECT_EQ(product_shapes(gpu, Precision::kFp64).size(), 3u);
+  EXPECT_EQ(gemm_problems(gpu, Precision::kFp64).size(), 3u);
 }
 
-TEST(ProductShapes, LeaveHalfOfTheMemoryFree) {
-  EXPECT_EQ(product_shapes(gpu_with(132, int64_t{4} << 30), Precision::kFp16).size(), 2u)
+TEST(GemmProblems, LeaveHalfOfTheMemoryFree) {
+  EXPECT_EQ(gemm_problems(gpu_with(132, int64_t{4} << 30), Precision::kFp16).size(), 2u)
       << "3 · 8448² · 8 bytes: 1.7 GB";
-  EXPECT_TRUE(product_shapes(gpu_with(132, 1 << 20), Precision::kFp16).empty());
+  EXPECT_TRUE(gemm_problems(gpu_with(132, 1 << 20), Precision::kFp16).empty());
 }
 
 std::vector<std::byte> bytes_of(auto value) {
