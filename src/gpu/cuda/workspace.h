@@ -71,7 +71,6 @@ class CudaWorkspace final : public Workspace {
   Status start(ReadyStep& step);
   Status copy(const CudaStream& stream, const Copy& copy);
   Status renew(const CudaStream& stream, const Reallocate& renew);
-  Status synchronize() const;
   CudaMemory& memory(BufferNumber buffer) { return buffers_.at(buffer.value).memory; }
 
   CudaContext context_;

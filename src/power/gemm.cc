@@ -1,4 +1,4 @@
-#include "cli/power_gemm.h"
+#include "power/gemm.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "lab/experiments/matmul_native.h"
 #include "machine/probe.h"
 
-namespace ridge::cli {
+namespace ridge::power {
 namespace {
 
 // Products of squares on every core, each thread with its own.
@@ -18,14 +18,14 @@ Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice) {
   std::atomic<int64_t> products = 0;
   const TimePoint begin = SteadyClock::now();
   {
-    std::vector<std::jthread> crew;
+    std::vector<std::jthread> workers;
     for (int i = 0; i < threads; ++i)
-      crew.emplace_back([&] {
+      workers.emplace_back([&] {
         std::vector<float> a(size * size, 0.5F), b(size * size, 0.25F), c(size * size);
-        while (SteadyClock::now() - begin < slice) {
+        do {
           multiply(a.data(), b.data(), c.data(), size);
           ++products;
-        }
+        } while (SteadyClock::now() - begin < slice);
       });
   }
   const double side = static_cast<double>(size), flops = 2 * side * side * side;  // docs/methods.md, cost conventions
@@ -34,27 +34,13 @@ Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice) {
 
 }  // namespace
 
-Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uuid) {
-  for (size_t i = 0; i < cuda.devices().size(); ++i)
-    if (cuda.devices()[i].uuid == uuid && cuda.devices()[i].problem.empty()) return i;
-  return Error{
-      Code::kNotFound,
-      fmt::format("CUDA does not show this process the GPU {}: look at CUDA_VISIBLE_DEVICES, and at MIG", uuid)};
-}
-
-Result<power::Workload> gemm_on_cpu(int64_t size) {
+Result<Workload> gemm_on_cpu(int64_t size) {
   if (size % 64 != 0) return invalid(fmt::format("--size {}: on the CPU a multiple of 64", size));
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   const int threads = machine::usable_threads(machine);
-  return power::Workload{
+  return Workload{
       fmt::format("FP32 products of {0} x {0} on {1} threads", size, threads), "FLOP",
       [size, threads](Nanoseconds slice) { return native_gemm_rate(static_cast<size_t>(size), threads, slice); }};
 }
 
-Result<std::string> cuda_name_of(const std::string& uuid) {
-  RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
-  RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
-  return fmt::format("cuda:{}", index);
-}
-
-}  // namespace ridge::cli
+}  // namespace ridge::power

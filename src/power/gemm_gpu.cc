@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "cli/power_gemm.h"
 #include "gpu/cuda/cublaslt.h"
 #include "gpu/cuda/cuda.h"
+#include "power/gemm.h"
 
-namespace ridge::cli {
+namespace ridge::power {
 namespace {
 
 constexpr int kQueuedProducts = 16;  // a few milliseconds of work between two looks at the clock
@@ -33,15 +33,9 @@ struct GpuGemm {
   gpu::cuda::CublasLtGemm product;
   double flops;
 
-  Result<double> rate(Nanoseconds slice) {
-    const TimePoint begin = SteadyClock::now();
-    int64_t products = 0;
-    do {
-      for (int i = 0; i < kQueuedProducts; ++i) RIDGE_TRY(product.queue(stream, a, b, d));
-      RIDGE_TRY(stream.synchronize());
-      products += kQueuedProducts;
-    } while (SteadyClock::now() - begin < slice);
-    return static_cast<double>(products) * flops / to_seconds(SteadyClock::now() - begin);
+  Status queue_and_wait() {
+    for (int i = 0; i < kQueuedProducts; ++i) RIDGE_TRY(product.queue(stream, a, b, d));
+    return stream.synchronize();
   }
 };
 
@@ -52,9 +46,18 @@ Result<gpu::cuda::CudaMemory> random_memory(const gpu::cuda::CudaContext& contex
   return memory;
 }
 
+// Position of the GPU with this UUID among CUDA's. Error: it is hidden from this process.
+Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uuid) {
+  for (size_t i = 0; i < cuda.devices().size(); ++i)
+    if (cuda.devices()[i].uuid == uuid && cuda.devices()[i].problem.empty()) return i;
+  return Error{
+      Code::kNotFound,
+      fmt::format("CUDA does not show this process the GPU {}: look at CUDA_VISIBLE_DEVICES, and at MIG", uuid)};
+}
+
 }  // namespace
 
-Result<power::Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
+Result<Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
   const bool halves = cuda.devices()[index].capability >= 70;
@@ -70,9 +73,17 @@ Result<power::Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN([[maybe_unused]] double once, product.keep_fastest(stream, a, b, d, 3));
   auto gemm = std::make_shared<GpuGemm>(GpuGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
                                                 std::move(product), gpu::flops(problem)});
-  return power::Workload{
+  return Workload{
       fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32", size, library.version()),
-      "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};
+      "FLOP", [gemm](Nanoseconds slice) {
+        return rate_of(slice, kQueuedProducts * gemm->flops, [&] { return gemm->queue_and_wait(); });
+      }};
 }
 
-}  // namespace ridge::cli
+Result<std::string> cuda_name_of(const std::string& uuid) {
+  RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
+  RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
+  return fmt::format("cuda:{}", index);
+}
+
+}  // namespace ridge::power
