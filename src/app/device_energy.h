@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "limits/nvidia_energy.h"
+#include "limits/nvidia_gpu.h"
 #include "machine/energy_meter.h"
 #include "plan/device.h"
 

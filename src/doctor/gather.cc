@@ -44,18 +44,11 @@ std::vector<std::string> files_of(const GatherOptions& options) {
 
 // Limits from the store, or measured where that is wanted; else the bare facts.
 Result<machine::Machine> machine_with_limits(const GatherOptions& options) {
-  limits::LimitOptions limits;
-  limits.progress = options.progress;
-  bool needed = wanted(options, "memory") || wanted(options, "engines");
-  if (options.measure && needed) {
-    limits.fresh = options.fresh;
-    return limits::machine_with_limits(limits);
-  }
+  const bool needed = wanted(options, "memory") || wanted(options, "engines");
+  if (options.measure && needed) return limits::machine_with_limits({options.fresh, "", options.progress});
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
-  Result<machine::Machine> stored = limits::recall_or_measure(machine, limits, [](const machine::Machine&) {
-    return Result<limits::Limits>(Error{Code::kNotFound, "not measured"});
-  });
-  return stored ? std::move(*stored) : std::move(machine);
+  limits::recall(machine);
+  return machine;
 }
 
 // ".../site-packages/onnxruntime/capi/libonnxruntime.so" → ".../site-packages"

@@ -21,8 +21,18 @@ std::optional<machine::Machine> find(const Json& store, const std::string& file,
   return std::nullopt;
 }
 
-// Limits from the store, put beside what was probed now.
-bool recall(machine::Machine& machine, const std::string& file) {
+void remember(const machine::Machine& machine, const std::string& file) {
+  // The file is read again: another process may have added its machine meanwhile.
+  const Status written =
+      change_limits_file(file, [&](Json& store) { store["machines"][machine.id] = to_json(machine); });
+  if (!written) log::warning("the measured limits are not kept: {}", written.error().message);
+}
+
+}  // namespace
+
+bool recall(machine::Machine& machine, const std::string& cache_file) {
+  const std::string file = cache_file.empty() ? default_cache_file() : cache_file;
+  if (file.empty()) return false;
   Result<Json> store = read_limits_file(file);
   if (!store) {
     log::warning("{}; measuring again", store.error().message);
@@ -35,15 +45,6 @@ bool recall(machine::Machine& machine, const std::string& file) {
   machine.bandwidths = std::move(known->bandwidths);
   return true;
 }
-
-void remember(const machine::Machine& machine, const std::string& file) {
-  // The file is read again: another process may have added its machine meanwhile.
-  const Status written =
-      change_limits_file(file, [&](Json& store) { store["machines"][machine.id] = to_json(machine); });
-  if (!written) log::warning("the measured limits are not kept: {}", written.error().message);
-}
-
-}  // namespace
 
 Result<machine::Machine> recall_or_measure(machine::Machine machine, const LimitOptions& options,
                                            const Measure& measure) {

@@ -18,6 +18,9 @@ struct LimitOptions {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 
+// Puts the limits that the cache holds of `machine` (as probed) into it; false: it holds none. `cache_file` as in LimitOptions.
+bool recall(machine::Machine& machine, const std::string& cache_file = "");
+
 using Measure = std::function<Result<Limits>(const machine::Machine&)>;
 
 // The limits of `machine` (as probed) from options.cache_file if it holds its id and options.fresh is not set, else by

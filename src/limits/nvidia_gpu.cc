@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <vector>
 
 #include "gpu/cuda/cuda.h"
 #include "gpu/nvml/nvml.h"
 #include "limits/accelerator/store.h"
 #include "limits/accelerator/utilisation.h"
+#include "limits/accelerator/watch.h"
 
 namespace ridge::limits {
 namespace {
@@ -47,8 +49,7 @@ std::string names_of(const std::vector<LocalGpu>& all) {
   return names;
 }
 
-}  // namespace
-
+// What GPU `index` is, without a look at the catalogue and at what was kept.
 Result<gpu::DeviceFacts> nvidia_gpu_facts(int index) {
   RIDGE_ASSIGN(const std::vector<LocalGpu> all, local_gpus());
   if (index < 0 || static_cast<size_t>(index) >= all.size())
@@ -59,20 +60,42 @@ Result<gpu::DeviceFacts> nvidia_gpu_facts(int index) {
   return gpu.facts;
 }
 
+// Yang, Adamek and Armour, "Part-time power measurements" (2023, arXiv:2312.02741), found what NVML tells of power to change every
+// 20 to 100 ms, depending on the generation.
+constexpr double kNvmlStepSeconds = 0.1;
+
+Result<int64_t> read_gpu_uj(const gpu::nvml::Nvml& nvml, int index) {
+  const gpu::Reading<int64_t> energy_mj = nvml.energy_mj(index);
+  if (!energy_mj) return Error{Code::kUnsupported, energy_mj.reason + "; GPUs before Volta count no energy"};
+  return *energy_mj * 1000;
+}
+
+}  // namespace
+
 Result<NvidiaGpu> nvidia_gpu(int index, const std::string& cache_file) {
   NvidiaGpu gpu;
   gpu.index = index;
   RIDGE_ASSIGN(gpu.facts, nvidia_gpu_facts(index));
   RIDGE_ASSIGN(const std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
-  if (Result<catalogue::CatalogueDevice> found = limits::accelerator::datasheet_of(devices, gpu.facts))
+  if (Result<catalogue::CatalogueDevice> found = accelerator::datasheet_of(devices, gpu.facts))
     gpu.datasheet = std::move(*found);
   else
     gpu.datasheet_reason = found.error().message;
-  limits::accelerator::StoredLimits kept =
-      accelerator::recall(gpu.facts, limits::accelerator::setting_now(gpu.facts), cache_file);
+  accelerator::StoredLimits kept = accelerator::recall(gpu.facts, accelerator::setting_now(gpu.facts), cache_file);
   gpu.measured = std::move(kept.measured);
   gpu.measured_reason = std::move(kept.reason);
   return gpu;
+}
+
+Result<machine::EnergyMeter> open_nvidia_energy(int index) {
+  RIDGE_ASSIGN(const gpu::DeviceFacts facts, nvidia_gpu_facts(index));
+  RIDGE_ASSIGN(gpu::nvml::Nvml opened, gpu::nvml::Nvml::open());
+  auto nvml = std::make_shared<gpu::nvml::Nvml>(std::move(opened));
+  RIDGE_ASSIGN(const int gpu, accelerator::matching_gpu(nvml->system().gpus, facts));
+  const char* whole = facts.name.find("MIG") == std::string::npos ? "" : ", of all its slices";
+  machine::EnergyCounter counter{fmt::format("NVML GPU {}{}", gpu, whole),
+                                 [nvml, gpu] { return read_gpu_uj(*nvml, gpu); }, 0};
+  return machine::EnergyMeter::of_counters({std::move(counter)}, kNvmlStepSeconds);
 }
 
 }  // namespace ridge::limits

@@ -1,4 +1,4 @@
-// An NVIDIA GPU in this machine: what its datasheet says of it, and what was measured on it.
+// An NVIDIA GPU in this machine: what its datasheet says of it, what was measured on it, and its energy counter.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "catalogue/catalogue.h"
 #include "limits/accelerator/device_measurement.h"
+#include "machine/energy_meter.h"
 
 namespace ridge::limits {
 
@@ -15,7 +16,7 @@ struct NvidiaGpu {
   gpu::DeviceFacts facts;
   std::optional<catalogue::CatalogueDevice> datasheet;
   std::string datasheet_reason;  // why the catalogue has none
-  std::optional<limits::accelerator::DeviceMeasurement> measured;
+  std::optional<accelerator::DeviceMeasurement> measured;
   std::string measured_reason;  // why nothing that was measured holds now
 };
 
@@ -24,7 +25,8 @@ struct NvidiaGpu {
 // no such GPU (the message lists those that are there).
 Result<NvidiaGpu> nvidia_gpu(int index, const std::string& cache_file = "");
 
-// What that GPU is, without a look at the catalogue and at what was kept.
-Result<gpu::DeviceFacts> nvidia_gpu_facts(int index);
+// NVML's count of all energy that GPU `index` has consumed since the driver was loaded, idling and other processes included.
+// kUnsupported: a GPU without a counter (before Volta).
+Result<machine::EnergyMeter> open_nvidia_energy(int index);
 
 }  // namespace ridge::limits

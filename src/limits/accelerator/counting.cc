@@ -48,17 +48,6 @@ struct CountingRun {
   }
 };
 
-}  // namespace
-
-std::vector<Layout> layouts(const gpu::DeviceFacts& facts) {
-  const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
-  if (gpu::runs_on_cpu(facts)) return {{1, units}, {1, 4 * units}, {8, units}};
-  std::vector<Layout> result = {{256, 4 * units}, {256, 2 * units}, {128, 8 * units}};
-  const auto most = static_cast<size_t>(std::max<int64_t>(1, facts.threads_per_block));
-  for (Layout& layout : result) layout.threads = std::min(layout.threads, most);
-  return result;
-}
-
 Result<KernelVariant> counting_variant(const std::shared_ptr<gpu::Workspace>& workspace,
                                        const CountingKernel& counting) {
   auto state = std::make_shared<CountingRun>();
@@ -74,6 +63,27 @@ Result<KernelVariant> counting_variant(const std::shared_ptr<gpu::Workspace>& wo
   variant.check = [state] { return state->check(); };
   variant.most_repeats = counting.most_steps / counting.steps_per_round;
   return variant;
+}
+
+}  // namespace
+
+std::vector<Layout> layouts(const gpu::DeviceFacts& facts) {
+  const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
+  if (gpu::runs_on_cpu(facts)) return {{1, units}, {1, 4 * units}, {8, units}};
+  std::vector<Layout> result = {{256, 4 * units}, {256, 2 * units}, {128, 8 * units}};
+  const auto most = static_cast<size_t>(std::max<int64_t>(1, facts.threads_per_block));
+  for (Layout& layout : result) layout.threads = std::min(layout.threads, most);
+  return result;
+}
+
+Status add_counting_variants(const gpu::Device& device, const std::string& source,
+                             const std::function<CountingKernel(const Layout&)>& kernel_for, Metric& metric) {
+  RIDGE_ASSIGN(const std::shared_ptr<gpu::Workspace> workspace, gpu::workspace_with(device, source));
+  for (const Layout& layout : layouts(device.facts)) {
+    RIDGE_ASSIGN(KernelVariant variant, counting_variant(workspace, kernel_for(layout)));
+    metric.variants.push_back(std::move(variant));
+  }
+  return {};
 }
 
 }  // namespace ridge::limits::accelerator

@@ -35,7 +35,8 @@ struct CountingKernel {
   double tolerance = 0;                                           // relative
   bool counts_cycles = false;                                     // on the device: then the clock is known
 };
-Result<KernelVariant> counting_variant(const std::shared_ptr<gpu::Workspace>& workspace,
-                                       const CountingKernel& counting);
+// A variant for each layout of the device, of a kernel in the program `source`.
+Status add_counting_variants(const gpu::Device& device, const std::string& source,
+                             const std::function<CountingKernel(const Layout&)>& kernel_for, Metric& metric);
 
 }  // namespace ridge::limits::accelerator

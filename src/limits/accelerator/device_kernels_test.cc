@@ -1,5 +1,6 @@
 // The kernels that measure a device: they compile for GPUs that are not there, and compute what they must on pocl, an
 // implementation of OpenCL for CPUs, which ./dev setup brings.
+#include "gpu/device.h"
 #include "limits/accelerator/kernels.h"
 
 #include <gtest/gtest.h>
@@ -13,10 +14,17 @@
 #include "limits/accelerator/memory.h"
 #include "limits/accelerator/mma.h"
 #include "limits/accelerator/multiply_adds.h"
-#include "limits/accelerator/test_device.h"
 
 namespace ridge::limits::accelerator {
 namespace {
+
+// Of this machine (pocl), as if it were small, so that everything runs at once and in little memory: 8 MiB buffers, 64 KiB of "cache".
+Result<gpu::Device> small_opencl_device() {
+  RIDGE_ASSIGN(gpu::Device device, gpu::open_device("opencl:0"));
+  device.facts.memory_bytes = 64 << 20;
+  device.facts.last_cache_bytes = 128 << 10;
+  return device;
+}
 
 // Facts of a GPU of that compute capability that has everything.
 gpu::DeviceFacts gpu_of(int capability) {
@@ -144,8 +152,6 @@ TEST(DeviceKernels, ThatSkipStepsAreFoundOut) {
   const std::string whole = "round < rounds";
   ASSERT_NE(source.find(whole), std::string::npos);
   source.replace(source.find(whole), whole.size(), "round < rounds - 1");
-  auto workspace = gpu::workspace_with(*device, source);
-  ASSERT_TRUE(workspace) << workspace.error().message;
   CountingKernel counting;
   counting.what = "fp32";
   counting.kernel = "multiply_adds";
@@ -153,10 +159,11 @@ TEST(DeviceKernels, ThatSkipStepsAreFoundOut) {
   counting.layout = {8, 2};
   counting.most_steps = 1000;
   counting.expected = [](int64_t thread, int64_t steps) { return expected_count(Precision::kFp32, thread, steps); };
-  auto variant = counting_variant(std::move(*workspace), counting);
-  ASSERT_TRUE(variant) << variant.error().message;
-  ASSERT_TRUE(variant->run(2, 1));
-  Status found = variant->check();
+  Metric metric;
+  const Status added = add_counting_variants(*device, source, [&](const Layout&) { return counting; }, metric);
+  ASSERT_TRUE(added) << added.error().message;
+  ASSERT_TRUE(metric.variants[0].run(2, 1));
+  Status found = metric.variants[0].check();
   ASSERT_FALSE(found);
   EXPECT_NE(found.error().message.find("counted to 74 instead of 82 in 16 steps"), std::string::npos)
       << found.error().message;

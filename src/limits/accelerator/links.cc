@@ -192,13 +192,13 @@ Result<std::vector<MetricOf<StartRow>>> starts_on(const gpu::Device& device) {
   return metrics;
 }
 
-}  // namespace
-
 int64_t link_bytes(const gpu::DeviceFacts& facts) {
   const int64_t wanted =
       gpu::runs_on_cpu(facts) ? std::max(32 * kMebibyte, 2 * facts.last_cache_bytes) : 256 * kMebibyte;
   return std::min(wanted, facts.memory_bytes / 8);
 }
+
+}  // namespace
 
 std::vector<MetricOf<LinkRow>> link_metrics(const gpu::Device& device) {
   const int64_t bytes = link_bytes(device.facts);

@@ -56,15 +56,12 @@ std::vector<Row> rows_of(const std::vector<MetricOf<Row>>& metrics, const std::v
 // The CPU's own limits, if they are known: they are recalled, never measured beside the device.
 void refer_to_cpu(const Options& options, References& references) {
   Result<machine::Machine> machine = machine::probe();
-  if (machine)
-    machine = recall_or_measure(std::move(*machine), {false, options.machine_cache, {}}, [](const machine::Machine&) {
-      return Result<Limits>(
-          Error{Code::kUnavailable, "the limits of this CPU are not known yet; 'ridge bench device' measures them"});
-    });
-  if (machine)
+  if (!machine)
+    references.cpu_reason = machine.error().message;
+  else if (limits::recall(*machine, options.machine_cache))
     references.cpu = std::move(*machine);
   else
-    references.cpu_reason = machine.error().message;
+    references.cpu_reason = "the limits of this CPU are not known yet; 'ridge bench device' measures them";
 }
 
 References references_for(const gpu::DeviceFacts& facts, const WatchedGpu& watched, const Options& options) {

@@ -55,6 +55,17 @@ std::vector<Layout> shared_layouts(const gpu::DeviceFacts& facts) {
   return {{16, units}, {64, units}};
 }
 
+// How many bytes are gone through to measure a level; 0: the level cannot be told apart.
+int64_t dram_bytes(const gpu::DeviceFacts& facts) {
+  const int64_t wanted = gpu::runs_on_cpu(facts) ? std::max(64 * kMiB, 6 * facts.last_cache_bytes)
+                                                 : std::max(512 * kMiB, 8 * facts.last_cache_bytes);
+  int64_t most = std::min(facts.memory_bytes / 8, 4096 * kMiB);
+  if (facts.largest_buffer_bytes > 0) most = std::min(most, facts.largest_buffer_bytes);
+  return std::min(wanted, most) / kMiB * kMiB;
+}
+
+int64_t cache_bytes(const gpu::DeviceFacts& facts) { return facts.last_cache_bytes / 2; }
+
 // The buffers that all metrics of memory share.
 struct Memory {
   gpu::DeviceFacts facts;
@@ -140,30 +151,29 @@ KernelVariant reading(const MemoryHandle& memory, const Cut& cut) {
   return variant;
 }
 
-KernelVariant writing(const MemoryHandle& memory, const Cut& cut) {
+// By a kernel that fills `to`, and passes over each element `accesses` times.
+KernelVariant filling(const MemoryHandle& memory, const Cut& cut, const gpu::Launch& launch, int accesses) {
+  const int64_t bytes = accesses * cut.elements() * memory->element_bytes();
   KernelVariant variant;
   variant.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
-  variant.run = one_by_one([memory, cut](int64_t repeats) -> Result<Burst> {
-    RIDGE_ASSIGN(double seconds, memory->run(memory->write(cut, memory->to), repeats));
-    return Burst{static_cast<double>(cut.elements() * memory->element_bytes() * repeats), seconds};
+  variant.run = one_by_one([memory, launch, bytes](int64_t repeats) -> Result<Burst> {
+    RIDGE_ASSIGN(double seconds, memory->run(launch, repeats));
+    return Burst{static_cast<double>(bytes * repeats), seconds};
   });
   variant.check = [memory] { return memory->check_content(memory->to); };
   return variant;
 }
 
+KernelVariant writing(const MemoryHandle& memory, const Cut& cut) {
+  return filling(memory, cut, memory->write(cut, memory->to), 1);
+}
+
 KernelVariant copying(const MemoryHandle& memory, const Cut& cut) {
-  KernelVariant variant;
-  variant.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
-  variant.run = one_by_one([memory, cut](int64_t repeats) -> Result<Burst> {
-    const gpu::Launch launch = {"copy_all",
-                                {cut.layout.blocks},
-                                {cut.layout.threads},
-                                {memory->from, memory->to, cut.steps, cut.by_thread, cut.by_step}};
-    RIDGE_ASSIGN(double seconds, memory->run(launch, repeats));
-    return Burst{2 * static_cast<double>(cut.elements() * memory->element_bytes() * repeats), seconds};
-  });
-  variant.check = [memory] { return memory->check_content(memory->to); };
-  return variant;
+  const gpu::Launch launch = {"copy_all",
+                              {cut.layout.blocks},
+                              {cut.layout.threads},
+                              {memory->from, memory->to, cut.steps, cut.by_thread, cut.by_step}};
+  return filling(memory, cut, launch, 2);
 }
 
 KernelVariant copying_by_driver(const MemoryHandle& memory) {
@@ -246,16 +256,6 @@ MetricOf<BandwidthRow> shared_metric(const MemoryHandle& memory) {
 }
 
 }  // namespace
-
-int64_t dram_bytes(const gpu::DeviceFacts& facts) {
-  const int64_t wanted = gpu::runs_on_cpu(facts) ? std::max(64 * kMiB, 6 * facts.last_cache_bytes)
-                                                 : std::max(512 * kMiB, 8 * facts.last_cache_bytes);
-  int64_t most = std::min(facts.memory_bytes / 8, 4096 * kMiB);
-  if (facts.largest_buffer_bytes > 0) most = std::min(most, facts.largest_buffer_bytes);
-  return std::min(wanted, most) / kMiB * kMiB;
-}
-
-int64_t cache_bytes(const gpu::DeviceFacts& facts) { return facts.last_cache_bytes / 2; }
 
 std::vector<MetricOf<BandwidthRow>> memory_metrics(const gpu::Device& device) {
   Result<MemoryHandle> memory = make_memory(device);

@@ -37,16 +37,6 @@ CountingKernel tile_counting(const MmaShape& shape, const Layout& layout) {
   return counting;
 }
 
-Status add_tile_variants(const gpu::Device& device, const MmaShape& shape, Metric& metric) {
-  RIDGE_ASSIGN(std::shared_ptr<gpu::Workspace> workspace,
-               gpu::workspace_with(device, kernel_source(fmt::format("#define {}\n", shape.name), {"mma"})));
-  for (const Layout& layout : layouts(device.facts)) {
-    RIDGE_ASSIGN(KernelVariant variant, counting_variant(workspace, tile_counting(shape, layout)));
-    metric.variants.push_back(std::move(variant));
-  }
-  return {};
-}
-
 }  // namespace
 
 std::span<const MmaShape> mma_shapes() { return kShapes; }
@@ -77,7 +67,10 @@ std::vector<MetricOf<PeakRow>> mma_metrics(const gpu::Device& device) {
     if (shape == std::end(kShapes))
       peak.metric.reason = fmt::format("the tensor cores of compute capability {} do not multiply {}",
                                        device.facts.capability, precision_name(precision));
-    else if (Status added = add_tile_variants(device, *shape, peak.metric); !added)
+    else if (Status added = add_counting_variants(
+                 device, kernel_source(fmt::format("#define {}\n", shape->name), {"mma"}),
+                 [&](const Layout& layout) { return tile_counting(*shape, layout); }, peak.metric);
+             !added)
       peak.metric.reason = added.error().message;
     metrics.push_back(std::move(peak));
   }

@@ -48,16 +48,6 @@ CountingKernel counting_of(const gpu::DeviceFacts& facts, const LaneType& type, 
   return counting;
 }
 
-Status add_variants(const gpu::Device& device, const LaneType& type, Metric& metric) {
-  RIDGE_ASSIGN(std::shared_ptr<gpu::Workspace> workspace,
-               gpu::workspace_with(device, kernel_source(type.definitions, {"arithmetic", "multiply_adds"})));
-  for (const Layout& layout : layouts(device.facts)) {
-    RIDGE_ASSIGN(KernelVariant variant, counting_variant(workspace, counting_of(device.facts, type, layout)));
-    metric.variants.push_back(std::move(variant));
-  }
-  return {};
-}
-
 LaneType lane_type_of(const gpu::DeviceFacts& facts, Precision precision, const char* name, int64_t lanes,
                       std::string reason) {
   LaneType result;
@@ -106,9 +96,13 @@ std::vector<MetricOf<PeakRow>> multiply_add_metrics(const gpu::Device& device) {
   std::vector<MetricOf<PeakRow>> metrics;
   for (const LaneType& type : lane_types(device.facts)) {
     MetricOf<PeakRow> peak{{type.precision, "multiply-adds", {}}, {}};
-    peak.metric.reason = type.reason;
-    if (type.reason.empty())
-      if (Status added = add_variants(device, type, peak.metric); !added) peak.metric.reason = added.error().message;
+    const Status added =
+        type.reason.empty()
+            ? add_counting_variants(
+                  device, kernel_source(type.definitions, {"arithmetic", "multiply_adds"}),
+                  [&](const Layout& layout) { return counting_of(device.facts, type, layout); }, peak.metric)
+            : Status(Error{Code::kUnsupported, type.reason});
+    if (!added) peak.metric.reason = added.error().message;
     metrics.push_back(std::move(peak));
   }
   return metrics;
