@@ -2,9 +2,11 @@
 #include "app/tune.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "app/tune_share.h"
+#include "base/fake_clock.h"
 #include "base/file.h"
 #include "cli/interruption.h"
 #include "cli/share_options.h"
@@ -26,6 +28,8 @@ auto with_progress(const Request& request, Work work) {
   listen_for_interruption();
   Progress progress(kTuneVerb);
   app::RunControl control;
+  FakeClock fake;
+  if (std::getenv("RIDGE_FAKE_CLOCK") != nullptr) control.clock = &fake;  // for tests, with the fake engine
   control.progress = [&](const std::string& step, double share) { progress.update(step, share); };
   control.interrupted = interrupted;
   return work(request, control);
