@@ -86,14 +86,13 @@ Result<Request> request_of(const BenchOptions& options) {
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
   if (options.layers && plan::is_nvidia(request.device))
-    return Error{
-        Code::kInvalid,
-        "--layers has no meaning on " + plan::device_name(request.device) +
-            ": ONNX Runtime's profile says how long a kernel took to be queued there, not to run (its builds leave out "
-            "the profiling of kernels, --enable_cuda_profiling). `ridge plan MODEL -d cuda:" +
-            std::to_string(request.device.index) +
-            "` shows every layer's least time on the GPU, --device cpu --layers where the time goes on the "
-            "CPU, and `nsys profile ridge bench ...` what the GPU's kernels took"};
+    return Error{Code::kInvalid,
+                 "--layers has no meaning on " + plan::device_name(request.device) +
+                     ": ONNX Runtime's profile times the launch of a kernel there, not its run (its builds leave out "
+                     "the profiling of kernels, --enable_cuda_profiling). `ridge plan MODEL -d cuda:" +
+                     std::to_string(request.device.index) +
+                     "` shows every layer's least time on the GPU, --device cpu --layers the time per layer on the "
+                     "CPU, and `nsys profile ridge bench ...` the times of the GPU's kernels"};
   RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
   return request;
 }
@@ -107,7 +106,7 @@ Status check_bound(const BenchOptions& options, const model::Graph& graph) {
   if (!batched)
     return Error{Code::kInvalid,
                  fmt::format("{} has the fixed input shape {}, so it cannot run with --batch {}; export it with "
-                             "an open first dimension",
+                             "a dynamic first dimension",
                              options.model, shape_text(graph.input_specs.front().spec.shape), *options.batch)};
   return {};
 }
@@ -161,7 +160,7 @@ Result<measure::Measurement> measure_on_device(const plan::Plan& plan, const Req
   Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
   if (limits) how.device = std::move(*limits);
   Result<measure::Measurement> measured = measure::bench(plan, &graph, nullptr, how);
-  if (measured && !limits) log::warning("no limit beside the figures: {}", limits.error().message);
+  if (measured && !limits) log::warning("no limit is known: {}", limits.error().message);
   return measured;
 }
 
@@ -196,7 +195,9 @@ std::string share_text(double percent) {
 std::string spread_text(const measure::Measurement& m) {
   std::string interval =
       std::isfinite(m.ci95_percent) ? fmt::format("± {} at 95 %", format_percent(m.ci95_percent)) : "one run only";
-  std::string ended = m.interrupted ? ", interrupted" : m.converged ? "" : ", time was up before it was narrow enough";
+  std::string ended = m.interrupted ? ", interrupted"
+                      : m.converged ? ""
+                                    : ", stopped at --seconds before it was narrow enough";
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
 }
 
@@ -229,10 +230,9 @@ std::string summary(const measure::Measurement& m) {
       {"stages: load", format_ms(s.load), "measured, once"},
       {"  first run", format_ms(s.first_run), "measured, once"},
       {"  input", format_ms(s.input),
-       on_gpu ? "measured, mean: to the GPU's memory" : "measured, mean: hand over the inputs"},
+       on_gpu ? "measured, mean: copy to the GPU" : "measured, mean: pass the inputs in"},
       {"  compute", format_ms(s.compute), on_gpu ? "measured, mean: on the GPU" : "measured, mean: inside the engine"},
-      {"  output", format_ms(s.output),
-       on_gpu ? "measured, mean: back from the GPU" : "measured, mean: take the outputs"}};
+      {"  output", format_ms(s.output), on_gpu ? "measured, mean: copy back" : "measured, mean: take the outputs"}};
   if (m.bound_ms > 0) {
     rows.push_back({"bound", format_ms(m.bound_ms),
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
@@ -280,7 +280,7 @@ void render(const measure::Measurement& m) {
   print("\n" + summary(m));
   if (!m.limits.empty())
     for (const std::string& note : m.limit_notes) print("note: " + note);
-  for (const std::string& op : m.without_rule) print("no rule for " + op + ": its bytes count, its FLOPs do not");
+  for (const std::string& op : m.without_rule) print("no rule for " + op + ": only its bytes count");
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
           layer_table(m));

@@ -27,8 +27,8 @@ Status check_precision(const std::string& engine, Precision precision, const mod
   if (stored) return {};
   return Error{
       Code::kInvalid,
-      fmt::format("--precision {}: {} computes in what the file is stored in, and this file has no "
-                  "such weights; convert it, or take --engine {}",
+      fmt::format("--precision {}: {} computes in the precision of the file, and this file has no "
+                  "such weights; convert it, or use --engine {}",
                   precision_name(precision), engine, engine::first_that(&engine::Engine::takes_precision).name)};
 }
 

@@ -37,9 +37,8 @@ Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice) {
 Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uuid) {
   for (size_t i = 0; i < cuda.devices().size(); ++i)
     if (cuda.devices()[i].uuid == uuid && cuda.devices()[i].problem.empty()) return i;
-  return Error{
-      Code::kNotFound,
-      fmt::format("CUDA does not show this process the GPU {}: look at CUDA_VISIBLE_DEVICES, and at MIG", uuid)};
+  return Error{Code::kNotFound,
+               fmt::format("CUDA does not show GPU {} to this process: check CUDA_VISIBLE_DEVICES and MIG", uuid)};
 }
 
 Result<power::Workload> gemm_on_cpu(int64_t size) {
@@ -47,7 +46,7 @@ Result<power::Workload> gemm_on_cpu(int64_t size) {
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   const int threads = machine::usable_threads(machine);
   return power::Workload{
-      fmt::format("FP32 products of {0} x {0} on {1} threads", size, threads), "FLOP",
+      fmt::format("FP32 matrix multiplications of {0} x {0} on {1} threads", size, threads), "FLOP",
       [size, threads](Nanoseconds slice) { return native_gemm_rate(static_cast<size_t>(size), threads, slice); }};
 }
 

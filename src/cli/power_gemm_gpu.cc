@@ -71,8 +71,8 @@ Result<power::Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN([[maybe_unused]] double once, product.keep_fastest(stream, a, b, d, 3));
   auto gemm = std::make_shared<GpuGemm>(GpuGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
                                                 std::move(product), gpu::cuda::flops(problem)});
-  return power::Workload{fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", gpu::cuda::name_of(problem.precision),
-                                     size, library.version()),
+  return power::Workload{fmt::format("{0} matrix multiplications of {1} x {1} by cuBLASLt {2}",
+                                     gpu::cuda::name_of(problem.precision), size, library.version()),
                          "FLOP", [gemm](Nanoseconds slice) { return gemm->rate(slice); }};
 }
 

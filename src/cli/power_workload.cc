@@ -62,7 +62,7 @@ power::Workload command_workload(const std::vector<std::string>& command) {
 
 Result<power::Workload> open_workload(const WorkloadOptions& options, const power::PowerControl& knob) {
   const int asked = (options.gemm ? 1 : 0) + (options.model.empty() ? 0 : 1) + (options.command.empty() ? 0 : 1);
-  if (asked != 1) return invalid("what is to run under the limits? One of --gemm, --model FILE, or -- COMMAND");
+  if (asked != 1) return invalid("no workload: give one of --gemm, --model FILE, or -- COMMAND");
   if (!options.command.empty()) return command_workload(options.command);
   if (knob.id() == "cpu")
     return options.gemm ? gemm_on_cpu(options.size.value_or(kCpuSquare)) : model_on(options, "cpu");

@@ -120,13 +120,13 @@ Result<serve::ServerOptions> server_options(const ServeOptions& options) {
   for (const auto* more : {&options.repositories, &options.repositories_kserve})
     server.repositories.insert(server.repositories.end(), more->begin(), more->end());
   if (server.repositories.empty())
-    return Error{Code::kInvalid, "which models? Name the repository: ridge serve DIR (or --model-repository=DIR)"};
+    return Error{Code::kInvalid, "name the repository: ridge serve DIR (or --model-repository=DIR)"};
   if (options.control_mode == "explicit") server.control = serve::ControlMode::kExplicit;
   if (options.control_mode == "poll") server.control = serve::ControlMode::kPoll;
   if (!options.load_models.empty() && server.control != serve::ControlMode::kExplicit)
     return Error{Code::kInvalid, "--load-model needs --model-control-mode=explicit; without it every model is loaded"};
   if (options.strict_model_config || options.no_auto_complete)
-    log::warning("configurations are completed from the models always; --strict-model-config has no effect");
+    log::warning("configurations are always completed from the models; --strict-model-config has no effect");
   server.startup_models = options.load_models;
   server.poll_period = std::chrono::milliseconds(static_cast<int64_t>(options.poll_seconds * 1000));
   server.strict_readiness = options.strict_readiness;
@@ -162,7 +162,7 @@ struct Front {
 int usable_cores() {
   Result<machine::Machine> machine = machine::probe();
   if (machine) return machine::usable_threads(*machine);
-  log::warning("the cores of this machine are not known ({}); models get the engine's default of threads",
+  log::warning("the cores of this machine are not known ({}); models get the engine's default number of threads",
                machine.error().message);
   return 0;
 }
@@ -310,7 +310,7 @@ void wait_for_end(const sigset_t& signals, const Stopping& state, std::chrono::s
   if (wait_for_signal(signals, state.ended, SteadyClock::now() + patience + kToClose) != 0) _exit(kFailed);
   if (state.ended) return;
   if (state.answered) {
-    log::warning("a model was still being loaded or run at the end of --exit-timeout-secs; it is cut off");
+    log::warning("a model was still loading or running at the end of --exit-timeout-secs; it is aborted");
     _exit(kDone);
   }
   log::error("some requests were not answered within --exit-timeout-secs");

@@ -46,7 +46,7 @@ struct Sweep {
   bool interrupted = false;
 };
 
-// Error: a limit is refused, the workload fails, the device is lost; interrupted before the first round was whole.
+// Error: a limit is refused, the workload fails, the device is lost; interrupted before the first round was complete.
 Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options,
                     Clock& clock = system_clock());
 

@@ -24,8 +24,8 @@ inline constexpr double kMemoryError = 0.2;
 struct InferenceMemory {
   double runtime = 0;      // the process, the engine's library, what a session and each node need for themselves
   double weights = 0;      // as the engine holds them
-  double activations = 0;  // most of them alive at one time
-  double workspace = 0;    // of the one convolution that needs most
+  double activations = 0;  // the most alive at one time
+  double workspace = 0;    // of the convolution that needs the most
   double inputs = 0;
   double arena_slack =
       0;  // runs take more than what is alive: the first lays tensors out one by one, later ones in one block

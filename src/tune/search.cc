@@ -301,9 +301,9 @@ std::vector<const Search::Failure*> Search::only_failures(const Entry& entry) co
 // What failed fails again with more rows or more instances; what cannot run one row cannot run.
 std::string Search::bound_to_fail(const Entry& entry) const {
   for (const Failure& failure : failures_)
-    if (demands_no_less(entry.candidate, failure.candidate)) return "a smaller one failed: " + failure.reason;
+    if (demands_no_less(entry.candidate, failure.candidate)) return "a smaller candidate failed: " + failure.reason;
   for (const Failure* failure : only_failures(entry))
-    if (failure->candidate.batch == 1) return "others of this engine and variant failed: " + failure->reason;
+    if (failure->candidate.batch == 1) return "others with this engine and variant failed: " + failure->reason;
   return "";
 }
 
@@ -314,7 +314,7 @@ std::string Search::cannot_win(const Entry& entry) const {
   std::optional<Standing> leader = best();
   if (!leader || !leader->feasible || entry.bound_ms <= 0) return "";
   std::optional<double> most = most_gain(entry, leader->outcome, goal_.objective);
-  return most && *most * limit_slack_ < leader->gain.low ? "its physical limit is below the best measured" : "";
+  return most && *most * limit_slack_ < leader->gain.low ? "its physical limit is below the best measurement" : "";
 }
 
 void Search::report(const Candidate& candidate, const Outcome& outcome) {
@@ -376,8 +376,7 @@ std::vector<Skipped> Search::skipped() const {
   for (size_t i = 0; i < state_.size(); ++i) {
     if (state_[i] != State::kUntried) continue;
     std::string reason = cannot_win(space_.entries[i]);
-    if (reason.empty())
-      reason = converged_ ? "too little to be expected, by what similar ones showed" : "the budget ended before it";
+    if (reason.empty()) reason = converged_ ? "predicted gain too small" : "not reached within the budget";
     count_skip(result, reason);
   }
   return result;
@@ -399,7 +398,7 @@ Standing* Search::standing(const Candidate& candidate) {
 size_t Search::index_of(const Candidate& candidate) const {
   for (size_t i = 0; i < space_.entries.size(); ++i)
     if (space_.entries[i].candidate == candidate) return i;
-  assert(false && "only candidates of the space are reported");
+  assert(false && "only candidates of the space may be reported");
   return 0;
 }
 

@@ -154,7 +154,7 @@ Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm
     const Gain gain = problem.gain(candidate, last);
     if (problem.meets(candidate, last) && (!problem.untuned_meets(last) || gain.low > 1))
       return Decision{Choice::kCandidate, candidate, gain, std::move(last), false};
-    problem.withdraw(candidate, "ahead in the search, not borne out by the confirmation");
+    problem.withdraw(candidate, "led the search, lost the confirmation");
   }
   return unconfirmed(problem.untuned_meets(last) ? Choice::kBaseline : Choice::kNone, false);
 }

@@ -32,7 +32,7 @@ Status cublas_status(const cublaslt::Library& library, const char* function, int
   if (code == cublaslt::kAllocationFailed) return Error{Code::kExhausted, message};
   if (code == cublaslt::kNotInitialized)
     return Error{Code::kUnavailable,
-                 message + "; the library did not start: it needs a driver of its own CUDA or a later one"};
+                 message + "; the library did not start: it needs a driver for its own CUDA or a later one"};
   return Error{Code::kFailed, message};
 }
 
@@ -129,9 +129,10 @@ Status Product::State::find_candidates(size_t workspace_bytes) {
   candidates.resize(asked ? static_cast<size_t>(found) : 0);
   std::erase_if(candidates, [](const auto& one) { return one.state != cublaslt::kSuccess; });
   if (!candidates.empty()) return {};
-  return Error{Code::kUnsupported,
-               fmt::format("cuBLASLt has no product of {} × {} × {} in {}{} for this GPU", problem.m, problem.n,
-                           problem.k, name_of(problem.precision), problem.b_by_columns ? "" : " with b row by row")};
+  return Error{
+      Code::kUnsupported,
+      fmt::format("cuBLASLt has no matrix multiplication of {} × {} × {} in {}{} for this GPU", problem.m, problem.n,
+                  problem.k, name_of(problem.precision), problem.b_by_columns ? "" : " with b row by row")};
 }
 
 Status Product::State::queue(const CudaStream& stream, uint64_t a, uint64_t b, uint64_t d, size_t candidate) const {
@@ -177,7 +178,7 @@ Result<double> Product::keep_fastest(const CudaStream& stream, const CudaMemory&
     least = seconds;
     state_->chosen = candidate;
   }
-  if (!least) return Error{Code::kUnsupported, "cuBLASLt refuses to run each of its own candidates on this GPU"};
+  if (!least) return Error{Code::kUnsupported, "cuBLASLt runs none of its own candidates on this GPU"};
   return *least / repeats;
 }
 
@@ -210,7 +211,8 @@ const std::string& CublasLt::path() const { return state_->library->file.path();
 
 Result<Product> CublasLt::plan(const ProductProblem& problem, size_t workspace_bytes) const {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1)
-    return invalid(fmt::format("a product of {} × {} × {}: each must be at least 1", problem.m, problem.n, problem.k));
+    return invalid(fmt::format("a matrix multiplication of {} × {} × {}: each size must be at least 1", problem.m,
+                               problem.n, problem.k));
   RIDGE_TRY(state_->context.use());
   auto made = std::make_unique<Product::State>();
   made->owner = state_;

@@ -74,7 +74,7 @@ Status CudaSteps::copy(const CudaStream& on, const Copy& copy) {
   if (!source.empty()) source = source.subspan(at, bytes);
   if (!target.empty()) target = target.subspan(at, bytes);
   if (source.empty() && target.empty()) {
-    if (at > 0) return Error{Code::kUnsupported, "a copy on the GPU begins at the beginning of its buffers"};
+    if (at > 0) return Error{Code::kUnsupported, "a copy on the GPU starts at the beginning of its buffers"};
     return on.copy(workspace_.memory(copy.to), workspace_.memory(copy.from), bytes);
   }
   if (from.kind == MemoryKind::kUnified || to.kind == MemoryKind::kUnified) {
@@ -86,7 +86,7 @@ Status CudaSteps::copy(const CudaStream& on, const Copy& copy) {
     return {};
   }
   if (!source.empty() && !target.empty())
-    return Error{Code::kInvalid, "a copy from the host's memory to the host's memory needs no device"};
+    return Error{Code::kInvalid, "a copy from host memory to host memory needs no device"};
   if (target.empty()) return on.write(workspace_.memory(copy.to), source, at);
   return on.read(target, workspace_.memory(copy.from), at);
 }
@@ -94,7 +94,7 @@ Status CudaSteps::copy(const CudaStream& on, const Copy& copy) {
 Status CudaSteps::renew(const CudaStream& on, const Reallocate& renew) {
   Buffer& buffer = buffers_.at(renew.buffer.value);
   if (buffer.kind != MemoryKind::kDevice)
-    return Error{Code::kInvalid, "only memory of the device itself is taken again in the course of the work"};
+    return Error{Code::kInvalid, "only device memory can be reallocated during the work"};
   CudaMemory& memory = workspace_.memory(renew.buffer);
   if (renew.pooled && !pool_keeps_) {
     // Else the pool returns all of it to the driver whenever the stream is waited for.

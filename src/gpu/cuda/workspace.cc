@@ -125,7 +125,7 @@ Status CudaWorkspace::read(BufferNumber buffer, std::span<float> content) const 
 Status CudaWorkspace::build(const std::string& source, const std::vector<std::string>& options) {
   Result<Nvrtc> opened = Nvrtc::open("", state_->newest_cuda);
   if (!opened)
-    return wrap(opened.error(), fmt::format("NVRTC, which compiles the kernels, of CUDA {} as the driver or older; pip "
+    return wrap(opened.error(), fmt::format("NVRTC, which compiles the kernels, for the driver's CUDA {} or older; pip "
                                             "install nvidia-cuda-nvrtc brings it, RIDGE_NVRTC names it",
                                             state_->newest_cuda));
   const Nvrtc& nvrtc = *opened;

@@ -127,7 +127,7 @@ Status OpenClLink::check(HostMemory memory) {
   RIDGE_TRY(state.finish(state.to_host));
   auto [wrong, expected] = std::mismatch(got, got + state.bytes, sent);
   if (wrong == got + state.bytes) return {};
-  return Error{Code::kFailed, fmt::format("byte {} of {} came back from the device as {} instead of {} ({} memory)",
+  return Error{Code::kFailed, fmt::format("byte {} of {} was read back from the device as {} instead of {} ({} memory)",
                                           wrong - got, state.bytes, static_cast<int>(*wrong),
                                           static_cast<int>(*expected), host_memory_name(memory))};
 }

@@ -62,11 +62,11 @@ Status OpenClWorkspace::State::copy(cl_command_queue on, OpenClBuffer& from, Ope
   if (from.kind == MemoryKind::kUnified || to.kind == MemoryKind::kUnified) {
     bool out = from.kind == MemoryKind::kUnified;
     void* host = out ? target : source;
-    if (host == nullptr) return Error{Code::kInvalid, "unified memory is copied to and from the host's memory only"};
+    if (host == nullptr) return Error{Code::kInvalid, "unified memory is copied only to and from host memory"};
     return touch(on, behind((out ? from : to).address.get()), behind(host), bytes, !out);
   }
   if (source != nullptr && target != nullptr)
-    return Error{Code::kInvalid, "a copy from the host's memory to the host's memory needs no device"};
+    return Error{Code::kInvalid, "a copy from host memory to host memory needs no device"};
   cl_int code = CL_SUCCESS;
   if (source != nullptr)
     code = library->clEnqueueWriteBuffer(on, to.object.get(), CL_FALSE, at, bytes, behind(source), 0, nullptr, nullptr);
@@ -92,7 +92,7 @@ Status OpenClWorkspace::State::prefetch(cl_command_queue on, const Prefetch& pre
 Status OpenClWorkspace::State::renew(const Reallocate& renew) {
   OpenClBuffer& buffer = buffers.at(renew.buffer.value);
   if (buffer.kind != MemoryKind::kDevice)
-    return Error{Code::kInvalid, "only memory of the device itself is taken again in the course of the work"};
+    return Error{Code::kInvalid, "only device memory can be reallocated during the work"};
   auto fits = [&](const OpenClBuffer& one) { return one.bytes == buffer.bytes; };
   auto found = renew.pooled ? std::find_if(spare.begin(), spare.end(), fits) : spare.end();
   if (found != spare.end()) {

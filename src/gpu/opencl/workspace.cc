@@ -51,7 +51,7 @@ Status OpenClWorkspace::State::set_argument(cl_kernel kernel, const Launch& laun
     OpenClBuffer& buffer = buffers.at(number->value);
     cl_mem object = buffer.object.get();
     if (buffer.host_address() != nullptr)
-      return Error{Code::kInvalid, fmt::format("argument {} of {} lies in the host's memory", index, launch.kernel)};
+      return Error{Code::kInvalid, fmt::format("argument {} of {} is in host memory", index, launch.kernel)};
     code = buffer.kind == MemoryKind::kUnified ? library->clSetKernelArgSVMPointer(kernel, index, buffer.address.get())
                                                : library->clSetKernelArg(kernel, index, sizeof(cl_mem), &object);
   } else {

@@ -98,11 +98,9 @@ std::string PartitionSearch::cannot_win(const PartitionOption& entry) const {
   const std::optional<PartitionStanding> leader = best();
   if (!leader || !leader->score.met) return "";
   const double surely = leader->score.value * leader->gain.low / leader->gain.ratio;
-  if (kLimitSlack * entry.most_value < surely)
-    return "even if the models did not disturb each other, it would be behind the best measured";
-  if (kExpectationSlack * believed(entry) < leader->score.value)
-    return "too little to be expected, by what similar ones showed";
-  if (!entry.expectation.met) return "not expected to meet the goals that the best measured meets";
+  if (kLimitSlack * entry.most_value < surely) return "its limit without interference is below the best measurement";
+  if (kExpectationSlack * believed(entry) < leader->score.value) return "predicted gain too small";
+  if (!entry.expectation.met) return "predicted to miss goals that the best measurement meets";
   return "";
 }
 
@@ -148,7 +146,7 @@ std::vector<Skipped> PartitionSearch::skipped() const {
   for (size_t i = 0; i < state_.size(); ++i) {
     if (state_[i] != State::kUntried) continue;
     const std::string reason = cannot_win(space_.entries[i]);
-    count_skip(result, reason.empty() ? "the budget ended before it" : reason);
+    count_skip(result, reason.empty() ? "not reached within the budget" : reason);
   }
   return result;
 }
@@ -169,7 +167,7 @@ std::vector<const PartitionStanding*> PartitionSearch::ranking() const {
 size_t PartitionSearch::index_of(const Partition& partition) const {
   for (size_t i = 0; i < space_.entries.size(); ++i)
     if (space_.entries[i].partition == partition) return i;
-  assert(false && "only splits of the space are reported");
+  assert(false && "only partitions of the space may be reported");
   return 0;
 }
 
