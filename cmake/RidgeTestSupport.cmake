@@ -7,6 +7,21 @@
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
 set(RIDGE_FAKES "")
 
+# NVIDIA's own headers, which ./dev setup brings (nccl.h and cublasLt.h as its Python bindings declare them): the fakes define what these
+# declare, so a wrong signature does not compile. Where they are not there (./dev build alone), neither are the fakes, and tests that
+# open one fail saying which file is missing.
+set(vendor_headers ON)
+foreach(header vendor-headers/cuda.h vendor-headers/nvml.h vendor-headers/nccl.h vendor-headers/cublasLt.h nvrtc/nvrtc.h)
+  file(GLOB found CONFIGURE_DEPENDS "${RIDGE_DEPS}/${header}")
+  if(NOT found)
+    set(vendor_headers OFF)
+  endif()
+endforeach()
+add_library(ridge_vendor_headers INTERFACE)
+target_include_directories(ridge_vendor_headers SYSTEM INTERFACE "${RIDGE_DEPS}/vendor-headers" "${RIDGE_DEPS}/nvrtc")
+# They declare what older drivers have, too, and give no function the name of its newest version.
+target_compile_definitions(ridge_vendor_headers INTERFACE __CUDA_API_VERSION_INTERNAL NVML_NO_UNVERSIONED_FUNC_DEFS)
+
 # ridge_fake(SOURCE NAME [DEFINITION...])
 function(ridge_fake source name)
   add_library(fake_${name} MODULE "${PROJECT_SOURCE_DIR}/tests/support/${source}.cc")
@@ -16,10 +31,11 @@ function(ridge_fake source name)
   set_target_properties(fake_${name} PROPERTIES OUTPUT_NAME "${name}" SUFFIX ".so.1" CXX_VISIBILITY_PRESET hidden
                                                 LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
   target_compile_definitions(fake_${name} PRIVATE ${ARGN})
+  target_link_libraries(fake_${name} PRIVATE ridge_vendor_headers ${CMAKE_DL_LIBS})
   set(RIDGE_FAKES ${RIDGE_FAKES} fake_${name} PARENT_SCOPE)
 endfunction()
 
-if(NOT RIDGE_FUZZ)
+if(vendor_headers AND NOT RIDGE_FUZZ)
   ridge_fake(fake_nvml nvidia-ml)
   ridge_fake(fake_nvml nvidia-ml-old FAKE_NVML_OLD)
   ridge_fake(fake_nvrtc nvrtc)
@@ -32,7 +48,7 @@ if(NOT RIDGE_FUZZ)
   # Compiled once; what an older driver lacks is hidden in its library.
   add_library(fake_cuda_objects OBJECT tests/support/fake_cuda.cc tests/support/fake_cuda_work.cc
                                        tests/support/fake_cuda_ipc.cc)
-  target_link_libraries(fake_cuda_objects PRIVATE ridge_gpu)
+  target_link_libraries(fake_cuda_objects PRIVATE ridge_gpu ridge_vendor_headers)
   target_compile_options(fake_cuda_objects PRIVATE -O0)
   set_target_properties(fake_cuda_objects PROPERTIES CXX_VISIBILITY_PRESET hidden)
   foreach(driver cuda cuda-old cuda-ancient)
@@ -51,32 +67,32 @@ endif()
 
 # The tests that load them.
 foreach(test gpu_test limits_test doctor_test lab_test power_test telemetry_test serve_test)
-  if(TARGET ${test} AND RIDGE_FAKES)
+  if(TARGET ${test})
     target_compile_definitions(${test} PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
-    add_dependencies(${test} ${RIDGE_FAKES})
+    if(RIDGE_FAKES)
+      add_dependencies(${test} ${RIDGE_FAKES})
+    endif()
   endif()
 endforeach()
 
 #   libonnxruntime-gpu.so.1   ONNX Runtime with NVIDIA's providers, for engine_test; it computes by the real one, on libcuda.so.1's GPUs
-if(NOT RIDGE_FUZZ AND TARGET engine_test)
-  ridge_fake(fake_onnxruntime_gpu onnxruntime-gpu)
-  target_link_libraries(fake_onnxruntime-gpu PRIVATE ridge_onnxruntime_headers ${CMAKE_DL_LIBS})
+if(TARGET engine_test)
   target_compile_definitions(engine_test PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
-  add_dependencies(engine_test ${RIDGE_FAKES})
+  if(RIDGE_FAKES)
+    ridge_fake(fake_onnxruntime_gpu onnxruntime-gpu)
+    target_link_libraries(fake_onnxruntime-gpu PRIVATE ridge_onnxruntime_headers)
+    add_dependencies(engine_test ${RIDGE_FAKES})
+  endif()
 endif()
 
-# Our own declarations of NVIDIA's interfaces, against NVIDIA's headers (from ./dev setup for tests; where they are not there, nothing is
-# compared). They compile, or they differ. cublasLt.h and nccl.h come only in packages of hundreds of megabytes.
-foreach(interface cuda nvml nvrtc)
-  find_path(RIDGE_HEADER_${interface} ${interface}.h PATHS "${RIDGE_DEPS}/vendor-headers" "${RIDGE_DEPS}/nvrtc" NO_DEFAULT_PATH)
-  if(RIDGE_HEADER_${interface} AND TARGET gpu_test)
+# ridge's own declarations against those headers: they compile, or they differ.
+if(RIDGE_FAKES AND TARGET gpu_test)
+  foreach(interface cuda nvml nvrtc nccl cublasLt)
     add_library(abi_${interface} OBJECT tests/abi/${interface}_abi_check.cc)
-    target_include_directories(abi_${interface} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-    target_include_directories(abi_${interface} SYSTEM PRIVATE "${RIDGE_HEADER_${interface}}")
-    target_link_libraries(abi_${interface} PRIVATE ridge_base)
+    target_link_libraries(abi_${interface} PRIVATE ridge_gpu ridge_vendor_headers)
     add_dependencies(gpu_test abi_${interface})
-  endif()
-endforeach()
+  endforeach()
+endif()
 
 # Models written as text, which the passes are tested on too.
 if(TARGET precision_test)

@@ -2,8 +2,8 @@
 //
 //   struct Library : FunctionTable {
 //     using FunctionTable::FunctionTable;
-//     Function<int(unsigned*)> nvmlDeviceGetCount_v2{file, "nvmlDeviceGetCount_v2", complete};
-//     Function<int(int*)> nvmlSystemGetCudaDriverVersion_v2{file, "nvmlSystemGetCudaDriverVersion_v2"};
+//     RIDGE_NEEDS(nvmlDeviceGetCount_v2, int(unsigned*))
+//     RIDGE_MAY_HAVE(nvmlSystemGetCudaDriverVersion_v2, int(int*))
 //   };
 //
 // A table stays where it was made. Immutable once made.
@@ -55,6 +55,10 @@ struct FunctionTable {
   template <typename Signature>
   using Function = LibraryFunction<Signature>;
 };
+
+// Rows of a table: a function that must be there, and one that the library may lack.
+#define RIDGE_NEEDS(name, ...) Function<__VA_ARGS__> name{file, #name, complete};
+#define RIDGE_MAY_HAVE(name, ...) Function<__VA_ARGS__> name{file, #name};
 
 // Opens a library (open_library) and looks up the functions of its table. `product`: what is too old for ridge if one
 // is missing that must be there (kUnsupported).

@@ -1,7 +1,8 @@
 #include "limits/memory_kernels.h"
 
-#include <algorithm>
-#include <string_view>
+#include <span>
+
+#include "limits/peak_kernels.h"
 
 namespace ridge::limits {
 namespace {
@@ -170,22 +171,12 @@ const std::vector<MemoryKernel>& x86_kernels() {
 
 }  // namespace
 
-std::span<const MemoryKernel> memory_kernels() {
+std::vector<const MemoryKernel*> memory_kernels_for([[maybe_unused]] const std::vector<std::string>& isa) {
 #if defined(__x86_64__)
-  return x86_kernels();
+  return worth_running(std::span(x86_kernels()), isa);
 #else
   return {};
 #endif
-}
-
-std::vector<const MemoryKernel*> memory_kernels_for(const std::vector<std::string>& isa) {
-  auto present = [&](std::string_view name) { return std::find(isa.begin(), isa.end(), name) != isa.end(); };
-  std::vector<const MemoryKernel*> chosen;
-  for (const MemoryKernel& kernel : memory_kernels())
-    if (std::all_of(kernel.needs.begin(), kernel.needs.end(), present) &&
-        std::none_of(kernel.pointless_with.begin(), kernel.pointless_with.end(), present))
-      chosen.push_back(&kernel);
-  return chosen;
 }
 
 }  // namespace ridge::limits

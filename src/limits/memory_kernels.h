@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,6 @@ struct MemoryKernel {
 // 4 parallel streams and 3 arrays, each a whole number of unrolled iterations of 1 KiB.
 constexpr size_t kWorkingSetStep = 12 * 1024;
 
-std::span<const MemoryKernel> memory_kernels();
 std::vector<const MemoryKernel*> memory_kernels_for(const std::vector<std::string>& isa);
 
 }  // namespace ridge::limits

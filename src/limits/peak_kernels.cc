@@ -1,15 +1,9 @@
 #include "limits/peak_kernels.h"
 
-#include <algorithm>
 #include <array>
-#include <string_view>
 
 namespace ridge::limits {
 namespace {
-
-bool has(const std::vector<std::string>& isa, std::string_view name) {
-  return std::find(isa.begin(), isa.end(), name) != isa.end();
-}
 
 #if defined(__x86_64__)
 
@@ -286,13 +280,7 @@ std::span<const PeakKernel> peak_kernels() {
 }
 
 std::vector<const PeakKernel*> peak_kernels_for(const std::vector<std::string>& isa) {
-  auto present = [&](const char* name) { return has(isa, name); };
-  std::vector<const PeakKernel*> chosen;
-  for (const PeakKernel& kernel : peak_kernels())
-    if (std::all_of(kernel.needs.begin(), kernel.needs.end(), present) &&
-        std::none_of(kernel.pointless_with.begin(), kernel.pointless_with.end(), present))
-      chosen.push_back(&kernel);
-  return chosen;
+  return worth_running(peak_kernels(), isa);
 }
 
 bool run_addition_chain(int64_t additions) {

@@ -5,6 +5,7 @@
 // Counting: 1 multiply-add = 2 FLOPs, also for integers; a dot-product instruction counts every product it adds up.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,6 +29,17 @@ std::span<const PeakKernel> peak_kernels();
 
 // Those worth running with `isa`: what the CPU lacks is absent, not emulated.
 std::vector<const PeakKernel*> peak_kernels_for(const std::vector<std::string>& isa);
+
+// Of kernels with `needs` and `pointless_with`.
+template <typename Kernel>
+std::vector<const Kernel*> worth_running(std::span<const Kernel> kernels, const std::vector<std::string>& isa) {
+  auto present = [&](const char* name) { return std::find(isa.begin(), isa.end(), name) != isa.end(); };
+  std::vector<const Kernel*> chosen;
+  for (const Kernel& kernel : kernels)
+    if (std::ranges::all_of(kernel.needs, present) && std::ranges::none_of(kernel.pointless_with, present))
+      chosen.push_back(&kernel);
+  return chosen;
+}
 
 // Runs `additions` additions that each wait for the one before: one per cycle on every x86-64 core of the last fifteen
 // years (latency of ADD r64, r64: Agner Fog, instruction tables), so additions per second is the clock in Hz.

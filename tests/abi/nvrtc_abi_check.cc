@@ -7,21 +7,7 @@
 namespace ridge::gpu::cuda::nvrtc {
 namespace {
 
-#define FUNCTION(name) static_assert(abi::SameFunction<decltype(Library::name)::Type, decltype(::name)>::value)
-FUNCTION(nvrtcGetErrorString);
-FUNCTION(nvrtcVersion);
-FUNCTION(nvrtcGetNumSupportedArchs);
-FUNCTION(nvrtcGetSupportedArchs);
-FUNCTION(nvrtcCreateProgram);
-FUNCTION(nvrtcDestroyProgram);
-FUNCTION(nvrtcCompileProgram);
-FUNCTION(nvrtcGetProgramLogSize);
-FUNCTION(nvrtcGetProgramLog);
-FUNCTION(nvrtcGetPTXSize);
-FUNCTION(nvrtcGetPTX);
-FUNCTION(nvrtcGetCUBINSize);
-FUNCTION(nvrtcGetCUBIN);
-#undef FUNCTION
+RIDGE_NVRTC_FUNCTIONS(SAME_FUNCTION)
 static_assert(int{kSuccess} == NVRTC_SUCCESS && int{kCompilation} == NVRTC_ERROR_COMPILATION);
 
 }  // namespace

@@ -41,3 +41,11 @@ template <typename R, typename... A, typename S, typename... B>
 struct SameFunction<R(A...), S(B...)> : std::bool_constant<same_type<R, S>() && (same_type<A, B>() && ...)> {};
 
 }  // namespace ridge::abi
+
+// Rows of a check: a function of a table (RIDGE_…_FUNCTIONS), a value, a structure's member.
+#define SAME_FUNCTION(name, ...) static_assert(abi::SameFunction<__VA_ARGS__, decltype(::name)>::value);
+#define SAME_VALUE(ours, theirs) \
+  static_assert(static_cast<unsigned long long>(ours) == static_cast<unsigned long long>(theirs))
+#define SAME_MEMBER(ours, theirs, mine, its)                     \
+  static_assert(offsetof(ours, mine) == offsetof(theirs, its) && \
+                abi::same_type<decltype(ours::mine), decltype(theirs::its)>())

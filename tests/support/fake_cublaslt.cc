@@ -3,7 +3,7 @@
 // It refuses what the real one refuses (cuBLAS documentation, cublasLtMatmul()): FP8 before capability 8.9, BF16 and TF32 before
 // 8.0, FP8 and INT8 that are not "TN" or whose sizes are no multiples of 16 and 4. RIDGE_FAKE_CUBLASLT names a script of `fail`
 // lines (scripted_gpus.h).
-#include <dlfcn.h>
+#include <cublasLt.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,40 +12,32 @@
 #include <memory>
 #include <thread>
 
-#include "gpu/cuda/abi.h"
-#include "gpu/cuda/cublaslt_abi.h"
+#include "fake_driver.h"
 #include "scripted_gpus.h"
-
-using namespace ridge::gpu::cuda::cublaslt;
 
 namespace {
 
 struct Layout {
-  int type;
+  cudaDataType type;
   int64_t rows, columns, leading;
 };
 struct Description {
-  int compute, scale;
+  cublasComputeType_t compute;
+  cudaDataType scale;
   int32_t transpose_a = 0, transpose_b = 0;
   const float *scale_a = nullptr, *scale_b = nullptr;
   int8_t fast = 0;
 };
 
-int failure(const char* function) {
-  return ridge::fake::outcome(ridge::fake::script_of("RIDGE_FAKE_CUBLASLT").system, function, int{kSuccess});
+cublasStatus_t failure(const char* function) {
+  return ridge::fake::outcome(ridge::fake::script_of("RIDGE_FAKE_CUBLASLT").system, function, CUBLAS_STATUS_SUCCESS);
 }
 
-// A function of the driver that the process has open.
-template <typename Signature>
-Signature* driver(const char* name) {
-  void* library = dlopen(std::getenv("RIDGE_CUDA"), RTLD_NOW | RTLD_NOLOAD);
-  return reinterpret_cast<Signature*>(dlsym(library, name));
-}
 int capability() {
-  auto* ask = driver<int(int*, int, int)>("cuDeviceGetAttribute");
+  auto* ask = DRIVER(cuDeviceGetAttribute);
   int major = 0, minor = 0;
-  ask(&major, ridge::gpu::cuda::kCapabilityMajor, 0);
-  ask(&minor, ridge::gpu::cuda::kCapabilityMinor, 0);
+  ask(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+  ask(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
   return 10 * major + minor;
 }
 
@@ -76,14 +68,14 @@ unsigned to_short_float(double value, int exponent_bits, int mantissa_bits) {
 double element(const void* memory, const Layout& layout, bool tf32, bool transposed, int64_t row, int64_t column) {
   const int64_t at = transposed ? column + row * layout.leading : row + column * layout.leading;
   switch (layout.type) {
-    case kFloat64: return read_as<double>(memory, at);
-    case kFloat32: {
+    case CUDA_R_64F: return read_as<double>(memory, at);
+    case CUDA_R_32F: {
       const double value = read_as<float>(memory, at);
       return tf32 ? short_float(to_short_float(value, 8, 10), 8, 10) : value;
     }
-    case kInt8: return read_as<int8_t>(memory, at);
-    case kFloat16: return short_float(static_cast<unsigned>(read_as<uint16_t>(memory, at)), 5, 10);
-    case kBFloat16: return short_float(static_cast<unsigned>(read_as<uint16_t>(memory, at)), 8, 7);
+    case CUDA_R_8I: return read_as<int8_t>(memory, at);
+    case CUDA_R_16F: return short_float(static_cast<unsigned>(read_as<uint16_t>(memory, at)), 5, 10);
+    case CUDA_R_16BF: return short_float(static_cast<unsigned>(read_as<uint16_t>(memory, at)), 8, 7);
     default: return short_float(static_cast<unsigned>(read_as<uint8_t>(memory, at)), 4, 3);
   }
 }
@@ -96,10 +88,10 @@ void write_as(void* memory, int64_t at, double value) {
 void store(void* memory, const Layout& layout, int64_t row, int64_t column, double value) {
   const int64_t at = row + column * layout.leading;
   switch (layout.type) {
-    case kFloat64: return write_as<double>(memory, at, value);
-    case kFloat32: return write_as<float>(memory, at, value);
-    case kInt32: return write_as<int32_t>(memory, at, value);
-    case kFloat16: return write_as<uint16_t>(memory, at, to_short_float(value, 5, 10));
+    case CUDA_R_64F: return write_as<double>(memory, at, value);
+    case CUDA_R_32F: return write_as<float>(memory, at, value);
+    case CUDA_R_32I: return write_as<int32_t>(memory, at, value);
+    case CUDA_R_16F: return write_as<uint16_t>(memory, at, to_short_float(value, 5, 10));
     default: return write_as<uint16_t>(memory, at, to_short_float(value, 8, 7));
   }
 }
@@ -114,7 +106,7 @@ struct Work {
 
   void run() const {
     if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    const bool tf32 = how.compute == kCompute32FFastTf32;
+    const bool tf32 = how.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
     const double factor = alpha * (how.scale_a ? static_cast<double>(*how.scale_a * *how.scale_b) : 1.0);
     const int64_t depth = how.transpose_a ? a_layout.rows : a_layout.columns;
     for (int64_t column = 0; column < d_layout.columns; ++column)
@@ -135,29 +127,29 @@ bool fits(const Description& how, const Layout& a, const Layout& b, const Layout
 }
 
 bool supported(const Description& how, const Layout& a, const Layout& d) {
-  const bool narrow = a.type == kFloat8E4M3 || a.type == kInt8;
-  const int64_t unit = a.type == kFloat8E4M3 ? 16 : 4;
+  const bool narrow = a.type == CUDA_R_8F_E4M3 || a.type == CUDA_R_8I;
+  const int64_t unit = a.type == CUDA_R_8F_E4M3 ? 16 : 4;
   if (narrow && (how.transpose_a != 1 || how.transpose_b != 0)) return false;
   if (narrow && (a.rows % unit != 0 || d.rows % unit != 0)) return false;
-  if (a.type == kFloat8E4M3) return capability() >= 89;
-  return capability() >= 80 || (a.type != kBFloat16 && how.compute != kCompute32FFastTf32);
+  if (a.type == CUDA_R_8F_E4M3) return capability() >= 89;
+  return capability() >= 80 || (a.type != CUDA_R_16BF && how.compute != CUBLAS_COMPUTE_32F_FAST_TF32);
 }
 
 template <typename T>
-int make(Handle* handle, T value) {
+cublasStatus_t make(void** handle, T value) {
   *handle = new T(value);
-  return kSuccess;
+  return CUBLAS_STATUS_SUCCESS;
 }
 template <typename T>
-int destroy(Handle handle) {
+cublasStatus_t destroy(void* handle) {
   delete static_cast<T*>(handle);
-  return kSuccess;
+  return CUBLAS_STATUS_SUCCESS;
 }
 template <typename T>
-int put(T& member, const void* value, size_t size) {
-  if (size != sizeof member) return kInvalidValue;
+cublasStatus_t put(T& member, const void* value, size_t size) {
+  if (size != sizeof member) return CUBLAS_STATUS_INVALID_VALUE;
   std::memcpy(&member, value, size);
-  return kSuccess;
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 }  // namespace
@@ -167,60 +159,77 @@ extern "C" {
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT size_t cublasLtGetVersion() { return 130401; }
-EXPORT const char* cublasLtGetStatusString(int code) {
-  return code == kNotInitialized ? "the library was not initialized" : "an error";
+EXPORT const char* cublasLtGetStatusString(cublasStatus_t code) {
+  return code == CUBLAS_STATUS_NOT_INITIALIZED ? "the library was not initialized" : "an error";
 }
-EXPORT int cublasLtCreate(Handle* handle) {
-  int code = failure("cublasLtCreate");
-  return code == kSuccess ? make(handle, 0) : code;
+EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  cublasStatus_t code = failure("cublasLtCreate");
+  return code == CUBLAS_STATUS_SUCCESS ? make(handle, 0) : code;
 }
-EXPORT int cublasLtDestroy(Handle handle) { return destroy<int>(handle); }
-EXPORT int cublasLtMatmulDescCreate(Handle* handle, int compute, int scale) {
+EXPORT cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return destroy<int>(handle); }
+EXPORT cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* handle, cublasComputeType_t compute,
+                                               cudaDataType scale) {
   return make(handle, Description{compute, scale});
 }
-EXPORT int cublasLtMatmulDescDestroy(Handle handle) { return destroy<Description>(handle); }
-EXPORT int cublasLtMatmulDescSetAttribute(Handle handle, int attribute, const void* value, size_t size) {
+EXPORT cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t handle) { return destroy<Description>(handle); }
+EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
+                                                     cublasLtMatmulDescAttributes_t attribute, const void* value,
+                                                     size_t size) {
   Description& how = *static_cast<Description*>(handle);
   switch (attribute) {
-    case kTransposeA: return put(how.transpose_a, value, size);
-    case kTransposeB: return put(how.transpose_b, value, size);
-    case kScalePointerA: return put(how.scale_a, value, size);
-    case kScalePointerB: return put(how.scale_b, value, size);
-    case kFastAccumulation: return put(how.fast, value, size);
-    default: return kInvalidValue;
+    case CUBLASLT_MATMUL_DESC_TRANSA: return put(how.transpose_a, value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSB: return put(how.transpose_b, value, size);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER: return put(how.scale_a, value, size);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER: return put(how.scale_b, value, size);
+    case CUBLASLT_MATMUL_DESC_FAST_ACCUM: return put(how.fast, value, size);
+    default: return CUBLAS_STATUS_INVALID_VALUE;
   }
 }
-EXPORT int cublasLtMatrixLayoutCreate(Handle* handle, int type, uint64_t rows, uint64_t columns, int64_t leading) {
+EXPORT cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* handle, cudaDataType type, uint64_t rows,
+                                                 uint64_t columns, int64_t leading) {
   return make(handle, Layout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading});
 }
-EXPORT int cublasLtMatrixLayoutDestroy(Handle handle) { return destroy<Layout>(handle); }
-EXPORT int cublasLtMatmulPreferenceCreate(Handle* handle) { return make(handle, uint64_t{0}); }
-EXPORT int cublasLtMatmulPreferenceDestroy(Handle handle) { return destroy<uint64_t>(handle); }
-EXPORT int cublasLtMatmulPreferenceSetAttribute(Handle handle, int attribute, const void* value, size_t size) {
-  return attribute == kMostWorkspaceBytes ? put(*static_cast<uint64_t*>(handle), value, size) : int{kInvalidValue};
+EXPORT cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t handle) { return destroy<Layout>(handle); }
+EXPORT cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* handle) {
+  return make(handle, uint64_t{0});
+}
+EXPORT cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t handle) {
+  return destroy<uint64_t>(handle);
+}
+EXPORT cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t handle,
+                                                           cublasLtMatmulPreferenceAttributes_t attribute,
+                                                           const void* value, size_t size) {
+  return attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES ? put(*static_cast<uint64_t*>(handle), value, size)
+                                                               : CUBLAS_STATUS_INVALID_VALUE;
 }
 // Two ways, of which the first is the slower one.
-EXPORT int cublasLtMatmulAlgoGetHeuristic(Handle, Handle description, Handle a, Handle b, Handle, Handle d, Handle,
-                                          int wanted, HeuristicResult* results, int* found) {
+EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
+                                                     cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                                     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                                     cublasLtMatmulPreference_t, int wanted,
+                                                     cublasLtMatmulHeuristicResult_t* results, int* found) {
   const Description& how = *static_cast<Description*>(description);
   *found = 0;
-  if (int code = failure("cublasLtMatmulAlgoGetHeuristic"); code != kSuccess) return code;
-  if (!fits(how, *static_cast<Layout*>(a), *static_cast<Layout*>(b), *static_cast<Layout*>(d))) return kInvalidValue;
-  if (!supported(how, *static_cast<Layout*>(a), *static_cast<Layout*>(d))) return kNotSupported;
+  if (cublasStatus_t code = failure("cublasLtMatmulAlgoGetHeuristic"); code != CUBLAS_STATUS_SUCCESS) return code;
+  if (!fits(how, *static_cast<Layout*>(a), *static_cast<Layout*>(b), *static_cast<Layout*>(d)))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (!supported(how, *static_cast<Layout*>(a), *static_cast<Layout*>(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
   for (; *found < std::min(wanted, 2); ++*found) {
-    results[*found] = HeuristicResult{};
-    results[*found].algorithm.data[0] = static_cast<uint64_t>(*found) + 1;
+    results[*found] = cublasLtMatmulHeuristicResult_t{};
+    results[*found].algo.data[0] = static_cast<uint64_t>(*found) + 1;
   }
-  return kSuccess;
+  return CUBLAS_STATUS_SUCCESS;
 }
-EXPORT int cublasLtMatmul(Handle, Handle description, const void* alpha, const void* a, Handle a_layout, const void* b,
-                          Handle b_layout, const void*, const void*, Handle, void* d, Handle d_layout,
-                          const Algorithm* algorithm, void*, size_t, void* stream) {
+EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha,
+                                     const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
+                                     cublasLtMatrixLayout_t b_layout, const void*, const void*, cublasLtMatrixLayout_t,
+                                     void* d, cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* algorithm,
+                                     void*, size_t, cudaStream_t stream) {
   const Description& how = *static_cast<Description*>(description);
   double factor = 0;
-  if (how.scale == kFloat64) factor = read_as<double>(alpha, 0);
-  if (how.scale == kFloat32) factor = read_as<float>(alpha, 0);
-  if (how.scale == kInt32) factor = read_as<int32_t>(alpha, 0);
+  if (how.scale == CUDA_R_64F) factor = read_as<double>(alpha, 0);
+  if (how.scale == CUDA_R_32F) factor = read_as<float>(alpha, 0);
+  if (how.scale == CUDA_R_32I) factor = read_as<int32_t>(alpha, 0);
   auto* work = new Work{how,
                         *static_cast<Layout*>(a_layout),
                         *static_cast<Layout*>(b_layout),
@@ -230,13 +239,13 @@ EXPORT int cublasLtMatmul(Handle, Handle description, const void* alpha, const v
                         d,
                         factor,
                         algorithm->data[0] == 1};
-  auto* queue = driver<int(void*, void (*)(void*), void*)>("cuLaunchHostFunc");
   // As often as the stream comes by, which is once: no product of a test is captured into a graph.
   auto run = [](void* given) {
     std::unique_ptr<Work> due(static_cast<Work*>(given));
     due->run();
   };
-  return queue(stream, run, work) == 0 ? kSuccess : kExecutionFailed;
+  return DRIVER(cuLaunchHostFunc)(stream, run, work) == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS
+                                                                     : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 }  // extern "C"

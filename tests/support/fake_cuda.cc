@@ -10,49 +10,45 @@
 
 #include "fake_cuda_state.h"
 
-using namespace ridge;
-using namespace ridge::gpu::cuda;
-using namespace ridge::fake;
-
 namespace {
 
-const std::map<int, const char*> kAttributes = {
-    {kThreadsPerBlock, "threads_per_block"},
-    {kSharedPerBlock, "shared_bytes_per_block"},
-    {kWarpSize, "warp"},
-    {kRegistersPerBlock, "registers_per_block"},
-    {kClockKhz, "clock_khz"},
-    {kMultiprocessors, "multiprocessors"},
-    {kIntegrated, "integrated"},
-    {kComputeMode, "compute_mode"},
-    {kEcc, "ecc"},
-    {kMemoryClockKhz, "memory_clock_khz"},
-    {kMemoryBusBits, "memory_bus_bits"},
-    {kL2Bytes, "l2_bytes"},
-    {kThreadsPerMultiprocessor, "threads_per_multiprocessor"},
-    {kAsyncEngines, "copy_engines"},
-    {kUnifiedAddressing, "unified_addressing"},
-    {kSharedPerMultiprocessor, "shared_bytes_per_multiprocessor"},
-    {kRegistersPerMultiprocessor, "registers_per_multiprocessor"},
-    {kManagedMemory, "managed_memory"},
-    {kConcurrentManagedAccess, "concurrent_managed_access"},
-    {kSharedPerBlockOptIn, "shared_bytes_per_block_opt_in"},
-    {kBlocksPerMultiprocessor, "blocks_per_multiprocessor"},
-    {kMemoryPools, "memory_pools"},
+const std::map<CUdevice_attribute, const char*> kAttributes = {
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, "threads_per_block"},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, "shared_bytes_per_block"},
+    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, "warp"},
+    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, "registers_per_block"},
+    {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, "clock_khz"},
+    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, "multiprocessors"},
+    {CU_DEVICE_ATTRIBUTE_INTEGRATED, "integrated"},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, "compute_mode"},
+    {CU_DEVICE_ATTRIBUTE_ECC_ENABLED, "ecc"},
+    {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, "memory_clock_khz"},
+    {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, "memory_bus_bits"},
+    {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, "l2_bytes"},
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, "threads_per_multiprocessor"},
+    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, "copy_engines"},
+    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, "unified_addressing"},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, "shared_bytes_per_multiprocessor"},
+    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, "registers_per_multiprocessor"},
+    {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, "managed_memory"},
+    {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, "concurrent_managed_access"},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, "shared_bytes_per_block_opt_in"},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, "blocks_per_multiprocessor"},
+    {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, "memory_pools"},
 };
 
-int device_outcome(const char* function, Device device) {
-  if (device < 0 || static_cast<size_t>(device) >= gpus().size()) return kInvalidDevice;
-  return outcome(*gpus()[static_cast<size_t>(device)].part, function, int{kSuccess});
+CUresult device_outcome(const char* function, CUdevice device) {
+  if (device < 0 || static_cast<size_t>(device) >= gpus().size()) return CUDA_ERROR_INVALID_DEVICE;
+  return outcome(*gpus()[static_cast<size_t>(device)].part, function, CUDA_SUCCESS);
 }
-const Part& part_of(Device device) { return *gpus()[static_cast<size_t>(device)].part; }
+const Part& part_of(CUdevice device) { return *gpus()[static_cast<size_t>(device)].part; }
 
-int read_uuid(Device device, const char* key, Uuid* uuid) {
+CUresult read_uuid(CUdevice device, const char* key, CUuuid* uuid) {
   std::string digits = text_of(part_of(device), key);
   digits.erase(std::remove(digits.begin(), digits.end(), '-'), digits.end());
   for (size_t i = 0; i < sizeof uuid->bytes && 2 * i + 1 < digits.size(); ++i)
-    uuid->bytes[i] = static_cast<uint8_t>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
-  return kSuccess;
+    uuid->bytes[i] = static_cast<char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+  return CUDA_SUCCESS;
 }
 
 int capability_of(const Part& part) {
@@ -62,13 +58,14 @@ int capability_of(const Part& part) {
 }
 
 // "sm_90" machine code for this family's chips up to this one, or "compute_90" assembly for all later ones; then the source.
-int check_image(const std::string& image, const Part& part) {
+CUresult check_image(const std::string& image, const Part& part) {
   const int capability = capability_of(part);
   int wanted = 0;
   if (std::sscanf(image.c_str(), "sm_%d\n", &wanted) == 1)
-    return wanted / 10 == capability / 10 && wanted <= capability ? kSuccess : kNoBinaryForGpu;
-  if (std::sscanf(image.c_str(), "compute_%d\n", &wanted) == 1) return wanted <= capability ? kSuccess : kInvalidPtx;
-  return kInvalidImage;
+    return wanted / 10 == capability / 10 && wanted <= capability ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (std::sscanf(image.c_str(), "compute_%d\n", &wanted) == 1)
+    return wanted <= capability ? CUDA_SUCCESS : CUDA_ERROR_INVALID_PTX;
+  return CUDA_ERROR_INVALID_IMAGE;
 }
 
 }  // namespace
@@ -77,204 +74,182 @@ extern "C" {
 
 #define ENTER_DEVICE(function) \
   LOCK;                        \
-  if (int code = device_outcome(#function, device); code != kSuccess) return code
+  if (CUresult code = device_outcome(#function, device); code != CUDA_SUCCESS) return code
 
-// For tests: objects that are alive.
 EXPORT size_t fakeCudaObjects() {
   LOCK;
   size_t count = 0;
-  for (const Gpu& this_gpu : gpus()) count += this_gpu.objects() + static_cast<size_t>(this_gpu.users);
+  for (const CUctx_st& this_gpu : gpus()) count += this_gpu.objects() + static_cast<size_t>(this_gpu.users);
   return count;
 }
 
-EXPORT int cuGetErrorName(int code, const char** name) {
-  static const std::map<int, const char*> kNames = {{kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
-                                                    {kNoDevice, "CUDA_ERROR_NO_DEVICE"},
-                                                    {kEccUncorrectable, "CUDA_ERROR_ECC_UNCORRECTABLE"},
-                                                    {kDeviceUnavailable, "CUDA_ERROR_DEVICE_UNAVAILABLE"},
-                                                    {kNotPermitted, "CUDA_ERROR_NOT_PERMITTED"},
-                                                    {kUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
-                                                    {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},
-                                                    {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
-                                                    {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
-                                                    {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
+EXPORT CUresult cuGetErrorName(CUresult code, const char** name) {
+  static const std::map<CUresult, const char*> kNames = {
+      {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+      {CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+      {CUDA_ERROR_DEVICE_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE"},
+      {CUDA_ERROR_NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED"},
+      {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+      {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX"},
+      {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+      {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
+      {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
   auto found = kNames.find(code);
   *name = found == kNames.end() ? "CUDA_ERROR_OF_ANOTHER_KIND" : found->second;
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuGetErrorString(int code, const char** words) {
-  *words = code == kOutOfMemory ? "out of memory" : code == kNoDevice ? "no CUDA-capable device is detected" : "error";
-  return kSuccess;
+EXPORT CUresult cuGetErrorString(CUresult code, const char** words) {
+  *words = code == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory"
+           : code == CUDA_ERROR_NO_DEVICE   ? "no CUDA-capable device is detected"
+                                            : "error";
+  return CUDA_SUCCESS;
 }
-EXPORT int cuInit(unsigned) {
+EXPORT CUresult cuInit(unsigned) {
   LOCK;
-  if (int code = system_outcome("cuInit"); code != kSuccess) return code;
-  return gpus().empty() ? kNoDevice : kSuccess;
+  if (CUresult code = system_outcome("cuInit"); code != CUDA_SUCCESS) return code;
+  return gpus().empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
-EXPORT int cuDriverGetVersion(int* version) {
+EXPORT CUresult cuDriverGetVersion(int* version) {
   int major = 0, minor = 0;
   std::sscanf(text_of(cuda_script().system, "cuda_version").c_str(), "%d.%d", &major, &minor);
   *version = 1000 * major + 10 * minor;
   return system_outcome("cuDriverGetVersion");
 }
-EXPORT int cuDeviceGetCount(int* count) {
+EXPORT CUresult cuDeviceGetCount(int* count) {
   *count = static_cast<int>(gpus().size());
   return system_outcome("cuDeviceGetCount");
 }
-EXPORT int cuDeviceGet(Device* device, int index) {
+EXPORT CUresult cuDeviceGet(CUdevice* device, int index) {
   *device = index;
   return device_outcome("cuDeviceGet", index);
 }
-EXPORT int cuDeviceGetName(char* name, int size, Device device) {
+EXPORT CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
   ENTER_DEVICE(cuDeviceGetName);
   std::snprintf(name, static_cast<size_t>(size), "%s", text_of(part_of(device), "name").c_str());
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuDeviceGetPCIBusId(char* address, int size, Device device) {
+EXPORT CUresult cuDeviceGetPCIBusId(char* address, int size, CUdevice device) {
   ENTER_DEVICE(cuDeviceGetPCIBusId);
   std::snprintf(address, static_cast<size_t>(size), "%s", text_of(part_of(device), "pci_address").c_str());
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuDeviceGetUuid(Uuid* uuid, Device device) {
+EXPORT CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   ENTER_DEVICE(cuDeviceGetUuid);
   return read_uuid(device, "uuid", uuid);
 }
-EXPORT int cuDeviceTotalMem_v2(size_t* bytes, Device device) {
+EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
   ENTER_DEVICE(cuDeviceTotalMem_v2);
   *bytes = number_of(part_of(device), "memory_total_bytes");
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuDeviceGetAttribute(int* value, int attribute, Device device) {
+EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   ENTER_DEVICE(cuDeviceGetAttribute);
   const int capability = capability_of(part_of(device));
-  if (attribute == kCapabilityMajor) return *value = capability / 10, kSuccess;
-  if (attribute == kCapabilityMinor) return *value = capability % 10, kSuccess;
+  if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) return *value = capability / 10, CUDA_SUCCESS;
+  if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) return *value = capability % 10, CUDA_SUCCESS;
   auto found = kAttributes.find(attribute);
-  if (found == kAttributes.end() || !says(part_of(device), found->second)) return kInvalidValue;
+  if (found == kAttributes.end() || !says(part_of(device), found->second)) return CUDA_ERROR_INVALID_VALUE;
   *value = static_cast<int>(number_of(part_of(device), found->second));
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
 
-EXPORT int cuDevicePrimaryCtxRetain(Handle* context, Device device) {
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   ENTER_DEVICE(cuDevicePrimaryCtxRetain);
-  Gpu& this_gpu = gpus()[static_cast<size_t>(device)];
+  CUctx_st& this_gpu = gpus()[static_cast<size_t>(device)];
   ++this_gpu.users;
   *context = &this_gpu;
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuDevicePrimaryCtxRelease(Device device) {
+EXPORT CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   LOCK;
-  Gpu& this_gpu = gpus()[static_cast<size_t>(device)];
+  CUctx_st& this_gpu = gpus()[static_cast<size_t>(device)];
   this_gpu.drain_all();
   --this_gpu.users;
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuCtxSetCurrent(Handle context) {
-  current = static_cast<Gpu*>(context);
-  return kSuccess;
+EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
+  current = context;
+  return CUDA_SUCCESS;
 }
 
-EXPORT int cuModuleLoadDataEx(Handle* module, const void* image, unsigned count, int* options, void** values) {
+EXPORT CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options,
+                                   void** values) {
   ENTER(cuModuleLoadDataEx);
   const std::string text = static_cast<const char*>(image);
-  if (int code = check_image(text, *current->part); code != kSuccess) return code;
-  if (!cpu().ready()) return kNoPtxCompiler;
-  Module made{current, {}};
+  if (CUresult code = check_image(text, *current->part); code != CUDA_SUCCESS) return code;
+  if (!cpu().ready()) return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+  CUmod_st made;
   std::string log;
   if (cpu().build(text.substr(text.find('\n') + 1), made.program, log)) {
     *module = keep(current->modules, std::move(made));
-    return kSuccess;
+    return CUDA_SUCCESS;
   }
   char* room = nullptr;
   size_t size = 0;
   for (unsigned i = 0; i < count; ++i) {
-    if (options[i] == kErrorLog) room = static_cast<char*>(values[i]);
-    if (options[i] == kErrorLogBytes) size = reinterpret_cast<size_t>(values[i]);
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER) room = static_cast<char*>(values[i]);
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) size = reinterpret_cast<size_t>(values[i]);
   }
   if (room != nullptr && size > 0) std::snprintf(room, size, "%s", log.c_str());
-  return kInvalidPtx;
+  return CUDA_ERROR_INVALID_PTX;
 }
-EXPORT int cuModuleUnload(Handle handle) {
+EXPORT CUresult cuModuleUnload(CUmodule handle) {
   ENTER(cuModuleUnload);
-  Module* module = known(current->modules, handle);
-  if (module == nullptr) return kInvalidHandle;
+  CUmodule module = known(current->modules, handle);
+  if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   current->drain_all();
-  for (auto& [name, kernel] : module->program.kernels) current->functions.erase(&kernel);
   forget(current->modules, handle);
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuModuleGetFunction(Handle* function, Handle handle, const char* name) {
+EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) {
   ENTER(cuModuleGetFunction);
-  Module* module = known(current->modules, handle);
-  if (module == nullptr) return kInvalidHandle;
+  CUmodule module = known(current->modules, handle);
+  if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   Kernel* kernel = cpu().kernel(module->program, name);
-  if (kernel == nullptr) return kNotFound;
-  std::unique_ptr<Function>& made = current->functions[kernel];
-  if (!made) made = std::make_unique<Function>(Function{current, kernel});
+  if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
+  std::unique_ptr<CUfunc_st>& made = module->functions[kernel];
+  if (!made) made = std::make_unique<CUfunc_st>(CUfunc_st{kernel});
   *function = made.get();
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuFuncGetAttribute(int* value, int attribute, Handle function) {
+EXPORT CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   ENTER(cuFuncGetAttribute);
-  const Kernel& kernel = *static_cast<Function*>(function)->kernel;
+  const Kernel& kernel = *function->kernel;
   switch (attribute) {
-    case kMostThreadsPerBlock: return *value = 1024, kSuccess;
-    case kStaticSharedBytes: return *value = kernel.shared_bytes, kSuccess;
-    case kLocalBytes: return *value = 0, kSuccess;
-    case kRegisters: return *value = 32, kSuccess;
-    case kMostDynamicSharedBytes: return *value = kernel.dynamic_shared_allowed, kSuccess;
-    default: return kInvalidValue;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return *value = 1024, CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return *value = kernel.shared_bytes, CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: return *value = 0, CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: return *value = 32, CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return *value = kernel.dynamic_shared_allowed, CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
-EXPORT int cuFuncSetAttribute(Handle function, int attribute, int value) {
+EXPORT CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   ENTER(cuFuncSetAttribute);
-  Kernel& kernel = *static_cast<Function*>(function)->kernel;
+  Kernel& kernel = *function->kernel;
   const auto most = static_cast<int>(number_of(*current->part, "shared_bytes_per_block_opt_in"));
-  if (attribute != kMostDynamicSharedBytes || value + kernel.shared_bytes > most) return kInvalidValue;
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value + kernel.shared_bytes > most)
+    return CUDA_ERROR_INVALID_VALUE;
   kernel.dynamic_shared_allowed = value;
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
 // By threads and shared memory alone.
-EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Handle function, int threads, size_t shared) {
+EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
+                                                            size_t shared) {
   ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
   const Part& part = *current->part;
   size_t most = number_of(part, "threads_per_multiprocessor") / static_cast<size_t>(threads);
-  shared += static_cast<size_t>(static_cast<Function*>(function)->kernel->shared_bytes);
+  shared += static_cast<size_t>(function->kernel->shared_bytes);
   if (shared > 0) most = std::min<size_t>(most, number_of(part, "shared_bytes_per_multiprocessor") / shared);
   *blocks = static_cast<int>(most);
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
 
-EXPORT int cuDeviceGetUuid_v2(Uuid* uuid, Device device) {
+EXPORT CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   ENTER_DEVICE(cuDeviceGetUuid_v2);
   return read_uuid(device, says(part_of(device), "mig_uuid") ? "mig_uuid" : "uuid", uuid);
 }
-EXPORT int cuDevicePrimaryCtxRelease_v2(Device device) { return cuDevicePrimaryCtxRelease(device); }
+EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { return cuDevicePrimaryCtxRelease(device); }
 
 }  // extern "C"
-
-// As what ridge looks up, which tests/abi compares with NVIDIA's header.
-#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::Library::name)::Type>)
-SAME(cuGetErrorName);
-SAME(cuGetErrorString);
-SAME(cuInit);
-SAME(cuDriverGetVersion);
-SAME(cuDeviceGetCount);
-SAME(cuDeviceGet);
-SAME(cuDeviceGetName);
-SAME(cuDeviceGetPCIBusId);
-SAME(cuDeviceGetUuid);
-SAME(cuDeviceTotalMem_v2);
-SAME(cuDeviceGetAttribute);
-SAME(cuDevicePrimaryCtxRetain);
-SAME(cuDevicePrimaryCtxRelease);
-SAME(cuCtxSetCurrent);
-SAME(cuModuleLoadDataEx);
-SAME(cuModuleUnload);
-SAME(cuModuleGetFunction);
-SAME(cuFuncGetAttribute);
-SAME(cuFuncSetAttribute);
-SAME(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-SAME(cuDeviceGetUuid_v2);
-SAME(cuDevicePrimaryCtxRelease_v2);
-#undef SAME

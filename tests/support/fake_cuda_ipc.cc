@@ -7,10 +7,6 @@
 
 #include "fake_cuda_state.h"
 
-using namespace ridge;
-using namespace ridge::gpu::cuda;
-using namespace ridge::fake;
-
 namespace {
 
 struct Exported {
@@ -19,69 +15,60 @@ struct Exported {
   int file = -1;  // open there
   size_t size = 0;
 };
-static_assert(sizeof(Exported) <= sizeof(IpcHandle));
+static_assert(sizeof(Exported) <= sizeof(CUipcMemHandle));
 
-int open_exported(Address* address, const IpcHandle& handle) {
+CUresult open_exported(CUdeviceptr* address, const CUipcMemHandle& handle) {
   Exported from, expected;
-  std::memcpy(&from, handle.bytes, sizeof from);
-  if (!says(*current->part, "ipc")) return kNotSupported;
-  if (std::memcmp(from.mark, expected.mark, sizeof from.mark) != 0) return kInvalidValue;
-  if (from.owner == getpid()) return kInvalidContext;
+  std::memcpy(&from, handle.reserved, sizeof from);
+  if (!says(*current->part, "ipc")) return CUDA_ERROR_NOT_SUPPORTED;
+  if (std::memcmp(from.mark, expected.mark, sizeof from.mark) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (from.owner == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   FakeMemory memory = FakeMemory::of_other_process(from.owner, from.file, from.size);
-  if (memory.get() == nullptr) return kInvalidHandle;
-  *address = reinterpret_cast<Address>(memory.get());
+  if (memory.get() == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *address = reinterpret_cast<CUdeviceptr>(memory.get());
   current->memory[*address] = {from.size, Place::kOtherProcess, std::move(memory)};
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
 
 extern "C" {
 
-EXPORT int cuIpcGetMemHandle(IpcHandle* handle, Address address) {
+EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   ENTER(cuIpcGetMemHandle);
   auto found = current->memory.find(address);
-  if (found == current->memory.end()) return kInvalidValue;
-  if (found->second.content.file() < 0) return kNotSupported;
+  if (found == current->memory.end()) return CUDA_ERROR_INVALID_VALUE;
+  if (found->second.content.file() < 0) return CUDA_ERROR_NOT_SUPPORTED;
   Exported made;
   made.owner = getpid();
   made.file = found->second.content.file();
   made.size = found->second.size;
-  std::memset(handle->bytes, 0, sizeof handle->bytes);
-  std::memcpy(handle->bytes, &made, sizeof made);
-  return kSuccess;
+  std::memset(handle->reserved, 0, sizeof handle->reserved);
+  std::memcpy(handle->reserved, &made, sizeof made);
+  return CUDA_SUCCESS;
 }
-EXPORT int cuIpcOpenMemHandle_v2(Address* address, IpcHandle handle, unsigned) {
+EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned) {
   ENTER(cuIpcOpenMemHandle_v2);
   return open_exported(address, handle);
 }
-EXPORT int cuIpcOpenMemHandle(Address* address, IpcHandle handle, unsigned flags) {
+EXPORT CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
   return cuIpcOpenMemHandle_v2(address, handle, flags);
 }
-EXPORT int cuIpcCloseMemHandle(Address address) {
+EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   ENTER(cuIpcCloseMemHandle);
   auto found = current->memory.find(address);
-  if (found == current->memory.end() || found->second.place != Place::kOtherProcess) return kInvalidValue;
+  if (found == current->memory.end() || found->second.place != Place::kOtherProcess) return CUDA_ERROR_INVALID_VALUE;
   current->drain_all();
   current->memory.erase(found);
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuMemGetAddressRange_v2(Address* base, size_t* size, Address address) {
+EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
   ENTER(cuMemGetAddressRange_v2);
   const Range range = current->range_of(address);
-  if (range.size == 0) return kNotFound;
+  if (range.size == 0) return CUDA_ERROR_NOT_FOUND;
   *base = range.begin;
   *size = range.size;
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
 
 }  // extern "C"
-
-// As what ridge looks up, which tests/abi compares with NVIDIA's header.
-#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::Library::name)::Type>)
-SAME(cuIpcGetMemHandle);
-SAME(cuIpcOpenMemHandle_v2);
-SAME(cuIpcOpenMemHandle);
-SAME(cuIpcCloseMemHandle);
-SAME(cuMemGetAddressRange_v2);
-#undef SAME

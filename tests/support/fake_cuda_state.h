@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "fake_cuda_device.h"
+#include "fake_driver.h"
 
 namespace ridge::fake {
 
@@ -17,25 +18,23 @@ inline Cpu& cpu() {
   static Cpu one;
   return one;
 }
-inline std::vector<Gpu>& gpus() {
-  static std::vector<Gpu> made = [] {
-    std::vector<Gpu> all(cuda_script().gpus.size());
+inline std::vector<CUctx_st>& gpus() {
+  static std::vector<CUctx_st> made = [] {
+    std::vector<CUctx_st> all(cuda_script().gpus.size());
     for (size_t i = 0; i < all.size(); ++i) all[i].part = &cuda_script().gpus[i];
     return all;
   }();
   return made;
 }
-inline thread_local Gpu* current = nullptr;
+inline thread_local CUcontext current = nullptr;
 
-inline int system_outcome(const char* function) {
-  return outcome(cuda_script().system, function, int{gpu::cuda::kSuccess});
-}
+inline CUresult system_outcome(const char* function) { return outcome(cuda_script().system, function, CUDA_SUCCESS); }
 
 // What every function that works in a context begins with.
-inline int entered(const char* function) {
-  if (current == nullptr || current->users == 0) return gpu::cuda::kInvalidContext;
-  if (current->broken != 0) return current->broken;
-  return outcome(*current->part, function, int{gpu::cuda::kSuccess});
+inline CUresult entered(const char* function) {
+  if (current == nullptr || current->users == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  if (current->broken != CUDA_SUCCESS) return current->broken;
+  return outcome(*current->part, function, CUDA_SUCCESS);
 }
 
 }  // namespace ridge::fake
@@ -44,4 +43,4 @@ inline int entered(const char* function) {
 #define LOCK std::lock_guard lock(mutex())
 #define ENTER(function) \
   LOCK;                 \
-  if (int code = entered(#function); code != kSuccess) return code
+  if (CUresult code = entered(#function); code != CUDA_SUCCESS) return code

@@ -3,41 +3,37 @@
 
 #include "fake_cuda_state.h"
 
-using namespace ridge;
-using namespace ridge::gpu::cuda;
-using namespace ridge::fake;
-
 namespace {
 
-void* pointer(Address address) { return reinterpret_cast<void*>(address); }
+void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 // Queues work on a stream; where that cannot be, the code.
-int queue_on(Handle handle, Operation operation) {
-  Stream* stream = known(current->streams, handle);
-  if (stream == nullptr) return kInvalidHandle;
+CUresult queue_on(CUstream handle, Operation operation) {
+  CUstream stream = known(current->streams, handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   stream->add(std::move(operation));
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
 
 // What waits for a stream is forbidden while it is captured, and breaks the capture.
-int wait_for(Stream& stream, const Mark* until = nullptr) {
+CUresult wait_for(CUstream_st& stream, const Mark* until = nullptr) {
   if (stream.captured_by != nullptr) {
     stream.capture_broken = true;
-    return kCaptureUnsupported;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  int code = current->drain(stream, until);
+  CUresult code = current->drain(stream, until);
   // It waits for other GPUs, as long as they come nearer.
-  for (size_t left = stream.queue.size() + 1; code == kNotReady && stream.queue.size() < left;) {
+  for (size_t left = stream.queue.size() + 1; code == CUDA_ERROR_NOT_READY && stream.queue.size() < left;) {
     left = stream.queue.size();
-    for (Gpu& this_gpu : gpus()) this_gpu.drain_all();
+    for (CUctx_st& this_gpu : gpus()) this_gpu.drain_all();
     code = current->drain(stream, until);
   }
-  return code == kNotReady ? int{kLaunchTimeout} : code;
+  return code == CUDA_ERROR_NOT_READY ? CUDA_ERROR_LAUNCH_TIMEOUT : code;
 }
 
 // A copy whose source is read when its turn comes.
-int copy_later(Handle stream, void* to, const void* from, size_t bytes) {
-  return queue_on(stream, [=] { return std::memcpy(to, from, bytes), int{kSuccess}; });
+CUresult copy_later(CUstream stream, void* to, const void* from, size_t bytes) {
+  return queue_on(stream, [=] { return std::memcpy(to, from, bytes), CUDA_SUCCESS; });
 }
 
 bool any_captured() {
@@ -56,221 +52,219 @@ std::vector<uint64_t> values_of(const Kernel& kernel, void** arguments) {
 
 extern "C" {
 
-EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
+EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   ENTER(cuMemGetInfo_v2);
   *total = number_of(*current->part, "memory_total_bytes");
   *free = *total - current->used_bytes;
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuMemAlloc_v2(Address* address, size_t bytes) {
+EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
   ENTER(cuMemAlloc_v2);
   return current->allocate(bytes, Place::kGpu, address);
 }
-EXPORT int cuMemAllocManaged(Address* address, size_t bytes, unsigned) {
+EXPORT CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
   ENTER(cuMemAllocManaged);
-  if (number_of(*current->part, "managed_memory") == 0) return kNotSupported;
+  if (number_of(*current->part, "managed_memory") == 0) return CUDA_ERROR_NOT_SUPPORTED;
   return current->allocate(bytes, Place::kManaged, address);
 }
-EXPORT int cuMemFree_v2(Address address) {
+EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
   ENTER(cuMemFree_v2);
   current->drain_all();
   return current->release(address, false);
 }
-EXPORT int cuMemHostAlloc(void** host, size_t bytes, unsigned) {
+EXPORT CUresult cuMemHostAlloc(void** host, size_t bytes, unsigned) {
   ENTER(cuMemHostAlloc);
-  Address address = 0;
-  int code = current->allocate(bytes, Place::kPinned, &address);
+  CUdeviceptr address = 0;
+  CUresult code = current->allocate(bytes, Place::kPinned, &address);
   *host = pointer(address);
   return code;
 }
-EXPORT int cuMemFreeHost(void* host) {
+EXPORT CUresult cuMemFreeHost(void* host) {
   ENTER(cuMemFreeHost);
   current->drain_all();
-  return current->release(reinterpret_cast<Address>(host), true);
+  return current->release(reinterpret_cast<CUdeviceptr>(host), true);
 }
-EXPORT int cuMemHostGetDevicePointer_v2(Address* address, void* host, unsigned) {
+EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, unsigned) {
   ENTER(cuMemHostGetDevicePointer_v2);
-  *address = reinterpret_cast<Address>(host);
-  return current->pinned(host) ? kSuccess : kInvalidValue;
+  *address = reinterpret_cast<CUdeviceptr>(host);
+  return current->pinned(host) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // These belong to the default stream, and other streams' work does not wait for it, nor it for theirs. From memory that is not
 // pinned the first may return before the GPU has the content.
-EXPORT int cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
+EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
   ENTER(cuMemcpyHtoD_v2);
-  if (any_captured()) return kCaptureImplicit;
-  if (!current->holds(to, bytes)) return kInvalidValue;
+  if (any_captured()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (!current->holds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
   auto now = std::make_shared<std::string>(static_cast<const char*>(from), bytes);
-  current->standard.add([=] { return std::memcpy(pointer(to), now->data(), bytes), int{kSuccess}; });
-  return current->pinned(from) ? current->drain(current->standard) : int{kSuccess};
+  current->standard.add([=] { return std::memcpy(pointer(to), now->data(), bytes), CUDA_SUCCESS; });
+  return current->pinned(from) ? current->drain(current->standard) : CUDA_SUCCESS;
 }
-EXPORT int cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) {
+EXPORT CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
   ENTER(cuMemcpyDtoH_v2);
-  if (any_captured()) return kCaptureImplicit;
-  if (!current->holds(from, bytes)) return kInvalidValue;
-  if (int code = current->drain(current->standard); code != kSuccess) return code;
+  if (any_captured()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (!current->holds(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult code = current->drain(current->standard); code != CUDA_SUCCESS) return code;
   std::memcpy(to, pointer(from), bytes);
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, Handle stream) {
+EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   ENTER(cuMemcpyHtoDAsync_v2);
-  if (!current->holds(to, bytes)) return kInvalidValue;
+  if (!current->holds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (current->pinned(from)) return copy_later(stream, pointer(to), from, bytes);
   // From other memory the driver has copied when the call returns.
   auto now = std::make_shared<std::string>(static_cast<const char*>(from), bytes);
-  return queue_on(stream, [=] { return std::memcpy(pointer(to), now->data(), bytes), int{kSuccess}; });
+  return queue_on(stream, [=] { return std::memcpy(pointer(to), now->data(), bytes), CUDA_SUCCESS; });
 }
-EXPORT int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, Handle stream) {
+EXPORT CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
   ENTER(cuMemcpyDtoHAsync_v2);
-  if (!current->holds(from, bytes)) return kInvalidValue;
+  if (!current->holds(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
   return copy_later(stream, to, pointer(from), bytes);
 }
-EXPORT int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Handle stream) {
+EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   ENTER(cuMemcpyDtoDAsync_v2);
-  if (!current->holds(from, bytes) || !current->holds(to, bytes)) return kInvalidValue;
+  if (!current->holds(from, bytes) || !current->holds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
   return copy_later(stream, pointer(to), pointer(from), bytes);
 }
-EXPORT int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Handle stream) {
+EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
   ENTER(cuMemsetD8Async);
-  if (!current->holds(to, bytes)) return kInvalidValue;
-  return queue_on(stream, [=] { return std::memset(pointer(to), value, bytes), int{kSuccess}; });
+  if (!current->holds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  return queue_on(stream, [=] { return std::memset(pointer(to), value, bytes), CUDA_SUCCESS; });
 }
 
-EXPORT int cuStreamCreate(Handle* stream, unsigned) {
+EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned) {
   ENTER(cuStreamCreate);
-  *stream = keep(current->streams, Stream{current, {}});
-  return kSuccess;
+  *stream = keep(current->streams);
+  return CUDA_SUCCESS;
 }
-EXPORT int cuStreamDestroy_v2(Handle handle) {
+EXPORT CUresult cuStreamDestroy_v2(CUstream handle) {
   ENTER(cuStreamDestroy_v2);
-  Stream* stream = known(current->streams, handle);
-  if (stream == nullptr) return kInvalidHandle;
+  CUstream stream = known(current->streams, handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   current->drain(*stream);
   for (const auto& event : current->events)
     if (event->stream == stream) event->stream = nullptr;
   forget(current->streams, handle);
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuStreamSynchronize(Handle handle) {
+EXPORT CUresult cuStreamSynchronize(CUstream handle) {
   ENTER(cuStreamSynchronize);
-  Stream* stream = handle == nullptr ? &current->standard : known(current->streams, handle);
-  return stream == nullptr ? int{kInvalidHandle} : wait_for(*stream);
+  CUstream stream = handle == nullptr ? &current->standard : known(current->streams, handle);
+  return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : wait_for(*stream);
 }
 // Every question brings the work on by a step.
-EXPORT int cuStreamQuery(Handle handle) {
+EXPORT CUresult cuStreamQuery(CUstream handle) {
   ENTER(cuStreamQuery);
-  Stream* stream = known(current->streams, handle);
-  if (stream == nullptr) return kInvalidHandle;
+  CUstream stream = known(current->streams, handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (!stream->queue.empty()) current->step(*stream);
-  if (current->broken != 0) return current->broken;
-  return stream->queue.empty() ? kSuccess : kNotReady;
+  if (current->broken != CUDA_SUCCESS) return current->broken;
+  return stream->queue.empty() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
-EXPORT int cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned) {
+EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned) {
   ENTER(cuStreamWaitEvent);
-  Stream* stream = known(current->streams, handle);
-  Event* event = known(current->events, event_handle);
-  if (stream == nullptr || event == nullptr) return kInvalidHandle;
+  CUstream stream = known(current->streams, handle);
+  CUevent event = known(current->events, event_handle);
+  if (stream == nullptr || event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (event->captured_by != nullptr)
-    return stream->captured_by = event->captured_by, int{kSuccess};  // joins the capture
-  if (event->mark == nullptr) return kSuccess;                       // never recorded: nothing to wait for
+    return stream->captured_by = event->captured_by, CUDA_SUCCESS;  // joins the capture
+  if (event->mark == nullptr) return CUDA_SUCCESS;                  // never recorded: nothing to wait for
   stream->add([this_gpu = current, from = event->stream, mark = event->mark] {
-    return from == nullptr || mark->passed ? int{kSuccess} : this_gpu->drain(*from, mark.get());
+    return from == nullptr || mark->passed ? CUDA_SUCCESS : this_gpu->drain(*from, mark.get());
   });
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
 
-EXPORT int cuEventCreate(Handle* event, unsigned) {
+EXPORT CUresult cuEventCreate(CUevent* event, unsigned) {
   ENTER(cuEventCreate);
-  Event made;
-  made.gpu = current;
-  *event = keep(current->events, std::move(made));
-  return kSuccess;
+  *event = keep(current->events);
+  return CUDA_SUCCESS;
 }
-EXPORT int cuEventDestroy_v2(Handle event) {
+EXPORT CUresult cuEventDestroy_v2(CUevent event) {
   ENTER(cuEventDestroy_v2);
-  return forget(current->events, event) ? kSuccess : kInvalidHandle;
+  return forget(current->events, event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
-EXPORT int cuEventRecord(Handle handle, Handle stream_handle) {
+EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream_handle) {
   ENTER(cuEventRecord);
-  Event* event = known(current->events, handle);
-  Stream* stream = known(current->streams, stream_handle);
-  if (event == nullptr || stream == nullptr) return kInvalidHandle;
+  CUevent event = known(current->events, handle);
+  CUstream stream = known(current->streams, stream_handle);
+  if (event == nullptr || stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   event->captured_by = stream->captured_by;
   event->stream = stream;
   event->mark = std::make_shared<Mark>();
-  if (event->captured_by != nullptr) return kSuccess;
+  if (event->captured_by != nullptr) return CUDA_SUCCESS;
   stream->add([mark = event->mark] {
     mark->time = std::chrono::steady_clock::now();
     mark->passed = true;
-    return int{kSuccess};
+    return CUDA_SUCCESS;
   });
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuEventSynchronize(Handle handle) {
+EXPORT CUresult cuEventSynchronize(CUevent handle) {
   ENTER(cuEventSynchronize);
-  Event* event = known(current->events, handle);
-  if (event == nullptr) return kInvalidHandle;
-  if (event->mark == nullptr || event->mark->passed || event->stream == nullptr) return kSuccess;
+  CUevent event = known(current->events, handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (event->mark == nullptr || event->mark->passed || event->stream == nullptr) return CUDA_SUCCESS;
   return wait_for(*event->stream, event->mark.get());
 }
-EXPORT int cuEventElapsedTime(float* milliseconds, Handle begin_handle, Handle end_handle) {
+EXPORT CUresult cuEventElapsedTime(float* milliseconds, CUevent begin_handle, CUevent end_handle) {
   ENTER(cuEventElapsedTime);
-  Event *begin = known(current->events, begin_handle), *end = known(current->events, end_handle);
-  if (begin == nullptr || end == nullptr || begin->mark == nullptr || end->mark == nullptr) return kInvalidHandle;
-  if (!begin->mark->passed || !end->mark->passed) return kNotReady;
+  CUevent begin = known(current->events, begin_handle), end = known(current->events, end_handle);
+  if (begin == nullptr || end == nullptr || begin->mark == nullptr || end->mark == nullptr)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!begin->mark->passed || !end->mark->passed) return CUDA_ERROR_NOT_READY;
   *milliseconds = std::chrono::duration<float, std::milli>(end->mark->time - begin->mark->time).count();
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
 
-EXPORT int cuLaunchKernel(Handle function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
-                          unsigned threads_y, unsigned threads_z, unsigned shared, Handle stream, void** arguments,
-                          void**) {
+EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                               unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared,
+                               CUstream stream, void** arguments, void**) {
   ENTER(cuLaunchKernel);
-  Kernel& kernel = *static_cast<Function*>(function)->kernel;
+  Kernel& kernel = *function->kernel;
   const size_t threads = size_t{threads_x} * threads_y * threads_z;
-  if (threads == 0 || threads > number_of(*current->part, "threads_per_block")) return kInvalidValue;
-  if (size_t{blocks_x} * blocks_y * blocks_z == 0 || blocks_y > 65535 || blocks_z > 65535) return kInvalidValue;
-  if (static_cast<int>(shared) > kernel.dynamic_shared_allowed) return kInvalidValue;
+  if (threads == 0 || threads > number_of(*current->part, "threads_per_block")) return CUDA_ERROR_INVALID_VALUE;
+  if (size_t{blocks_x} * blocks_y * blocks_z == 0 || blocks_y > 65535 || blocks_z > 65535)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (static_cast<int>(shared) > kernel.dynamic_shared_allowed) return CUDA_ERROR_INVALID_VALUE;
   return queue_on(stream, [=, this_gpu = current, &kernel, values = values_of(kernel, arguments)] {
-    if (int code = this_gpu->next_launch(); code != kSuccess) return code;
+    if (CUresult code = this_gpu->next_launch(); code != CUDA_SUCCESS) return code;
     bool ran = cpu().run(kernel, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, values,
-                         [this_gpu](Address address) { return this_gpu->range_of(address); });
-    return ran ? int{kSuccess} : int{kIllegalAddress};
+                         [this_gpu](CUdeviceptr address) { return this_gpu->range_of(address); });
+    return ran ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
   });
 }
-// For the fake for NCCL: a GPU's part of what several do together, which is kNotReady until they have come to it; and whether
-// memory lies on a GPU.
-EXPORT int fakeCudaQueue(Device device, Handle handle, const Operation* operation) {
+EXPORT CUresult fakeCudaQueue(CUdevice device, CUstream handle, const Operation* operation) {
   LOCK;
-  Stream* stream = known(gpus()[static_cast<size_t>(device)].streams, handle);
-  if (stream == nullptr) return kInvalidHandle;
+  CUstream stream = known(gpus()[static_cast<size_t>(device)].streams, handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   stream->add(*operation);
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT bool fakeCudaHolds(Device device, const void* memory, size_t bytes) {
+EXPORT bool fakeCudaHolds(CUdevice device, const void* memory, size_t bytes) {
   LOCK;
-  return gpus()[static_cast<size_t>(device)].holds(reinterpret_cast<Address>(memory), bytes);
+  return gpus()[static_cast<size_t>(device)].holds(reinterpret_cast<CUdeviceptr>(memory), bytes);
 }
 // What other libraries queue beside kernels.
-EXPORT int cuLaunchHostFunc(Handle stream, void (*function)(void*), void* argument) {
+EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
   ENTER(cuLaunchHostFunc);
-  return queue_on(stream, [=] { return function(argument), int{kSuccess}; });
+  return queue_on(stream, [=] { return function(argument), CUDA_SUCCESS; });
 }
 
-EXPORT int cuStreamBeginCapture_v2(Handle handle, int) {
+EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode) {
   ENTER(cuStreamBeginCapture_v2);
-  Stream* stream = known(current->streams, handle);
-  if (stream == nullptr) return kInvalidHandle;
-  if (stream->captured_by != nullptr) return kIllegalState;
-  stream->captured_by = static_cast<Graph*>(keep(current->graphs, Graph{}));
-  return kSuccess;
+  CUstream stream = known(current->streams, handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->captured_by != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->captured_by = keep(current->graphs);
+  return CUDA_SUCCESS;
 }
-EXPORT int cuStreamEndCapture(Handle handle, Handle* graph) {
+EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   ENTER(cuStreamEndCapture);
-  Stream* stream = known(current->streams, handle);
+  CUstream stream = known(current->streams, handle);
   *graph = nullptr;
-  if (stream == nullptr || stream->captured_by == nullptr) return kIllegalState;
-  Graph* made = stream->captured_by;
+  if (stream == nullptr || stream->captured_by == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  CUgraph made = stream->captured_by;
   bool broken = false;
   for (const auto& one : current->streams)
     if (one->captured_by == made) {
@@ -280,110 +274,70 @@ EXPORT int cuStreamEndCapture(Handle handle, Handle* graph) {
     }
   for (const auto& event : current->events)
     if (event->captured_by == made) event->captured_by = nullptr, event->mark = nullptr;
-  if (broken) return forget(current->graphs, made), int{kCaptureInvalidated};
+  if (broken) return forget(current->graphs, made), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   *graph = made;
-  return kSuccess;
+  return CUDA_SUCCESS;
 }
-EXPORT int cuGraphDestroy(Handle graph) {
+EXPORT CUresult cuGraphDestroy(CUgraph graph) {
   ENTER(cuGraphDestroy);
-  return forget(current->graphs, graph) ? kSuccess : kInvalidHandle;
+  return forget(current->graphs, graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
-EXPORT int cuGraphExecDestroy(Handle graph) {
+EXPORT CUresult cuGraphExecDestroy(CUgraphExec graph) {
   ENTER(cuGraphExecDestroy);
   current->drain_all();
-  return forget(current->graphs, graph) ? kSuccess : kInvalidHandle;
+  return forget(current->executables, graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
-EXPORT int cuGraphLaunch(Handle handle, Handle stream) {
+EXPORT CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
   ENTER(cuGraphLaunch);
-  Graph* graph = known(current->graphs, handle);
-  if (graph == nullptr) return kInvalidHandle;
+  CUgraphExec graph = known(current->executables, handle);
+  if (graph == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   return queue_on(stream, [graph] {
     for (const Operation& operation : graph->operations)
-      if (int code = operation(); code != kSuccess) return code;
-    return int{kSuccess};
+      if (CUresult code = operation(); code != CUDA_SUCCESS) return code;
+    return CUDA_SUCCESS;
   });
 }
-EXPORT int cuGraphInstantiate_v2(Handle* executable, Handle handle, Handle*, char*, size_t) {
+EXPORT CUresult cuGraphInstantiate_v2(CUgraphExec* executable, CUgraph handle, CUgraphNode*, char*, size_t) {
   ENTER(cuGraphInstantiate_v2);
-  Graph* graph = known(current->graphs, handle);
-  if (graph == nullptr) return kInvalidHandle;
-  *executable = keep(current->graphs, Graph(*graph));
-  return kSuccess;
+  CUgraph graph = known(current->graphs, handle);
+  if (graph == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *executable = keep(current->executables, {graph->operations});
+  return CUDA_SUCCESS;
 }
-EXPORT int cuMemPrefetchAsync(Address address, size_t bytes, Device, Handle stream) {
+EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice, CUstream stream) {
   ENTER(cuMemPrefetchAsync);
   const Range range = current->range_of(address);
-  if (!current->holds(address, bytes) || current->memory[range.begin].place != Place::kManaged) return kInvalidValue;
-  if (number_of(*current->part, "concurrent_managed_access") == 0) return kInvalidDevice;
-  return queue_on(stream, [] { return int{kSuccess}; });
+  if (!current->holds(address, bytes) || current->memory[range.begin].place != Place::kManaged)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (number_of(*current->part, "concurrent_managed_access") == 0) return CUDA_ERROR_INVALID_DEVICE;
+  return queue_on(stream, [] { return CUDA_SUCCESS; });
 }
 
-EXPORT int cuGraphInstantiateWithFlags(Handle* executable, Handle graph, unsigned long long) {
+EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
   return cuGraphInstantiate_v2(executable, graph, nullptr, nullptr, 0);
 }
-EXPORT int cuMemPrefetchAsync_v2(Address address, size_t bytes, MemoryLocation, unsigned, Handle stream) {
+EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation, unsigned, CUstream stream) {
   return cuMemPrefetchAsync(address, bytes, 0, stream);
 }
-EXPORT int cuMemAllocAsync(Address* address, size_t bytes, Handle stream) {
+EXPORT CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   ENTER(cuMemAllocAsync);
-  if (number_of(*current->part, "memory_pools") == 0) return kNotSupported;
-  if (known(current->streams, stream) == nullptr) return kInvalidHandle;
+  if (number_of(*current->part, "memory_pools") == 0) return CUDA_ERROR_NOT_SUPPORTED;
+  if (known(current->streams, stream) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   return current->allocate(bytes, Place::kGpu, address);
 }
-EXPORT int cuMemFreeAsync(Address address, Handle stream) {
+EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   ENTER(cuMemFreeAsync);
-  if (!current->holds(address, 1)) return kInvalidValue;
+  if (!current->holds(address, 1)) return CUDA_ERROR_INVALID_VALUE;
   return queue_on(stream, [this_gpu = current, address] { return this_gpu->release(address, false); });
 }
-EXPORT int cuDeviceGetDefaultMemPool(Handle* pool, Device device) {
+EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
   LOCK;
-  if (device < 0 || static_cast<size_t>(device) >= gpus().size()) return kInvalidDevice;
-  *pool = &gpus()[static_cast<size_t>(device)];
-  return kSuccess;
+  if (device < 0 || static_cast<size_t>(device) >= gpus().size()) return CUDA_ERROR_INVALID_DEVICE;
+  *pool = reinterpret_cast<CUmemoryPool>(&gpus()[static_cast<size_t>(device)]);
+  return CUDA_SUCCESS;
 }
-EXPORT int cuMemPoolSetAttribute(Handle, int attribute, void*) {
-  return attribute == kReleaseThreshold ? kSuccess : kInvalidValue;
+EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute attribute, void*) {
+  return attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // extern "C"
-
-// As what ridge looks up, which tests/abi compares with NVIDIA's header.
-#define SAME(name) static_assert(std::is_same_v<decltype(::name), decltype(ridge::gpu::cuda::Library::name)::Type>)
-SAME(cuMemGetInfo_v2);
-SAME(cuMemAlloc_v2);
-SAME(cuMemAllocManaged);
-SAME(cuMemFree_v2);
-SAME(cuMemHostAlloc);
-SAME(cuMemFreeHost);
-SAME(cuMemHostGetDevicePointer_v2);
-SAME(cuMemcpyHtoD_v2);
-SAME(cuMemcpyDtoH_v2);
-SAME(cuMemcpyHtoDAsync_v2);
-SAME(cuMemcpyDtoHAsync_v2);
-SAME(cuMemcpyDtoDAsync_v2);
-SAME(cuMemsetD8Async);
-SAME(cuStreamCreate);
-SAME(cuStreamDestroy_v2);
-SAME(cuStreamSynchronize);
-SAME(cuStreamQuery);
-SAME(cuStreamWaitEvent);
-SAME(cuEventCreate);
-SAME(cuEventDestroy_v2);
-SAME(cuEventRecord);
-SAME(cuEventSynchronize);
-SAME(cuEventElapsedTime);
-SAME(cuLaunchKernel);
-SAME(cuStreamBeginCapture_v2);
-SAME(cuStreamEndCapture);
-SAME(cuGraphDestroy);
-SAME(cuGraphExecDestroy);
-SAME(cuGraphLaunch);
-SAME(cuGraphInstantiate_v2);
-SAME(cuMemPrefetchAsync);
-SAME(cuGraphInstantiateWithFlags);
-SAME(cuMemPrefetchAsync_v2);
-SAME(cuMemAllocAsync);
-SAME(cuMemFreeAsync);
-SAME(cuDeviceGetDefaultMemPool);
-SAME(cuMemPoolSetAttribute);
-#undef SAME

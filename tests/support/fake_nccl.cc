@@ -7,7 +7,7 @@
 //   async_error_after 3 6      nor does it here, and the communicator answers that code
 //   wrong_after 3              the fourth operation and all later ones compute something wrong
 // With FAKE_NCCL_ANCIENT defined it is older than 2.4.
-#include <dlfcn.h>
+#include <nccl.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,41 +18,30 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/cuda/abi.h"
-#include "gpu/nccl/abi.h"
+#include "fake_driver.h"
 #include "scripted_gpus.h"
-
-using namespace ridge::gpu::nccl;
-namespace cuda = ridge::gpu::cuda;
 
 namespace {
 
 enum class Kind { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
 
 const ridge::fake::Part& script() { return ridge::fake::script_of("RIDGE_FAKE_NCCL").system; }
-int outcome(const char* function) { return ridge::fake::outcome(script(), function, int{kSuccess}); }
+ncclResult_t outcome(const char* function) { return ridge::fake::outcome(script(), function, ncclSuccess); }
 
 // Whether the script says that something begins after so many operations, and it has.
-bool due(const char* key, int operation, int* code = nullptr) {
+bool due(const char* key, int operation, ncclResult_t* code = nullptr) {
   std::istringstream words(ridge::fake::text_of(script(), key));
   int after = 0, given = 0;
   if (!(words >> after) || operation < after) return false;
-  if (words >> given && code != nullptr) *code = given;
+  if (words >> given && code != nullptr) *code = static_cast<ncclResult_t>(given);
   return true;
-}
-
-// A function of the driver that the process has open.
-template <typename Signature>
-Signature* driver(const char* name) {
-  void* library = dlopen(std::getenv("RIDGE_CUDA"), RTLD_NOW | RTLD_NOLOAD);
-  return reinterpret_cast<Signature*>(dlsym(library, name));
 }
 
 struct Group {
   int size = 0;
   std::atomic<int> operations = 0;
   std::atomic<bool> aborted = false;
-  std::atomic<int> error = kSuccess;
+  std::atomic<ncclResult_t> error = ncclSuccess;
 };
 
 struct Member {
@@ -67,7 +56,7 @@ struct Call {
   float* to;
   size_t count;  // as the function has it
   int root;
-  Stream stream;
+  CUstream stream;
 };
 
 // One operation of all GPUs.
@@ -104,11 +93,11 @@ struct Meeting {
     done = true;
   }
   // A GPU comes to its part.
-  int arrive(int rank) {
-    if (group->aborted) return cuda::kSuccess;
+  CUresult arrive(int rank) {
+    if (group->aborted) return CUDA_SUCCESS;
     arrived.insert(rank);
     if (!done && !stuck && static_cast<int>(arrived.size()) == group->size) work();
-    return done ? cuda::kSuccess : cuda::kNotReady;
+    return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   }
 };
 
@@ -119,59 +108,59 @@ bool on_gpu(const Call& call) {
   const auto ranks = static_cast<size_t>(call.member->group->size);
   const size_t sent = call.kind == Kind::kReduceScatter ? ranks * call.count : call.count;
   const size_t received = call.kind == Kind::kAllGather ? ranks * call.count : call.count;
-  auto* holds = driver<bool(int, const void*, size_t)>("fakeCudaHolds");
+  auto* holds = DRIVER(fakeCudaHolds);
   return holds(call.member->device, call.from, sent * sizeof(float)) &&
          holds(call.member->device, call.to, received * sizeof(float));
 }
 
 // Queues one operation, of which every GPU has its call.
-int begin(std::vector<Call> calls) {
+ncclResult_t begin(std::vector<Call> calls) {
   auto meeting = std::make_shared<Meeting>();
   meeting->group = calls.front().member->group;
   Group& group = *meeting->group;
-  if (static_cast<int>(calls.size()) != group.size) return kInvalidUsage;  // the real one waits for ever
+  if (static_cast<int>(calls.size()) != group.size) return ncclInvalidUsage;  // the real one waits for ever
   std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) { return a.member->rank < b.member->rank; });
   for (size_t i = 0; i < calls.size(); ++i) {
     const Call& call = calls[i];
     if (call.member->rank != static_cast<int>(i) || call.kind != calls[0].kind || call.count != calls[0].count)
-      return kInvalidUsage;
-    if (!on_gpu(call)) return kInvalidArgument;
+      return ncclInvalidUsage;
+    if (!on_gpu(call)) return ncclInvalidArgument;
   }
   const int operation = group.operations++;
-  int code = kSuccess;
+  ncclResult_t code = ncclSuccess;
   if (due("async_error_after", operation, &code)) group.error = code;
-  meeting->stuck = code != kSuccess || due("stuck_after", operation);
+  meeting->stuck = code != ncclSuccess || due("stuck_after", operation);
   meeting->wrong = due("wrong_after", operation);
   meeting->calls = std::move(calls);
-  auto* queue = driver<int(int, void*, const std::function<int()>*)>("fakeCudaQueue");
+  auto* queue = DRIVER(fakeCudaQueue);
   for (const Call& call : meeting->calls) {
-    const std::function<int()> part = [meeting, rank = call.member->rank] { return meeting->arrive(rank); };
-    if (queue(call.member->device, call.stream, &part) != cuda::kSuccess) return kUnhandledCudaError;
+    const std::function<CUresult()> part = [meeting, rank = call.member->rank] { return meeting->arrive(rank); };
+    if (queue(call.member->device, call.stream, &part) != CUDA_SUCCESS) return ncclUnhandledCudaError;
   }
-  return kSuccess;
+  return ncclSuccess;
 }
 
-int collect(Call call, const char* function) {
-  if (int code = outcome(function); code != kSuccess) return code;
-  if (call.member->group->aborted) return kInvalidUsage;
+ncclResult_t collect(Call call, const char* function) {
+  if (ncclResult_t code = outcome(function); code != ncclSuccess) return code;
+  if (call.member->group->aborted) return ncclInvalidUsage;
   if (depth == 0) return begin({call});
   calls_of_group.push_back(call);
-  return kSuccess;
+  return ncclSuccess;
 }
 
-int leave(Communicator communicator) {
+ncclResult_t leave(ncclComm_t communicator) {
   delete static_cast<Member*>(communicator);
-  return kSuccess;
+  return ncclSuccess;
 }
 
 #ifndef FAKE_NCCL_ANCIENT
 // Calls of it that never returned may still use it: it stays.
-int abort(Communicator communicator) {
+ncclResult_t abort(ncclComm_t communicator) {
   static std::mutex mutex;
   static auto& aborted = *new std::vector<std::unique_ptr<Member>>;
   std::lock_guard lock(mutex);
   aborted.emplace_back(static_cast<Member*>(communicator))->group->aborted = true;
-  return kSuccess;
+  return ncclSuccess;
 }
 #endif
 
@@ -181,81 +170,82 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT int ncclGetVersion(int* version) {
+EXPORT ncclResult_t ncclGetVersion(int* version) {
   *version =
       ridge::fake::says(script(), "version") ? static_cast<int>(ridge::fake::number_of(script(), "version")) : 23203;
   return outcome("ncclGetVersion");
 }
-EXPORT const char* ncclGetErrorString(int code) {
+EXPORT const char* ncclGetErrorString(ncclResult_t code) {
   switch (code) {
-    case kSuccess: return "no error";
-    case kUnhandledCudaError: return "unhandled cuda error";
-    case kSystemError: return "unhandled system error";
-    case kInvalidUsage: return "invalid usage";
-    case kRemoteError: return "remote process exited or there was a network error";
+    case ncclSuccess: return "no error";
+    case ncclUnhandledCudaError: return "unhandled cuda error";
+    case ncclSystemError: return "unhandled system error";
+    case ncclInvalidUsage: return "invalid usage";
+    case ncclRemoteError: return "remote process exited or there was a network error";
     default: return "an error";
   }
 }
-EXPORT const char* ncclGetLastError(Communicator) { return ""; }
-EXPORT int ncclCommInitAll(Communicator* communicators, int count, const int* devices) {
-  if (int code = outcome("ncclCommInitAll"); code != kSuccess) return code;
+EXPORT const char* ncclGetLastError(ncclComm_t) { return ""; }
+EXPORT ncclResult_t ncclCommInitAll(ncclComm_t* communicators, int count, const int* devices) {
+  if (ncclResult_t code = outcome("ncclCommInitAll"); code != ncclSuccess) return code;
   int known = 0;
-  driver<int(int*)>("cuDeviceGetCount")(&known);
-  if (std::set<int>(devices, devices + count).size() != static_cast<size_t>(count)) return kInvalidUsage;
+  DRIVER(cuDeviceGetCount)(&known);
+  if (std::set<int>(devices, devices + count).size() != static_cast<size_t>(count)) return ncclInvalidUsage;
   if (std::any_of(devices, devices + count, [&](int device) { return device < 0 || device >= known; }))
-    return kInvalidArgument;
+    return ncclInvalidArgument;
   auto group = std::make_shared<Group>();
   group->size = count;
   for (int i = 0; i < count; ++i) communicators[i] = new Member{group, i, devices[i]};
-  return kSuccess;
+  return ncclSuccess;
 }
-EXPORT int ncclCommDestroy(Communicator communicator) {
-  int code = outcome("ncclCommDestroy");
-  return code == kSuccess ? leave(communicator) : code;
+EXPORT ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
+  ncclResult_t code = outcome("ncclCommDestroy");
+  return code == ncclSuccess ? leave(communicator) : code;
 }
 #ifndef FAKE_NCCL_ANCIENT
-EXPORT int ncclCommAbort(Communicator communicator) {
-  int code = outcome("ncclCommAbort");
-  return code == kSuccess ? abort(communicator) : code;
+EXPORT ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  ncclResult_t code = outcome("ncclCommAbort");
+  return code == ncclSuccess ? abort(communicator) : code;
 }
 #endif
-EXPORT int ncclCommGetAsyncError(Communicator communicator, int* error) {
+EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* error) {
   *error = static_cast<Member*>(communicator)->group->error;
   return outcome("ncclCommGetAsyncError");
 }
-EXPORT int ncclGroupStart() {
+EXPORT ncclResult_t ncclGroupStart() {
   ++depth;
   return outcome("ncclGroupStart");
 }
-EXPORT int ncclGroupEnd() {
-  if (--depth > 0) return kSuccess;
+EXPORT ncclResult_t ncclGroupEnd() {
+  if (--depth > 0) return ncclSuccess;
   std::vector<Call> calls = std::exchange(calls_of_group, {});
-  if (int code = outcome("ncclGroupEnd"); code != kSuccess) return code;
-  return calls.empty() ? int{kSuccess} : begin(std::move(calls));
+  if (ncclResult_t code = outcome("ncclGroupEnd"); code != ncclSuccess) return code;
+  return calls.empty() ? ncclSuccess : begin(std::move(calls));
 }
-EXPORT int ncclAllReduce(const void* from, void* to, size_t count, int type, int operation, Communicator communicator,
-                         Stream stream) {
-  if (type != kFloat32 || operation != kSum) return kInvalidArgument;
+EXPORT ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t operation,
+                                  ncclComm_t communicator, cudaStream_t stream) {
+  if (type != ncclFloat32 || operation != ncclSum) return ncclInvalidArgument;
   return collect({static_cast<Member*>(communicator), Kind::kAllReduce, static_cast<const float*>(from),
                   static_cast<float*>(to), count, 0, stream},
                  "ncclAllReduce");
 }
-EXPORT int ncclAllGather(const void* from, void* to, size_t count, int type, Communicator communicator, Stream stream) {
-  if (type != kFloat32) return kInvalidArgument;
+EXPORT ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataType_t type,
+                                  ncclComm_t communicator, cudaStream_t stream) {
+  if (type != ncclFloat32) return ncclInvalidArgument;
   return collect({static_cast<Member*>(communicator), Kind::kAllGather, static_cast<const float*>(from),
                   static_cast<float*>(to), count, 0, stream},
                  "ncclAllGather");
 }
-EXPORT int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation,
-                             Communicator communicator, Stream stream) {
-  if (type != kFloat32 || operation != kSum) return kInvalidArgument;
+EXPORT ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type,
+                                      ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream) {
+  if (type != ncclFloat32 || operation != ncclSum) return ncclInvalidArgument;
   return collect({static_cast<Member*>(communicator), Kind::kReduceScatter, static_cast<const float*>(from),
                   static_cast<float*>(to), count, 0, stream},
                  "ncclReduceScatter");
 }
-EXPORT int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, Communicator communicator,
-                         Stream stream) {
-  if (type != kFloat32) return kInvalidArgument;
+EXPORT ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root,
+                                  ncclComm_t communicator, cudaStream_t stream) {
+  if (type != ncclFloat32) return ncclInvalidArgument;
   return collect({static_cast<Member*>(communicator), Kind::kBroadcast, static_cast<const float*>(from),
                   static_cast<float*>(to), count, root, stream},
                  "ncclBroadcast");

@@ -10,7 +10,6 @@
 // The GPU's memory is the fake driver's (fake_cuda.cc, found by RIDGE_CUDA), which a CPU can read.
 // What was asked of it is written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real
 // library is the file RIDGE_REAL_ONNXRUNTIME.
-#include <dlfcn.h>
 #include <onnxruntime_c_api.h>
 
 #include <algorithm>
@@ -30,6 +29,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "fake_driver.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -70,12 +71,6 @@ void note(const std::string& line) {
   std::ofstream(path, std::ios::app) << line << "\n";
 }
 
-template <typename F>
-F* driver_function(const char* name) {
-  static void* driver = dlopen(variable("RIDGE_CUDA").c_str(), RTLD_NOW | RTLD_LOCAL);
-  return driver == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(driver, name));
-}
-
 OrtStatus* error(const std::string& words) { return real.CreateStatus(ORT_FAIL, words.c_str()); }
 
 // --- providers
@@ -111,7 +106,7 @@ OrtStatus* update(Options* options, const char* const* keys, const char* const* 
     options->values[key] = values[i];
   }
   int gpus = 0;
-  if (auto* counts = driver_function<int(int*)>("cuDeviceGetCount"); counts != nullptr) counts(&gpus);
+  if (auto* counts = DRIVER(cuDeviceGetCount); counts != nullptr) counts(&gpus);
   if (std::atoi(options->values["device_id"].c_str()) >= gpus)
     return error("Invalid device ID: " + options->values["device_id"] + ", must be between 0 (inclusive) and " +
                  std::to_string(gpus) + " (exclusive).");
@@ -274,8 +269,9 @@ OrtStatus* run_on_gpu(const GpuSession& this_gpu, OrtSession* session, const Ort
   if (const std::string graph = entry(options, "gpu_graph_id"); !graph.empty()) line += " graph " + graph;
   note(line);
   // What was queued before on the stream comes first, and nothing else: other streams go on as they like.
-  auto* synchronize = driver_function<int(void*)>("cuStreamSynchronize");
-  if (this_gpu.stream != nullptr && (synchronize == nullptr || synchronize(this_gpu.stream) != 0))
+  auto* synchronize = DRIVER(cuStreamSynchronize);
+  if (this_gpu.stream != nullptr &&
+      (synchronize == nullptr || synchronize(static_cast<CUstream>(this_gpu.stream)) != CUDA_SUCCESS))
     return error("the stream of the session is none");
   hold();
 

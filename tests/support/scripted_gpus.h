@@ -144,44 +144,4 @@ inline unsigned long long number_of(const Part& part, const char* key) {
   return std::strtoull(word.c_str(), nullptr, 0);
 }
 
-// How a library says it.
-template <typename Code>
-struct Codes {
-  Code success, unsupported, too_long;
-};
-
-// Fills in what the script says of a part; else the code that it gives to the function, or "not supported".
-template <typename Code, typename T>
-Code number(const Codes<Code>& codes, const Part& part, const char* function, const char* key, T* value,
-            uint64_t factor = 1) {
-  if (Code code = outcome(part, function, codes.success); code != codes.success) return code;
-  if (!says(part, key)) return codes.unsupported;
-  *value = static_cast<T>(number_of(part, key) * factor);
-  return codes.success;
-}
-
-template <typename Code>
-Code text(const Codes<Code>& codes, const Part& part, const char* function, const char* key, void* buffer,
-          size_t size) {
-  if (Code code = outcome(part, function, codes.success); code != codes.success) return code;
-  if (!says(part, key)) return codes.unsupported;
-  std::string words = text_of(part, key);
-  if (words.size() >= size) return codes.too_long;
-  std::memcpy(buffer, words.c_str(), words.size() + 1);
-  return codes.success;
-}
-
-// Of "0000:3b:00.0".
-struct Address {
-  unsigned domain = 0, bus = 0, device = 0, function = 0;
-};
-inline Address address_of(const Part& part) {
-  Address address;
-  char separator = 0;
-  std::istringstream words(text_of(part, "pci_address"));
-  words >> std::hex >> address.domain >> separator >> address.bus >> separator >> address.device >> separator >>
-      address.function;
-  return address;
-}
-
 }  // namespace ridge::fake

@@ -119,83 +119,80 @@ struct MemoryLocation {  // CUmemLocation
   int id;
 };
 
+// NEEDS(name, type), all there since CUDA 10.1, and MAY_HAVE(name, type): what is looked up. Of the latter an older driver lacks some:
+// cuDevicePrimaryCtxRelease_v2, cuGraphInstantiate_v2 and cuIpcOpenMemHandle_v2 came with CUDA 11.0 in place of the names without
+// number, the pools with 11.2, cuGraphInstantiateWithFlags and cuDeviceGetUuid_v2 with 11.4, cuMemPrefetchAsync_v2 with 12.2.
+#define RIDGE_CUDA_FUNCTIONS(NEEDS, MAY_HAVE)                                                               \
+  NEEDS(cuGetErrorName, int(int, const char**))                                                             \
+  NEEDS(cuGetErrorString, int(int, const char**))                                                           \
+  NEEDS(cuInit, int(unsigned))                                                                              \
+  NEEDS(cuDriverGetVersion, int(int*))                                                                      \
+  NEEDS(cuDeviceGetCount, int(int*))                                                                        \
+  NEEDS(cuDeviceGet, int(Device*, int))                                                                     \
+  NEEDS(cuDeviceGetName, int(char*, int, Device))                                                           \
+  NEEDS(cuDeviceTotalMem_v2, int(size_t*, Device))                                                          \
+  NEEDS(cuDeviceGetAttribute, int(int*, int, Device))                                                       \
+  NEEDS(cuDeviceGetPCIBusId, int(char*, int, Device))                                                       \
+  NEEDS(cuDevicePrimaryCtxRetain, int(Handle*, Device))                                                     \
+  NEEDS(cuCtxSetCurrent, int(Handle))                                                                       \
+  NEEDS(cuModuleLoadDataEx, int(Handle*, const void*, unsigned, int* options, void** values))               \
+  NEEDS(cuModuleUnload, int(Handle))                                                                        \
+  NEEDS(cuModuleGetFunction, int(Handle*, Handle, const char*))                                             \
+  NEEDS(cuFuncGetAttribute, int(int*, int, Handle))                                                         \
+  NEEDS(cuFuncSetAttribute, int(Handle, int, int))                                                          \
+  NEEDS(cuOccupancyMaxActiveBlocksPerMultiprocessor, int(int*, Handle, int threads, size_t dynamic_shared)) \
+  NEEDS(cuMemGetInfo_v2, int(size_t * free, size_t * total))                                                \
+  NEEDS(cuMemAlloc_v2, int(Address*, size_t))                                                               \
+  NEEDS(cuMemFree_v2, int(Address))                                                                         \
+  NEEDS(cuMemHostAlloc, int(void**, size_t, unsigned flags))                                                \
+  NEEDS(cuMemFreeHost, int(void*))                                                                          \
+  NEEDS(cuMemHostGetDevicePointer_v2, int(Address*, void*, unsigned))                                       \
+  NEEDS(cuMemAllocManaged, int(Address*, size_t, unsigned flags))                                           \
+  NEEDS(cuMemcpyHtoD_v2, int(Address, const void*, size_t))                                                 \
+  NEEDS(cuMemcpyDtoH_v2, int(void*, Address, size_t))                                                       \
+  NEEDS(cuMemcpyHtoDAsync_v2, int(Address, const void*, size_t, Handle stream))                             \
+  NEEDS(cuMemcpyDtoHAsync_v2, int(void*, Address, size_t, Handle stream))                                   \
+  NEEDS(cuMemcpyDtoDAsync_v2, int(Address to, Address from, size_t, Handle stream))                         \
+  NEEDS(cuMemsetD8Async, int(Address, unsigned char, size_t, Handle stream))                                \
+  NEEDS(cuStreamCreate, int(Handle*, unsigned flags))                                                       \
+  NEEDS(cuStreamDestroy_v2, int(Handle))                                                                    \
+  NEEDS(cuStreamSynchronize, int(Handle))                                                                   \
+  NEEDS(cuStreamQuery, int(Handle))                                                                         \
+  NEEDS(cuStreamWaitEvent, int(Handle stream, Handle event, unsigned flags))                                \
+  NEEDS(cuEventCreate, int(Handle*, unsigned flags))                                                        \
+  NEEDS(cuEventDestroy_v2, int(Handle))                                                                     \
+  NEEDS(cuEventRecord, int(Handle event, Handle stream))                                                    \
+  NEEDS(cuEventSynchronize, int(Handle))                                                                    \
+  NEEDS(cuEventElapsedTime, int(float* milliseconds, Handle begin, Handle end))                             \
+  NEEDS(cuLaunchKernel,                                                                                     \
+        int(Handle function, unsigned, unsigned, unsigned blocks_z, unsigned, unsigned, unsigned threads_z, \
+            unsigned dynamic_shared, Handle stream, void** arguments, void** extra))                        \
+  NEEDS(cuStreamBeginCapture_v2, int(Handle stream, int mode))                                              \
+  NEEDS(cuStreamEndCapture, int(Handle stream, Handle * graph))                                             \
+  NEEDS(cuGraphDestroy, int(Handle))                                                                        \
+  NEEDS(cuGraphExecDestroy, int(Handle))                                                                    \
+  NEEDS(cuGraphLaunch, int(Handle executable, Handle stream))                                               \
+  MAY_HAVE(cuDevicePrimaryCtxRelease_v2, int(Device))                                                       \
+  MAY_HAVE(cuDevicePrimaryCtxRelease, int(Device))                                                          \
+  MAY_HAVE(cuGraphInstantiate_v2, int(Handle*, Handle graph, Handle * node, char* log, size_t))             \
+  MAY_HAVE(cuGraphInstantiateWithFlags, int(Handle*, Handle graph, unsigned long long))                     \
+  MAY_HAVE(cuDeviceGetUuid, int(Uuid*, Device))                                                             \
+  MAY_HAVE(cuDeviceGetUuid_v2, int(Uuid*, Device))                                                          \
+  MAY_HAVE(cuMemAllocAsync, int(Address*, size_t, Handle stream))                                           \
+  MAY_HAVE(cuMemFreeAsync, int(Address, Handle stream))                                                     \
+  MAY_HAVE(cuDeviceGetDefaultMemPool, int(Handle*, Device))                                                 \
+  MAY_HAVE(cuMemPoolSetAttribute, int(Handle, int, void*))                                                  \
+  MAY_HAVE(cuIpcGetMemHandle, int(IpcHandle*, Address))                                                     \
+  MAY_HAVE(cuIpcOpenMemHandle, int(Address*, IpcHandle, unsigned flags))                                    \
+  MAY_HAVE(cuIpcOpenMemHandle_v2, int(Address*, IpcHandle, unsigned flags))                                 \
+  MAY_HAVE(cuIpcCloseMemHandle, int(Address))                                                               \
+  MAY_HAVE(cuMemGetAddressRange_v2, int(Address * base, size_t*, Address))                                  \
+  MAY_HAVE(cuMemPrefetchAsync, int(Address, size_t, Device, Handle stream))                                 \
+  MAY_HAVE(cuMemPrefetchAsync_v2, int(Address, size_t, MemoryLocation, unsigned, Handle stream))
+
 struct Library : FunctionTable {
   using FunctionTable::FunctionTable;
-
-#define RIDGE_CUDA_NEEDS(name, ...) \
-  Function<int __VA_ARGS__> name { file, #name, complete }
-#define RIDGE_CUDA_MAY_HAVE(name, ...) \
-  Function<int __VA_ARGS__> name { file, #name }
-  // All there since CUDA 10.1.
-  RIDGE_CUDA_NEEDS(cuGetErrorName, (int, const char**));
-  RIDGE_CUDA_NEEDS(cuGetErrorString, (int, const char**));
-  RIDGE_CUDA_NEEDS(cuInit, (unsigned));
-  RIDGE_CUDA_NEEDS(cuDriverGetVersion, (int*));
-  RIDGE_CUDA_NEEDS(cuDeviceGetCount, (int*));
-  RIDGE_CUDA_NEEDS(cuDeviceGet, (Device*, int));
-  RIDGE_CUDA_NEEDS(cuDeviceGetName, (char*, int, Device));
-  RIDGE_CUDA_NEEDS(cuDeviceTotalMem_v2, (size_t*, Device));
-  RIDGE_CUDA_NEEDS(cuDeviceGetAttribute, (int*, int, Device));
-  RIDGE_CUDA_NEEDS(cuDeviceGetPCIBusId, (char*, int, Device));
-  RIDGE_CUDA_NEEDS(cuDevicePrimaryCtxRetain, (Handle*, Device));
-  RIDGE_CUDA_NEEDS(cuCtxSetCurrent, (Handle));
-  RIDGE_CUDA_NEEDS(cuModuleLoadDataEx, (Handle*, const void*, unsigned, int* options, void** values));
-  RIDGE_CUDA_NEEDS(cuModuleUnload, (Handle));
-  RIDGE_CUDA_NEEDS(cuModuleGetFunction, (Handle*, Handle, const char*));
-  RIDGE_CUDA_NEEDS(cuFuncGetAttribute, (int*, int, Handle));
-  RIDGE_CUDA_NEEDS(cuFuncSetAttribute, (Handle, int, int));
-  RIDGE_CUDA_NEEDS(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, Handle, int threads, size_t dynamic_shared));
-  RIDGE_CUDA_NEEDS(cuMemGetInfo_v2, (size_t * free, size_t* total));
-  RIDGE_CUDA_NEEDS(cuMemAlloc_v2, (Address*, size_t));
-  RIDGE_CUDA_NEEDS(cuMemFree_v2, (Address));
-  RIDGE_CUDA_NEEDS(cuMemHostAlloc, (void**, size_t, unsigned flags));
-  RIDGE_CUDA_NEEDS(cuMemFreeHost, (void*));
-  RIDGE_CUDA_NEEDS(cuMemHostGetDevicePointer_v2, (Address*, void*, unsigned));
-  RIDGE_CUDA_NEEDS(cuMemAllocManaged, (Address*, size_t, unsigned flags));
-  RIDGE_CUDA_NEEDS(cuMemcpyHtoD_v2, (Address, const void*, size_t));
-  RIDGE_CUDA_NEEDS(cuMemcpyDtoH_v2, (void*, Address, size_t));
-  RIDGE_CUDA_NEEDS(cuMemcpyHtoDAsync_v2, (Address, const void*, size_t, Handle stream));
-  RIDGE_CUDA_NEEDS(cuMemcpyDtoHAsync_v2, (void*, Address, size_t, Handle stream));
-  RIDGE_CUDA_NEEDS(cuMemcpyDtoDAsync_v2, (Address to, Address from, size_t, Handle stream));
-  RIDGE_CUDA_NEEDS(cuMemsetD8Async, (Address, unsigned char, size_t, Handle stream));
-  RIDGE_CUDA_NEEDS(cuStreamCreate, (Handle*, unsigned flags));
-  RIDGE_CUDA_NEEDS(cuStreamDestroy_v2, (Handle));
-  RIDGE_CUDA_NEEDS(cuStreamSynchronize, (Handle));
-  RIDGE_CUDA_NEEDS(cuStreamQuery, (Handle));
-  RIDGE_CUDA_NEEDS(cuStreamWaitEvent, (Handle stream, Handle event, unsigned flags));
-  RIDGE_CUDA_NEEDS(cuEventCreate, (Handle*, unsigned flags));
-  RIDGE_CUDA_NEEDS(cuEventDestroy_v2, (Handle));
-  RIDGE_CUDA_NEEDS(cuEventRecord, (Handle event, Handle stream));
-  RIDGE_CUDA_NEEDS(cuEventSynchronize, (Handle));
-  RIDGE_CUDA_NEEDS(cuEventElapsedTime, (float* milliseconds, Handle begin, Handle end));
-  RIDGE_CUDA_NEEDS(cuLaunchKernel,
-                   (Handle function, unsigned, unsigned, unsigned blocks_z, unsigned, unsigned, unsigned threads_z,
-                    unsigned dynamic_shared, Handle stream, void** arguments, void** extra));
-  RIDGE_CUDA_NEEDS(cuStreamBeginCapture_v2, (Handle stream, int mode));
-  RIDGE_CUDA_NEEDS(cuStreamEndCapture, (Handle stream, Handle* graph));
-  RIDGE_CUDA_NEEDS(cuGraphDestroy, (Handle));
-  RIDGE_CUDA_NEEDS(cuGraphExecDestroy, (Handle));
-  RIDGE_CUDA_NEEDS(cuGraphLaunch, (Handle executable, Handle stream));
-  // Since CUDA 11.0, and what was before it.
-  RIDGE_CUDA_MAY_HAVE(cuDevicePrimaryCtxRelease_v2, (Device));
-  RIDGE_CUDA_MAY_HAVE(cuDevicePrimaryCtxRelease, (Device));
-  RIDGE_CUDA_MAY_HAVE(cuGraphInstantiate_v2, (Handle*, Handle graph, Handle* node, char* log, size_t));
-  RIDGE_CUDA_MAY_HAVE(cuGraphInstantiateWithFlags, (Handle*, Handle graph, unsigned long long));  // 11.4
-  RIDGE_CUDA_MAY_HAVE(cuDeviceGetUuid, (Uuid*, Device));                                          // 9.2
-  RIDGE_CUDA_MAY_HAVE(cuDeviceGetUuid_v2, (Uuid*, Device));                                       // 11.4
-  RIDGE_CUDA_MAY_HAVE(cuMemAllocAsync, (Address*, size_t, Handle stream));                        // 11.2
-  RIDGE_CUDA_MAY_HAVE(cuMemFreeAsync, (Address, Handle stream));                                  // 11.2
-  RIDGE_CUDA_MAY_HAVE(cuDeviceGetDefaultMemPool, (Handle*, Device));                              // 11.2
-  RIDGE_CUDA_MAY_HAVE(cuMemPoolSetAttribute, (Handle, int, void*));                               // 11.2
-  RIDGE_CUDA_MAY_HAVE(cuIpcGetMemHandle, (IpcHandle*, Address));                                  // 4.1, as the
-  RIDGE_CUDA_MAY_HAVE(cuIpcOpenMemHandle, (Address*, IpcHandle, unsigned flags));                 // following
-  RIDGE_CUDA_MAY_HAVE(cuIpcOpenMemHandle_v2, (Address*, IpcHandle, unsigned flags));              // 11.0
-  RIDGE_CUDA_MAY_HAVE(cuIpcCloseMemHandle, (Address));
-  RIDGE_CUDA_MAY_HAVE(cuMemGetAddressRange_v2, (Address * base, size_t*, Address));
-  RIDGE_CUDA_MAY_HAVE(cuMemPrefetchAsync, (Address, size_t, Device, Handle stream));                       // 8.0
-  RIDGE_CUDA_MAY_HAVE(cuMemPrefetchAsync_v2, (Address, size_t, MemoryLocation, unsigned, Handle stream));  // 12.2
-#undef RIDGE_CUDA_NEEDS
-#undef RIDGE_CUDA_MAY_HAVE
+  RIDGE_CUDA_FUNCTIONS(RIDGE_NEEDS, RIDGE_MAY_HAVE)
 };
 
 }  // namespace ridge::gpu::cuda

@@ -1,5 +1,5 @@
 // The binary interface of NVIDIA's library of matrix multiplications (cuBLASLt), as far as ridge calls it: our own declarations, so that no
-// vendor header is needed to build.
+// vendor header is needed to build; tests/abi compares them with cublasLt.h.
 // Source: cuBLASLt API, https://docs.nvidia.com/cuda/cublas/#cublaslt-api-reference, and the public headers cublasLt.h,
 // cublas_api.h and library_types.h of cuBLAS 13.4 (names, order of arguments, values, sizes of attributes).
 #pragma once
@@ -63,34 +63,30 @@ struct HeuristicResult {  // cublasLtMatmulHeuristicResult_t
   int reserved[4];
 };
 
-// All of these are there since CUDA 11.0.
+// NEEDS(name, type), all there since CUDA 11.0, and MAY_HAVE(name, type), which came with 11.4: what is looked up.
+#define RIDGE_CUBLASLT_FUNCTIONS(NEEDS, MAY_HAVE)                                                                      \
+  NEEDS(cublasLtGetVersion, size_t())                                                                                  \
+  NEEDS(cublasLtCreate, int(Handle*))                                                                                  \
+  NEEDS(cublasLtDestroy, int(Handle))                                                                                  \
+  NEEDS(cublasLtMatmulDescCreate, int(Handle*, int compute_type, int scale_type))                                      \
+  NEEDS(cublasLtMatmulDescDestroy, int(Handle))                                                                        \
+  NEEDS(cublasLtMatmulDescSetAttribute, int(Handle, int attribute, const void*, size_t))                               \
+  NEEDS(cublasLtMatrixLayoutCreate,                                                                                    \
+        int(Handle*, int type, uint64_t rows, uint64_t columns, int64_t leading_dimension))                            \
+  NEEDS(cublasLtMatrixLayoutDestroy, int(Handle))                                                                      \
+  NEEDS(cublasLtMatmulPreferenceCreate, int(Handle*))                                                                  \
+  NEEDS(cublasLtMatmulPreferenceDestroy, int(Handle))                                                                  \
+  NEEDS(cublasLtMatmulPreferenceSetAttribute, int(Handle, int attribute, const void*, size_t))                         \
+  NEEDS(cublasLtMatmulAlgoGetHeuristic, int(Handle library, Handle description, Handle a, Handle b, Handle c,          \
+                                            Handle d, Handle preference, int wanted, HeuristicResult*, int* found))    \
+  NEEDS(cublasLtMatmul, int(Handle library, Handle description, const void* alpha, const void* a, Handle a_layout,     \
+                            const void* b, Handle b_layout, const void* beta, const void* c, Handle c_layout, void* d, \
+                            Handle d_layout, const Algorithm*, void* workspace, size_t, void* stream))                 \
+  MAY_HAVE(cublasLtGetStatusString, const char*(int))
+
 struct Library : FunctionTable {
   using FunctionTable::FunctionTable;
-
-#define RIDGE_CUBLASLT(name, ...) \
-  Function<__VA_ARGS__> name { file, #name, complete }
-  RIDGE_CUBLASLT(cublasLtGetVersion, size_t());
-  RIDGE_CUBLASLT(cublasLtCreate, int(Handle*));
-  RIDGE_CUBLASLT(cublasLtDestroy, int(Handle));
-  RIDGE_CUBLASLT(cublasLtMatmulDescCreate, int(Handle*, int compute_type, int scale_type));
-  RIDGE_CUBLASLT(cublasLtMatmulDescDestroy, int(Handle));
-  RIDGE_CUBLASLT(cublasLtMatmulDescSetAttribute, int(Handle, int attribute, const void*, size_t));
-  RIDGE_CUBLASLT(cublasLtMatrixLayoutCreate,
-                 int(Handle*, int type, uint64_t rows, uint64_t columns, int64_t leading_dimension));
-  RIDGE_CUBLASLT(cublasLtMatrixLayoutDestroy, int(Handle));
-  RIDGE_CUBLASLT(cublasLtMatmulPreferenceCreate, int(Handle*));
-  RIDGE_CUBLASLT(cublasLtMatmulPreferenceDestroy, int(Handle));
-  RIDGE_CUBLASLT(cublasLtMatmulPreferenceSetAttribute, int(Handle, int attribute, const void*, size_t));
-  RIDGE_CUBLASLT(cublasLtMatmulAlgoGetHeuristic,
-                 int(Handle library, Handle description, Handle a, Handle b, Handle c, Handle d, Handle preference,
-                     int wanted, HeuristicResult*, int* found));
-  RIDGE_CUBLASLT(cublasLtMatmul,
-                 int(Handle library, Handle description, const void* alpha, const void* a, Handle a_layout,
-                     const void* b, Handle b_layout, const void* beta, const void* c, Handle c_layout, void* d,
-                     Handle d_layout, const Algorithm*, void* workspace, size_t, void* stream));
-#undef RIDGE_CUBLASLT
-  // Since CUDA 11.4.
-  Function<const char*(int)> cublasLtGetStatusString{file, "cublasLtGetStatusString"};
+  RIDGE_CUBLASLT_FUNCTIONS(RIDGE_NEEDS, RIDGE_MAY_HAVE)
 };
 
 }  // namespace ridge::gpu::cuda::cublaslt

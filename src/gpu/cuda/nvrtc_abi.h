@@ -1,5 +1,5 @@
 // The binary interface of NVIDIA's run-time compiler (NVRTC), as far as ridge calls it: our own declarations, so that no
-// vendor header is needed to build.
+// vendor header is needed to build; tests/abi compares them with nvrtc.h.
 // Source: NVRTC documentation, https://docs.nvidia.com/cuda/nvrtc/ (names, order of arguments, result codes).
 #pragma once
 
@@ -15,25 +15,26 @@ using Program = ProgramObject*;
 constexpr int kSuccess = 0;      // nvrtcResult
 constexpr int kCompilation = 6;  // the source is wrong: the log says where
 
-// All of these are there since CUDA 11.2.
+// NEEDS(name, type): what is looked up, all there since CUDA 11.2.
+#define RIDGE_NVRTC_FUNCTIONS(NEEDS)                                                                              \
+  NEEDS(nvrtcGetErrorString, const char*(int))                                                                    \
+  NEEDS(nvrtcVersion, int(int*, int*))                                                                            \
+  NEEDS(nvrtcGetNumSupportedArchs, int(int*))                                                                     \
+  NEEDS(nvrtcGetSupportedArchs, int(int*))                                                                        \
+  NEEDS(nvrtcCreateProgram,                                                                                       \
+        int(Program*, const char* source, const char* name, int headers, const char* const*, const char* const*)) \
+  NEEDS(nvrtcDestroyProgram, int(Program*))                                                                       \
+  NEEDS(nvrtcCompileProgram, int(Program, int count, const char* const* options))                                 \
+  NEEDS(nvrtcGetProgramLogSize, int(Program, size_t*))                                                            \
+  NEEDS(nvrtcGetProgramLog, int(Program, char*))                                                                  \
+  NEEDS(nvrtcGetPTXSize, int(Program, size_t*))                                                                   \
+  NEEDS(nvrtcGetPTX, int(Program, char*))                                                                         \
+  NEEDS(nvrtcGetCUBINSize, int(Program, size_t*))                                                                 \
+  NEEDS(nvrtcGetCUBIN, int(Program, char*))
+
 struct Library : FunctionTable {
   using FunctionTable::FunctionTable;
-
-  Function<const char*(int)> nvrtcGetErrorString{file, "nvrtcGetErrorString", complete};
-  Function<int(int*, int*)> nvrtcVersion{file, "nvrtcVersion", complete};
-  Function<int(int*)> nvrtcGetNumSupportedArchs{file, "nvrtcGetNumSupportedArchs", complete};
-  Function<int(int*)> nvrtcGetSupportedArchs{file, "nvrtcGetSupportedArchs", complete};
-  Function<int(Program*, const char* source, const char* name, int headers, const char* const*, const char* const*)>
-      nvrtcCreateProgram{file, "nvrtcCreateProgram", complete};
-  Function<int(Program*)> nvrtcDestroyProgram{file, "nvrtcDestroyProgram", complete};
-  Function<int(Program, int count, const char* const* options)> nvrtcCompileProgram{file, "nvrtcCompileProgram",
-                                                                                    complete};
-  Function<int(Program, size_t*)> nvrtcGetProgramLogSize{file, "nvrtcGetProgramLogSize", complete};
-  Function<int(Program, char*)> nvrtcGetProgramLog{file, "nvrtcGetProgramLog", complete};
-  Function<int(Program, size_t*)> nvrtcGetPTXSize{file, "nvrtcGetPTXSize", complete};
-  Function<int(Program, char*)> nvrtcGetPTX{file, "nvrtcGetPTX", complete};
-  Function<int(Program, size_t*)> nvrtcGetCUBINSize{file, "nvrtcGetCUBINSize", complete};
-  Function<int(Program, char*)> nvrtcGetCUBIN{file, "nvrtcGetCUBIN", complete};
+  RIDGE_NVRTC_FUNCTIONS(RIDGE_NEEDS)
 };
 
 }  // namespace ridge::gpu::cuda::nvrtc

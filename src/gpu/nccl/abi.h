@@ -1,5 +1,5 @@
 // The binary interface of NVIDIA's library of collective operations (NCCL), as far as ridge calls it: our own declarations, so that no
-// vendor header is needed to build.
+// vendor header is needed to build; tests/abi compares them with nccl.h.
 // Source: NCCL user guide, "NCCL API" (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html), and the public header nccl.h
 // of NCCL 2.32 (names, order of arguments, values; those of 2.4 and later are the same).
 #pragma once
@@ -28,30 +28,27 @@ enum ResultCode : int {  // ncclResult_t
 constexpr int kFloat32 = 7;  // ncclDataType_t
 constexpr int kSum = 0;      // ncclRedOp_t
 
+// NEEDS(name, type), all there since 2.4, and MAY_HAVE(name, type), which came with 2.13: what is looked up. The count of
+// ncclAllGather is of what each GPU sends, that of ncclReduceScatter of what each receives; ncclGetLastError takes any communicator.
+#define RIDGE_NCCL_FUNCTIONS(NEEDS, MAY_HAVE)                                                                        \
+  NEEDS(ncclGetVersion, int(int*))                                                                                   \
+  NEEDS(ncclGetErrorString, const char*(int))                                                                        \
+  NEEDS(ncclCommInitAll, int(Communicator*, int count, const int* devices))                                          \
+  NEEDS(ncclCommDestroy, int(Communicator))                                                                          \
+  NEEDS(ncclCommAbort, int(Communicator))                                                                            \
+  NEEDS(ncclCommGetAsyncError, int(Communicator, int*))                                                              \
+  NEEDS(ncclGroupStart, int())                                                                                       \
+  NEEDS(ncclGroupEnd, int())                                                                                         \
+  NEEDS(ncclAllReduce, int(const void* from, void* to, size_t count, int type, int operation, Communicator, Stream)) \
+  NEEDS(ncclAllGather, int(const void* from, void* to, size_t count, int type, Communicator, Stream))                \
+  NEEDS(ncclReduceScatter,                                                                                           \
+        int(const void* from, void* to, size_t count, int type, int operation, Communicator, Stream))                \
+  NEEDS(ncclBroadcast, int(const void* from, void* to, size_t count, int type, int root, Communicator, Stream))      \
+  MAY_HAVE(ncclGetLastError, const char*(Communicator))
+
 struct Library : FunctionTable {
   using FunctionTable::FunctionTable;
-
-#define RIDGE_NCCL(name, ...) \
-  Function<__VA_ARGS__> name { file, #name, complete }
-  // All there since 2.4.
-  RIDGE_NCCL(ncclGetVersion, int(int*));
-  RIDGE_NCCL(ncclGetErrorString, const char*(int));
-  RIDGE_NCCL(ncclCommInitAll, int(Communicator*, int count, const int* devices));
-  RIDGE_NCCL(ncclCommDestroy, int(Communicator));
-  RIDGE_NCCL(ncclCommAbort, int(Communicator));
-  RIDGE_NCCL(ncclCommGetAsyncError, int(Communicator, int*));
-  RIDGE_NCCL(ncclGroupStart, int());
-  RIDGE_NCCL(ncclGroupEnd, int());
-  RIDGE_NCCL(ncclAllReduce,
-             int(const void* from, void* to, size_t count, int type, int operation, Communicator, Stream));
-  // The count is of what each GPU sends.
-  RIDGE_NCCL(ncclAllGather, int(const void* from, void* to, size_t count, int type, Communicator, Stream));
-  // The count is of what each GPU receives.
-  RIDGE_NCCL(ncclReduceScatter,
-             int(const void* from, void* to, size_t count, int type, int operation, Communicator, Stream));
-  RIDGE_NCCL(ncclBroadcast, int(const void* from, void* to, size_t count, int type, int root, Communicator, Stream));
-#undef RIDGE_NCCL
-  Function<const char*(Communicator)> ncclGetLastError{file, "ncclGetLastError"};  // 2.13; of any communicator
+  RIDGE_NCCL_FUNCTIONS(RIDGE_NEEDS, RIDGE_MAY_HAVE)
 };
 
 }  // namespace ridge::gpu::nccl

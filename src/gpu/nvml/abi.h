@@ -1,5 +1,5 @@
 // The binary interface of NVIDIA's management library, as far as ridge calls it: our own declarations, so that no
-// vendor header is needed to build; tests/abi compares them with nvml.h. Shared with the fake library of the tests.
+// vendor header is needed to build; tests/abi compares them with nvml.h.
 // Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/ (names, argument order, layout of structures).
 //
 // The library promises binary compatibility: a structure or signature changes only together with the _vN of a name.

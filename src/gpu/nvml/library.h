@@ -14,12 +14,8 @@ namespace ridge::gpu::nvml {
 
 struct Library : FunctionTable {
   using FunctionTable::FunctionTable;
-#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name, complete};
-  RIDGE_NVML_REQUIRED(RIDGE_MEMBER)
-#undef RIDGE_MEMBER
-#define RIDGE_MEMBER(name, ...) Function<__VA_ARGS__> name{file, #name};
-  RIDGE_NVML_OPTIONAL(RIDGE_MEMBER)
-#undef RIDGE_MEMBER
+  RIDGE_NVML_REQUIRED(RIDGE_NEEDS)
+  RIDGE_NVML_OPTIONAL(RIDGE_MAY_HAVE)
 
   using GpuHandle = Device;
   using StatusCode = int;
