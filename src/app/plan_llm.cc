@@ -39,8 +39,7 @@ Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const 
   CostSubject subject{device, forecast.device, threads, {}, "token"};
   for (const sizing::LlmDecode& step : forecast.decode)
     if (step.fits && step.bound.ms > 0)
-      subject.services.push_back(
-          {step.batch, step.bound.ms, "the bound of one step of decoding: no real one is faster"});
+      subject.services.push_back({step.batch, step.bound.ms, "the bound of one decoding step, a lower limit"});
   if (subject.services.empty()) return none;
   RIDGE_ASSIGN(CostPlan cost, plan_cost(*request.cost, subject));
   return std::optional(std::move(cost));

@@ -15,7 +15,7 @@ namespace {
 using sizing::Assumption;
 using sizing::Service;
 
-constexpr const char* kBound = "the bound: no real run is faster";
+constexpr const char* kBound = "the bound, a lower limit";
 constexpr const char* kSlowEnd = "slow end of the estimate, carried over";
 
 Service service_at(const predict::CurvePoint& point) {
@@ -82,7 +82,7 @@ Assumption power_of(const CostRequest& request, const CostSubject& subject) {
   }
   return {
       "power", kWattsPerCore * subject.threads, "W", Origin::kAssumed,
-      fmt::format("{} cores at {:g} W, as server CPUs have it; --power-w replaces it", subject.threads, kWattsPerCore)};
+      fmt::format("{} cores at {:g} W, typical of server CPUs; --power-w replaces it", subject.threads, kWattsPerCore)};
 }
 
 Result<std::optional<Assumption>> hourly_price(const CostRequest& request, const CostSubject& subject) {
@@ -112,8 +112,8 @@ Result<sizing::EconomicInputs> economic_inputs(const CostRequest& r, const CostS
   in.utilisation = assume("utilisation", "", r.utilisation, "--utilisation", 0.5, "share of the time with work to do");
   const std::optional<double> staff = r.staff_percent ? std::optional(*r.staff_percent / 100) : std::nullopt;
   in.staff_share =
-      assume("staff_share", "per year", staff, "--staff-percent", 0.1, "of the price, for those who run it");
-  in.rented_share = assume("rented_share", "", r.rented, "--rented", 1, "rented all the time, also when idle");
+      assume("staff_share", "per year", staff, "--staff-percent", 0.1, "of the price, for operating staff");
+  in.rented_share = assume("rented_share", "", r.rented, "--rented", 1, "rented all the time, including idle time");
   if (r.price_usd) in.price_usd = Assumption{"price", *r.price_usd, "$", Origin::kAssumed, "given, --price-usd"};
   RIDGE_ASSIGN(in.hour_usd, hourly_price(r, subject));
   return in;

@@ -15,7 +15,7 @@ void set_limit(const MemoryRequest& request, const PlanDevice& device, MemoryPla
   if (request.limit_bytes)
     plan.limit_origin = "--memory-limit";
   else if (device.here)
-    plan.limit_origin = "of the device, as its driver tells it";
+    plan.limit_origin = "of the device, from its driver";
   else if (device.gpu)
     plan.limit_origin = "of the device (datasheet)";
   else

@@ -24,7 +24,7 @@ struct Energy {
 Result<Energy> open_energy(const TuneRequest& request) {
   const bool wanted = request.goal.objective == tune::Objective::kEnergy;
   if (!wanted && plan::is_nvidia(request.device))  // its counter moves so seldom that every slice would have to be long
-    return Energy{std::nullopt, "not measured: a GPU's counter wants long slices, which --objective energy takes"};
+    return Energy{std::nullopt, "not measured: a GPU's counter needs long slices; use --objective energy"};
   Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
   if (!meter && wanted) return wrap(meter.error(), "--objective energy");
   if (!meter) return Energy{std::nullopt, "not measured: " + meter.error().message};
@@ -40,7 +40,7 @@ Status check_admitted(const tune::Candidate& candidate, const tune::VariantSelec
   for (const tune::Rejection& rejection : admission.rejections)
     if (rejection.wish.variant == candidate.variant)
       why += fmt::format("; {} {}: {}", rejection.wish.engine, rejection.wish.variant, rejection.reason);
-  return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " may not be used now" + why};
+  return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " is not available now" + why};
 }
 
 // The winner of a search: a candidate whose rows lose accuracy when they run together is withdrawn, and the next one confirmed.
@@ -124,8 +124,8 @@ Status compare(const TuneRequest& request, TuneResult& result) {
   const tune::Recorded& before = *request.recorded;
   RIDGE_ASSIGN(const tune::Recorded now, tune::recorded_from_json(to_json(result.tuning)));
   if (!before.shapes.empty() && before.shapes != now.shapes)
-    return Error{Code::kFailed, "the stored result is of inputs " + before.shapes + ", this run of " + now.shapes +
-                                    ": give --shape as then"};
+    return Error{Code::kFailed, "the stored result is for inputs " + before.shapes + ", this run of " + now.shapes +
+                                    ": give the same --shape"};
   result.compared = tune::compare(before, now, request.strictness);
   return {};
 }

@@ -44,8 +44,8 @@ Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& 
                    {machine, *model->graph, model->implementations, space_options(*model), request.trials},
                    *model->benchmark, store, tuning_options(request, control)));
   if (solo.measured.empty() && solo.explored.interrupted)
-    return Error{Code::kCancelled, "interrupted before anything of it was measured; nothing was written"};
-  if (solo.measured.empty()) return Error{Code::kFailed, "no way to run it could be measured"};
+    return Error{Code::kCancelled, "interrupted before its first measurement; nothing was written"};
+  if (solo.measured.empty()) return Error{Code::kFailed, "no candidate could be measured"};
   model->benchmark.reset();
   return Alone{std::move(model), key, std::move(solo)};
 }
@@ -140,8 +140,8 @@ Result<tune::CoLocatedTrial> measure_untuned(Together& together) {
       together.benchmark->measure(tune::share::untuned_partition(together.all.size()), tune::Effort::kLong);
   if (!trial && trial.error().code == Code::kCancelled)
     return Error{Code::kCancelled,
-                 "interrupted before the models were measured together; nothing was written, what each "
-                 "does alone is kept in the store"};
+                 "interrupted before the models were measured together; nothing was written, each "
+                 "model's solo results are kept in the store"};
   if (trial && !trial->failure.empty()) return Error{Code::kFailed, trial->failure};
   return trial;
 }

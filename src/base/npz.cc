@@ -116,7 +116,7 @@ Result<Tensor> read_member(std::span<const std::byte> bytes, const Member& membe
   Buffer unpacked;
   std::span<const std::byte> content = packed;
   if (member.method == kDeflated) {
-    if (member.unpacked > kMostPacking * (packed.size() + 1)) return unreadable_array(name, "its size cannot be true");
+    if (member.unpacked > kMostPacking * (packed.size() + 1)) return unreadable_array(name, "its size is impossible");
     unpacked = Buffer(member.unpacked);
     if (!inflate_into(packed, unpacked.span())) return unreadable_array(name, "its compressed data is damaged");
     content = unpacked.span();

@@ -85,7 +85,7 @@ Status check_bytes_block(std::span<const std::byte> block, int64_t count) {
   int64_t seen = 0;
   while (at < block.size()) {
     if (seen == count)
-      return Error{Code::kInvalid, std::to_string(block.size() - at) + " bytes are left after the last of " +
+      return Error{Code::kInvalid, std::to_string(block.size() - at) + " bytes remain after the last of " +
                                        std::to_string(count) + " elements"};
     uint32_t length = 0;
     if (block.size() - at < sizeof length)

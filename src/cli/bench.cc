@@ -85,7 +85,9 @@ std::string share_text(double percent) {
 std::string spread_text(const measure::Measurement& m) {
   std::string interval =
       std::isfinite(m.ci95_percent) ? fmt::format("± {} at 95 %", format_percent(m.ci95_percent)) : "one run only";
-  std::string ended = m.interrupted ? ", interrupted" : m.converged ? "" : ", time was up before it was narrow enough";
+  std::string ended = m.interrupted ? ", interrupted"
+                      : m.converged ? ""
+                                    : ", stopped at --seconds before it was narrow enough";
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
 }
 
@@ -118,10 +120,9 @@ std::string summary(const measure::Measurement& m) {
       {"stages: load", format_ms(s.load), "measured, once"},
       {"  first run", format_ms(s.first_run), "measured, once"},
       {"  input", format_ms(s.input),
-       on_gpu ? "measured, mean: to the GPU's memory" : "measured, mean: hand over the inputs"},
+       on_gpu ? "measured, mean: copy to the GPU" : "measured, mean: pass the inputs in"},
       {"  compute", format_ms(s.compute), on_gpu ? "measured, mean: on the GPU" : "measured, mean: inside the engine"},
-      {"  output", format_ms(s.output),
-       on_gpu ? "measured, mean: back from the GPU" : "measured, mean: take the outputs"}};
+      {"  output", format_ms(s.output), on_gpu ? "measured, mean: copy back" : "measured, mean: take the outputs"}};
   if (m.bound_ms > 0) {
     rows.push_back({"bound", format_ms(m.bound_ms),
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
@@ -169,7 +170,7 @@ void render(const measure::Measurement& m) {
   print("\n" + summary(m));
   if (!m.limits.empty())
     for (const std::string& note : m.limit_notes) print("note: " + note);
-  for (const std::string& op : m.without_rule) print("no rule for " + op + ": its bytes count, its FLOPs do not");
+  for (const std::string& op : m.without_rule) print("no rule for " + op + ": only its bytes count");
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
           layer_table(m));

@@ -171,10 +171,11 @@ int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
   how.gpus = std::move(gpus);
   how.patience = from_seconds(options.time_limit_s);
   Result<int64_t> largest = parse_bytes(options.largest);
-  if (!largest || *largest < 8) return device_failed(invalid("--largest " + options.largest + ": a size from 8 B on"));
+  if (!largest || *largest < 8)
+    return device_failed(invalid("--largest " + options.largest + ": expected a size of at least 8 B"));
   how.largest_bytes = *largest;
   listen_for_interruption();
-  Progress progress("measure what the GPUs exchange");
+  Progress progress("measure the GPUs' data exchange");
   how.rounds = measuring_with(options, progress).rounds;
   Result<limits::accelerator::CollectivesMeasurement> measured = measure_collectives(how);
   progress.finish();

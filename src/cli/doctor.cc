@@ -63,7 +63,7 @@ void declare(CLI::App& app, DoctorOptions& options) {
 Result<int64_t> check(const DoctorOptions& options) {
   RIDGE_TRY(doctor::check_areas(options.areas));
   if (!options.root.empty() && (!options.path.empty() || !options.peer.empty() || !options.record.empty()))
-    return Error{Code::kInvalid, "--root judges a recorded machine: nothing can be measured or recorded on it"};
+    return Error{Code::kInvalid, "--root judges a recorded machine, on which nothing can be measured or recorded"};
   if (!options.peer.empty()) {
     Result<doctor::LinkOptions> peer = doctor::parse_peer(options.peer);
     if (!peer) return peer.error();
@@ -167,7 +167,7 @@ int examine(const DoctorOptions& options, int64_t file_bytes) {
   if (!options.record.empty()) {
     Status written = write_file_atomically(options.record, machine::format_tree(facts->tree));
     if (!written) return fail(kDoctorVerb, written.error());
-    say("recorded in " + options.record + "; look through it before you send it");
+    say("recorded in " + options.record + "; review it before you send it");
   }
   doctor::Inventory inventory;
   if (wants(options, "gpu")) inventory = doctor::inventory_of(facts->tree);

@@ -94,7 +94,7 @@ std::string matrix_text(const Inventory& inventory) {
     rows.back().insert(rows.back().end(), inventory.matrix[i].begin(), inventory.matrix[i].end());
   }
   return table(head, rows, "l") +
-         "  NVn: n NVLinks; PCI: PIX one switch, PXB several, PHB the host bridge, NODE one memory node, SYS between "
+         "  NVn: n NVLinks; PCI: PIX one switch, PXB several, PHB the host bridge, NODE one NUMA node, SYS between "
          "CPUs\n";
 }
 

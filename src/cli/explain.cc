@@ -147,7 +147,7 @@ void show_answers(const std::vector<Answer>& answers, const explain::Match& foun
             : fmt::format("ridge explain: {} more were left out; paste only the lines that matter", found.left_out));
   if (found.unread > 0)
     say(chinese ? fmt::format("ridge explain：文本过长，开头 {} 字节未读", found.unread)
-                : fmt::format("ridge explain: the text is long; its first {} bytes were not read", found.unread));
+                : fmt::format("ridge explain: the text is too long; its first {} bytes were not read", found.unread));
 }
 
 int not_found(const std::string& query, const explain::Match& found, Language language) {
@@ -161,7 +161,7 @@ int not_found(const std::string& query, const explain::Match& found, Language la
     message += fmt::format("{}{}{}", chinese ? "；您要找的是不是：" : "; did you mean: ",
                            fmt::join(found.near, chinese ? "、" : ", "), chinese ? "？" : "?");
   say(message);
-  say(chinese ? "ridge explain --list 列出全部条目。" : "ridge explain --list shows everything that is.");
+  say(chinese ? "ridge explain --list 列出全部条目。" : "ridge explain --list shows all entries.");
   return kNo;
 }
 
@@ -199,7 +199,7 @@ int explain(std::span<const std::string> arguments) {
   if (options.list) return show_list(*book, options, language);
   const std::string query = query_of(options);
   if (query.find_first_not_of(" \t\r\n") == std::string::npos) {
-    say("ridge explain: what? Name a term or an error, or paste a message; ridge explain --list shows what there is");
+    say("ridge explain: name a term or an error, or paste a message; ridge explain --list shows all entries");
     return kUsage;
   }
   const explain::Match found = explain::find(*book, query);

@@ -67,8 +67,7 @@ Result<model::Binding> complete(GpusOptions& options) {
   if (options.json && options.csv) return Error{Code::kInvalid, "--json and --csv exclude each other"};
   if (options.families && options.csv) return Error{Code::kInvalid, "--families has no --csv form; --json has one"};
   if (questions_of(options) > 1)
-    return Error{Code::kInvalid,
-                 "NAME, --compare, --families, --capabilities and --recommend are different questions; ask one"};
+    return Error{Code::kInvalid, "NAME, --compare, --families, --capabilities and --recommend exclude each other"};
   RIDGE_ASSIGN(options.goal.use, sizing::use_from_name(options.use));
   RIDGE_ASSIGN(options.goal.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(options.goal.rank_by, sizing::rank_by_from_name(options.by));
@@ -109,7 +108,7 @@ int show_devices(const Catalogue& catalogue, const GpusOptions& options,
   } else if (options.csv) {
     print(list_csv(catalogue, devices));
   } else if (devices.empty()) {
-    say("ridge gpus: no device of the catalogue is like that; 'ridge gpus' lists all");
+    say("ridge gpus: no device of the catalogue matches; 'ridge gpus' lists all");
   } else {
     print(list_text(catalogue, devices));
   }

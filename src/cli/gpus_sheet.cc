@@ -57,10 +57,10 @@ std::string units_of(const catalogue::CatalogueDevice& device) {
 std::string links_of(const catalogue::CatalogueDevice& device) {
   std::vector<std::string> parts;
   if (!device.interconnect.empty())
-    parts.push_back(device.interconnect +
-                    (device.interconnect_bytes_per_s
-                         ? fmt::format(", {} both ways together", format_bandwidth(*device.interconnect_bytes_per_s))
-                         : ""));
+    parts.push_back(device.interconnect + (device.interconnect_bytes_per_s
+                                               ? fmt::format(", {} in both directions together",
+                                                             format_bandwidth(*device.interconnect_bytes_per_s))
+                                               : ""));
   if (!device.pcie.empty()) parts.push_back("PCIe " + device.pcie);
   return fmt::format("{}", fmt::join(parts, "; "));
 }
@@ -127,7 +127,7 @@ std::string formulas(const std::vector<catalogue::PeakRow>& peaks) {
 std::string corrections_text(const std::vector<catalogue::Correction>& corrections) {
   std::string text;
   for (const catalogue::Correction& each : corrections)
-    text += fmt::format("wrong in guides: {}: {}; right: {}{} ({})\n", each.quantity, each.claim, each.right,
+    text += fmt::format("often stated wrongly: {}: {}; right: {}{} ({})\n", each.quantity, each.claim, each.right,
                         each.reason.empty() ? "" : "; " + each.reason, each.source);
   return text;
 }
@@ -163,7 +163,7 @@ std::string refused_text(const std::vector<sizing::Candidate>& refused) {
   }
   std::string text;
   for (size_t i = 0; i < kinds.size(); ++i)
-    text += fmt::format("refused: {} × {}, e.g. {}: {}\n", kinds[i].second, kinds[i].first, first[i]->device.name,
+    text += fmt::format("rejected: {} × {}, e.g. {}: {}\n", kinds[i].second, kinds[i].first, first[i]->device.name,
                         first[i]->reason);
   return text;
 }
@@ -179,7 +179,7 @@ std::string sheet_text(const Catalogue& catalogue, const catalogue::CatalogueDev
                                  device.architecture);
   text += facts_table(catalogue, device);
   text += "\n" + peaks_table(device, peaks);
-  text += "\nDense, at boost clock; fp16 with any, fp16_fp32acc with FP32 accumulators; off: listed against it.\n";
+  text += "\nDense, at boost clock; fp16 with any, fp16_fp32acc with FP32 accumulators; off: listed relative to it.\n";
   if (explain) text += "\n" + formulas(peaks);
   if (std::string wrong = corrections_text(catalogue::corrections_of(device, catalogue.peaks)); !wrong.empty())
     text += "\n" + wrong;
@@ -221,7 +221,7 @@ std::string recommendation_text(const sizing::Recommendation& recommendation, si
   }
   std::string text;
   if (rows.empty())
-    text = "No device of the catalogue that was considered meets the goal.\n";
+    text = "No considered device meets the goal.\n";
   else
     text = table({"", "device", "run", "range", "rows/s", "devices", "rows/J", "USD/h", "rows/USD", "why"}, rows,
                  "rlrrrrrrrl");

@@ -27,14 +27,14 @@ struct Row {
 const std::vector<Row> kVerbs = {
     {"doctor", "is this machine ready, and what holds it back?", doctor},
     {"make", "write a reference model with random weights", make},
-    {"gpus", "the catalogue of GPUs: peaks and where they come from, comparison, which one for a model", gpus},
-    {"plan", "what a model costs and the least time this machine needs for it", plan},
-    {"bench", "measure a model, or the device itself, beside the limit of this machine", bench},
+    {"gpus", "the catalogue of GPUs: peaks with their sources, comparison, recommendation for a model", gpus},
+    {"plan", "the cost of a model and the least time this machine needs for it", plan},
+    {"bench", "measure a model, or the device itself, against the limit of this machine", bench},
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
     {"serve", "serve a repository over the Open Inference Protocol (KServe v2), with Triton's extensions", serve},
-    {"power", "what GPUs and CPU draw; sets limits and clocks, finds the limit that pays", power},
-    {"lab", "which of the guides' performance claims hold on this device; occupancy of a kernel", lab},
-    {"explain", "what a term, an option, an error code or a pasted message means, and what to do", explain},
+    {"power", "power of GPUs and CPU; set limits and clocks, find the most efficient limit", power},
+    {"lab", "test the guides' performance claims on this device; occupancy of a kernel", lab},
+    {"explain", "explain a term, an option, an error code or a pasted message", explain},
 };
 
 void print_overview() {

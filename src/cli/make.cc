@@ -38,7 +38,7 @@ void bind(CLI::App& app, MakeOptions& options) {
 
 Status complete(MakeOptions& options) {
   if (options.file.empty() && !options.describe)
-    return Error{Code::kInvalid, "where to? Name a file with -o FILE (or --describe to write nothing)"};
+    return Error{Code::kInvalid, "-o FILE is required (or --describe, which writes nothing)"};
   if (options.batch != "dynamic") {
     size_t used = 0;
     try {

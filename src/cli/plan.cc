@@ -30,7 +30,7 @@ app::RunControl show_phase(app::PlanPhase phase) {
 
 void say_calibrated(const predict::Efficiency& efficiency, const std::string& path) {
   if (path.empty())
-    return say(fmt::format("this machine was calibrated {} with {} {}; --fresh does it again", efficiency.measured_at,
+    return say(fmt::format("this machine was calibrated {} with {} {}; --fresh repeats it", efficiency.measured_at,
                            efficiency.engine, efficiency.engine_version));
   std::string errors;
   for (const predict::Calibration& calibration : efficiency.calibrations)
@@ -42,7 +42,7 @@ void say_calibrated(const predict::Efficiency& efficiency, const std::string& pa
 void say_quick_estimate(double bound_ms, std::optional<double> estimate_ms) {
   std::string text = "bound " + format_ms(bound_ms);
   if (estimate_ms)
-    text += fmt::format("; about {} by the graph as the file has it, before the engine's optimisations",
+    text += fmt::format("; about {} from the graph in the file, before the engine's optimisations",
                         format_ms(*estimate_ms));
   say(text + "; asking ONNX Runtime for the graph that it runs");
 }

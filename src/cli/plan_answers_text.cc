@@ -16,7 +16,7 @@ std::string verified_text(const app::Verified& verified) {
                 {"predicted", format_ms(v.predicted_ms),
                  fmt::format("{:+.1f} % off; {} with the drift below", off, format_ms(v.predicted_ms * v.drift))},
                 {"drift", fmt::format("{:.3f}", v.drift),
-                 "time of calibration models now over then: what the machine changed since (measured)"}},
+                 "time of calibration models now over then: how the machine changed (measured)"}},
                "lrl") +
          "kept in " + verified.file + "\n";
 }
@@ -33,10 +33,11 @@ std::string capacity_table(const app::LoadPlan& load) {
                     fmt::format("{} instance{} each: {}", c.instances_per_machine,
                                 c.instances_per_machine == 1 ? "" : "s", load.instances_reason)});
     if (c.service.batch > 1)
-      rows.push_back({"fill", format_ms(c.fill_ms), "the first row of a batch waits so long on average (derived)"});
-    rows.push_back({"wait", format_ms(c.mean_wait_ms),
-                    fmt::format("for an instance on average; 99th percentile {} (derived)", format_ms(c.p99_wait_ms))});
-    rows.push_back({"p99", format_ms(c.p99_ms), "of the time in the system (derived)"});
+      rows.push_back({"fill", format_ms(c.fill_ms), "average wait of the first row of a batch (derived)"});
+    rows.push_back(
+        {"wait", format_ms(c.mean_wait_ms),
+         fmt::format("average wait for an instance; 99th percentile {} (derived)", format_ms(c.p99_wait_ms))});
+    rows.push_back({"p99", format_ms(c.p99_ms), "99th percentile of the time in the system (derived)"});
   }
   return table({}, rows, "lrl");
 }
@@ -46,7 +47,7 @@ std::string load_text(const app::LoadPlan& load) {
   std::string text = fmt::format("load of {:g} rows/s{}\n", load.goal.rows_per_s, goal) + capacity_table(load);
   if (!load.capacity.met) text += "not met: " + load.capacity.reason + "\n";
   return text + fmt::format(
-                    "assumed: rows come at random moments (Poisson), one queue, all runs take the same time (M/D/c); "
+                    "assumed: random arrivals (Poisson), one queue, all runs take the same time (M/D/c); "
                     "instances at most {:g} % busy\n",
                     100 * load.goal.most_utilisation);
 }
@@ -57,7 +58,7 @@ std::string economics_table(const sizing::Economics& e, const std::string& unit)
   std::vector<std::vector<std::string>> rows = {
       {"energy", fmt::format("{:.3g} J", e.joules_per_row), "per " + unit + " (derived)"},
       {"at the meter", fmt::format("{:.3g} kWh", e.kwh_per_million),
-       "per million " + unit + "s, with idling and the building (derived)"}};
+       "per million " + unit + "s, including idle power and the building (derived)"}};
   if (e.renting_usd_per_hour)
     rows.push_back({"renting", usd(e.renting_usd_per_million),
                     fmt::format("per million {}s; {} per hour (derived)", unit, usd(e.renting_usd_per_hour))});
@@ -100,12 +101,12 @@ std::string assumptions_table(const sizing::EconomicInputs& in) {
 std::string cost_text(const app::CostPlan& plan) {
   const sizing::Economics& e = plan.economics;
   std::string text =
-      fmt::format("cost on one device at {:.4g} {}s/s while at work: batch {}, {} per run ({})\n", e.rows_per_s,
-                  plan.unit, plan.service.batch, format_ms(plan.service.ms), plan.service.basis);
+      fmt::format("cost on one device at {:.4g} {}s/s while busy: batch {}, {} per run ({})\n", e.rows_per_s, plan.unit,
+                  plan.service.batch, format_ms(plan.service.ms), plan.service.basis);
   text += economics_table(e, plan.unit);
   if (!e.break_even_months && !e.verdict.empty()) text += e.verdict + "\n";
-  if (!e.inputs.price_usd) text += "owning: not computed; what does the machine cost? --price-usd\n";
-  if (!e.inputs.hour_usd) text += "renting: not computed, no price is known; --hour-usd\n";
+  if (!e.inputs.price_usd) text += "owning: not computed; give the price of the machine with --price-usd\n";
+  if (!e.inputs.hour_usd) text += "renting: not computed; give the hourly price with --hour-usd\n";
   return text + "with\n" + assumptions_table(e.inputs);
 }
 

@@ -17,7 +17,7 @@ std::string llm_limit_text(const cost::Bound& bound) {
 std::string sequences_text(const sizing::LlmForecast& f) {
   if (f.usable_bytes <= 0) return "the device's memory is not known";
   if (f.fits) return fmt::format("of {} tokens each fit at once (derived)", f.wishes.context);
-  return fmt::format("does not fit: weights and one sequence of {} tokens need {} such devices at least (derived)",
+  return fmt::format("does not fit: weights and one sequence of {} tokens need at least {} such devices (derived)",
                      f.wishes.context, f.devices_for_weights);
 }
 

@@ -11,16 +11,16 @@ std::string parts_table(const predict::InferenceMemory& m) {
   return table(
       {},
       {{"weights", format_bytes(m.weights), "as the engine holds them"},
-       {"activations", format_bytes(m.activations), "most of them alive at one time"},
-       {"workspace", format_bytes(m.workspace), "of the one convolution that needs most"},
+       {"activations", format_bytes(m.activations), "the most alive at one time"},
+       {"workspace", format_bytes(m.workspace), "of the convolution that needs the most"},
        {"inputs", format_bytes(m.inputs), "held by the caller"},
-       {"arena slack", format_bytes(m.arena_slack), "what runs take over what is alive: two layouts, gaps"},
+       {"arena slack", format_bytes(m.arena_slack), "overhead of runs over live activations: two layouts, gaps"},
        {"retained", format_bytes(m.retained), "copies of weights made while loading, kept by the C library"},
        {"runtime", format_bytes(m.runtime), "process, engine library, session (measured constant)"},
        {"resident", format_bytes(m.resident), "after a few runs: the sum (estimated)"},
-       {"loading", format_bytes(m.loading_peak), "the process at its fullest before the first run (estimated)"},
+       {"loading", format_bytes(m.loading_peak), "peak while loading (estimated)"},
        {"peak", format_bytes(m.peak),
-        fmt::format("at any time (estimated); of 35 recorded points 31 lie between {} and {}", format_bytes(m.peak_low),
+        fmt::format("at any time (estimated); 31 of 35 recorded points lie between {} and {}", format_bytes(m.peak_low),
                     format_bytes(m.peak_high))}},
       "lrl");
 }
@@ -32,10 +32,10 @@ std::string measured_text(const app::MeasuredMemory& measured) {
   auto bytes = [](int64_t count) { return format_bytes(static_cast<double>(count)); };
   return "measured\n" +
          table({},
-               {{"loading", bytes(report.loaded.peak), "the process at its fullest before the first run (measured)"},
+               {{"loading", bytes(report.loaded.peak), "peak while loading (measured)"},
                 {"resident", bytes(report.steady.resident), fmt::format("after {} runs (measured)", report.runs)},
                 {"peak", bytes(report.steady.peak),
-                 fmt::format("at any time (measured); {} {}, and of it {} the program without an engine", report.engine,
+                 fmt::format("at any time (measured); {} {}, {} of it the program without an engine", report.engine,
                              report.version, bytes(report.start.resident))}},
                "lrl");
 }
@@ -52,7 +52,7 @@ std::string process_text(const app::ModelPlan& plan) {
                      parts_table(process) + fit_text(*plan.memory);
   if (!process.known) text += "some shapes are unknown: a lower bound\n";
   if (!process.of_engine_graph)
-    text += "by the graph as the file has it; ONNX Runtime did not tell its own: " + plan.no_engine_graph + "\n";
+    text += "from the graph in the file; ONNX Runtime's own is unknown: " + plan.no_engine_graph + "\n";
   return text + (plan.memory->measured ? measured_text(*plan.memory->measured) : "");
 }
 
@@ -61,7 +61,7 @@ std::string gpu_text(const app::ModelPlan& plan) {
   return fmt::format("memory on {}, batch {}\n", plan.device.gpu->name, plan.forecast.batch) +
          table({},
                {{"weights", format_bytes(memory.weights), "at this precision (derived)"},
-                {"activations", format_bytes(memory.activations), "most alive at one time (derived)"},
+                {"activations", format_bytes(memory.activations), "the most alive at one time (derived)"},
                 {"context", format_bytes(predict::kAssumedContextBytes), "driver and libraries (assumed)"},
                 {"peak", format_bytes(memory.peak), "without the engine's workspace: a lower bound (derived)"}},
                "lrl") +
@@ -128,9 +128,10 @@ std::string training_assumptions(const sizing::TrainingPlan& plan) {
                   format_flops_rate(plan.device.flops_per_s), origin_name(plan.device.origin),
                   plan.assumptions.efficiency_source, 1e6 * plan.assumptions.seconds_per_kernel);
   if (sizing::replicas_of(plan.setup) > 1)
-    text += fmt::format("assumed: {} reaches {:g} % of {} one way ({}); {:g} % of the exchange hides behind backward\n",
-                        plan.link.name, 100 * plan.link.share, format_bandwidth(plan.link.bytes_per_s), plan.link.why,
-                        100 * plan.assumptions.overlap);
+    text += fmt::format(
+        "assumed: {} reaches {:g} % of {} one way ({}); {:g} % of the exchange is hidden behind the backward pass\n",
+        plan.link.name, 100 * plan.link.share, format_bandwidth(plan.link.bytes_per_s), plan.link.why,
+        100 * plan.assumptions.overlap);
   return text;
 }
 

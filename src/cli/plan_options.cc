@@ -36,8 +36,8 @@ Status check_form(const PlanOptions& options) {
       !options.html.empty() || options.rows_per_s || wants_memory(options) || !options.optimiser.empty();
   if (!is_llm(options) || !layers) return ok_status();
   return Error{Code::kInvalid,
-               "--html, --rps, --memory and --training are of models whose layers are known; of a language model's "
-               "dimensions there are --json, --csv, --batch and --cost"};
+               "--html, --rps, --memory and --training need a model whose layers are known; for a language model's "
+               "dimensions use --json, --csv, --batch and --cost"};
 }
 
 Result<std::optional<app::LoadRequest>> load_of(const PlanOptions& options) {
@@ -45,8 +45,8 @@ Result<std::optional<app::LoadRequest>> load_of(const PlanOptions& options) {
   const bool detail = options.p99_ms || options.most_busy_percent || options.instances_per_machine;
   if (detail && !options.rows_per_s)
     return Error{Code::kInvalid,
-                 "--p99-ms, --most-busy and --instances-per-machine say how a load is carried: which one? "
-                 "Give --rps too"};
+                 "--p99-ms, --most-busy and --instances-per-machine need a load: "
+                 "give --rps too"};
   if (!options.rows_per_s) return load;
   load = app::LoadRequest{{*options.rows_per_s, options.p99_ms}, options.instances_per_machine};
   if (options.most_busy_percent) load->goal.most_utilisation = *options.most_busy_percent / 100;
@@ -80,7 +80,7 @@ Result<std::optional<app::TrainingRequest>> training_of(const PlanOptions& optio
                       setup.devices > 1 || setup.tensor > 1 || setup.pipeline > 1 || setup.accumulate > 1 ||
                       !options.training_precision.empty();
   if (options.optimiser.empty() && detail)
-    return Error{Code::kInvalid, "these options are of training; say with which optimiser: --training adam"};
+    return Error{Code::kInvalid, "these options need --training with an optimiser, e.g. --training adam"};
   if (options.optimiser.empty()) return std::optional<app::TrainingRequest>();
   app::TrainingRequest training = options.training;
   RIDGE_ASSIGN(training.setup.optimiser, sizing::optimiser_from_name(options.optimiser));

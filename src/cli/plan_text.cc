@@ -34,9 +34,9 @@ std::vector<std::string> estimate_notes(const app::ModelPlan& plan) {
   if (plan.carried) return plan.carried->evidence;
   if (!plan.device.machine) return {};
   if (plan.forecast.precision != Precision::kFp32)
-    return {"no estimate: what was calibrated is FP32, as ONNX Runtime's CPU provider computes"};
+    return {"no estimate: the calibration covers FP32, as ONNX Runtime's CPU provider computes"};
   if (plan.efficiency)
-    return {"no estimate: ONNX Runtime did not tell the graph that it runs: " + plan.no_engine_graph};
+    return {"no estimate: ONNX Runtime did not report the graph that it runs: " + plan.no_engine_graph};
   return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
 }
 
@@ -52,12 +52,11 @@ std::vector<std::vector<std::string>> estimate_rows(const predict::Estimate& e, 
 std::vector<std::vector<std::string>> estimate_rows(const predict::DeviceEstimate& e, double bound_ms) {
   if (e.ms.likely <= 0) return {};
   return {{"estimate", format_ms(e.ms.likely),
-           fmt::format("{} to {}; {} of the limit (carried over from devices measured in public)", format_ms(e.ms.fast),
+           fmt::format("{} to {}; {} of the limit (carried over from publicly measured devices)", format_ms(e.ms.fast),
                        format_ms(e.ms.slow), format_percent(100 * bound_ms / e.ms.likely))},
           {"may reach", fmt::format("{:.4g} items/s", e.throughput_per_s),
-           fmt::format("computes {}, waits for memory {}, starts layers {} of the time",
-                       format_percent(100 * e.held.compute), format_percent(100 * e.held.memory),
-                       format_percent(100 * e.held.start))}};
+           fmt::format("time split: compute {}, memory {}, launches {}", format_percent(100 * e.held.compute),
+                       format_percent(100 * e.held.memory), format_percent(100 * e.held.start))}};
 }
 
 std::string summary_table(const app::ModelPlan& plan) {
@@ -76,7 +75,7 @@ std::string summary_table(const app::ModelPlan& plan) {
       {"bound", format_ms(f.bound.ms),
        fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
                    format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms), origin)},
-      {"at most", rate, "what no engine on this device can beat"}};
+      {"at most", rate, "upper bound for any engine on this device"}};
   if (plan.estimate)
     for (std::vector<std::string>& row : estimate_rows(*plan.estimate, f.bound.ms)) rows.push_back(std::move(row));
   if (plan.carried)

@@ -61,10 +61,10 @@ Result<power::Settings> settings_from(const PowerSetOptions& options) {
     RIDGE_ASSIGN(settings.memory_clocks, power::parse_clocks(options.memory_clocks));
   }
   if (options.reset && (settings.any() || options.persist || !options.command.empty()))
-    return invalid("--reset stands alone: it sets the vendor's defaults and is done");
+    return invalid("--reset takes no other setting: it sets the vendor's defaults");
   if (!options.reset && !settings.any())
-    return invalid("what is to be set? --limit W, --lock-clocks MIN,MAX, --lock-memory-clocks MIN,MAX, or --reset");
-  if (options.for_command && options.command.empty()) return invalid("--for: the command is missing: --for -- COMMAND");
+    return invalid("nothing to set: give --limit W, --lock-clocks MIN,MAX, --lock-memory-clocks MIN,MAX, or --reset");
+  if (options.for_command && options.command.empty()) return invalid("--for needs a command: --for -- COMMAND");
   if (options.persist && !options.command.empty()) return invalid("--persist and a command exclude each other");
   return settings;
 }
@@ -144,7 +144,7 @@ int persist(const PowerSetOptions& options, const power::Settings& settings) {
     print(path + ":\n\n" + text);
   say(options.no_start
           ? "not started (--no-start); `systemctl enable --now ridge-power` does it"
-          : "started now and at every boot; `ridge power unpersist` stops it and restores what was before");
+          : "started now and at every boot; `ridge power unpersist` stops it and restores the previous setting");
   return kDone;
 }
 
@@ -162,7 +162,7 @@ int hold(const PowerSetOptions& options, const power::Settings& settings) {
   tell_states(*knobs, power::settings_text(settings), options.json);
   if (Status told = power::tell_ready(); !told) say(told.error().message);
   if (options.command.empty())
-    say(fmt::format("held by process {} until it ends (Ctrl-C); then what was before is restored", getpid()));
+    say(fmt::format("held by process {} until it ends (Ctrl-C); then the previous setting is restored", getpid()));
   bool guarded = true;
   Result<int> ended = power::watch(options.command, [&] {
     if (!guarded || guard->alive()) return;

@@ -97,7 +97,7 @@ void render(const power::Sweep& sweep) {
   print(fmt::format("{} · {} · {} rounds{}", sweep.device, sweep.workload, sweep.rounds,
                     sweep.interrupted ? ", interrupted"
                     : sweep.converged ? ""
-                                      : ", time was up before every rate was known to 2 %"));
+                                      : ", stopped at --seconds before every rate was known to 2 %"));
   print("\n" + curve_table(sweep));
   print(fmt::format("performance: median, measured; relative to {} with its 95 % interval; power: measured by {}",
                     power::watts_text(sweep.reference_limit_mw),

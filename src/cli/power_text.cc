@@ -84,18 +84,18 @@ std::string gpu_notes(const power::VendorsGpus& vendor, const Gpu& gpu, const po
     note(fmt::format("{} was set; something else limits it to {}", watts(gpu.power_limit_set_mw),
                      watts(gpu.power_limit_mw)));
   if (record) note(record_text(*record));
-  if (gpu.failure.empty() && !gpu.power_mw) note("draw not told: " + gpu.power_mw.reason);
-  if (gpu.failure.empty() && !gpu.power_limit_mw) note("limit not told: " + gpu.power_limit_mw.reason);
+  if (gpu.failure.empty() && !gpu.power_mw) note("draw not available: " + gpu.power_mw.reason);
+  if (gpu.failure.empty() && !gpu.power_limit_mw) note("limit not available: " + gpu.power_limit_mw.reason);
   return text;
 }
 
 std::string cpu_line(const power::Overview& overview) {
-  if (!overview.cpu) return "CPU: its power is not told: " + overview.cpu.reason + "\n";
+  if (!overview.cpu) return "CPU: power not available: " + overview.cpu.reason + "\n";
   const power::State& state = *overview.cpu;
   std::string text = fmt::format("CPU: draws {}", watts(state.power_mw));
   text += state.limit_mw ? fmt::format(", limit {}", watts(state.limit_mw)) : "";
   text += state.limit_max_mw ? fmt::format(", at most {}", watts(state.limit_max_mw)) : "";
-  return text + " (RAPL, measured over 0.25 s; all packages with what else runs on them)\n";
+  return text + " (RAPL, measured over 0.25 s; all packages, including other work)\n";
 }
 
 }  // namespace
@@ -115,13 +115,13 @@ std::string power_text(const power::Overview& overview) {
   if (!rows.empty())
     text = table({"GPU", "draw", "limit", "default", "range", "clock", "memory clock", "heat", "energy", "slowed by"},
                  rows, "lrrrrrrrrl") +
-           "told by " + libraries + ": draw, clocks, heat and energy measured by the GPU, limits as they are set\n";
+           "told by " + libraries + ": draw, clocks, temperature and energy measured by the GPU, limits as set\n";
   if (!notes.empty()) text += "\n" + notes;
   if (rows.empty()) text += missing;
   text += (text.empty() ? "" : "\n") + cpu_line(overview);
   if (const power::Record* record = power::record_of(overview, power::kCpuId))
     text += "CPU: " + record_text(*record) + "\n";
-  if (!overview.anything()) text += "\nNothing here tells what it draws.\n";
+  if (!overview.anything()) text += "\nNo device here reports its power.\n";
   return text;
 }
 

@@ -97,7 +97,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   for (const auto* more : {&options.repositories, &options.repositories_kserve})
     server.repositories.insert(server.repositories.end(), more->begin(), more->end());
   if (server.repositories.empty())
-    return Error{Code::kInvalid, "which models? Name the repository: ridge serve DIR (or --model-repository=DIR)"};
+    return Error{Code::kInvalid, "name the repository: ridge serve DIR (or --model-repository=DIR)"};
   if (options.control_mode == "explicit") server.control = serve::ControlMode::kExplicit;
   if (options.control_mode == "poll") server.control = serve::ControlMode::kPoll;
   if (!server.startup_models.empty() && server.control != serve::ControlMode::kExplicit)

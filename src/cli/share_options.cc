@@ -20,12 +20,12 @@ Status check_sharing(const TuneOptions& options) {
   if (options.models.size() > kMostModels)
     return Error{Code::kInvalid, "--share takes at most " + std::to_string(kMostModels) + " models"};
   if (!options.name.empty()) return refused("--name", "models are named by their files");
-  if (!options.compare.empty()) return refused("--compare", "a shared result is of several models");
+  if (!options.compare.empty()) return refused("--compare", "a shared result covers several models");
   if (options.device != "cpu") return refused("--device", "models share the CPUs and memory of this machine");
   if (!options.html.empty()) return refused("--html", "a page shows one model; --json has all of them");
   if (!options.accuracy.eval.empty()) return refused("--eval", "a command judges one model");
-  if (options.objective != "throughput") return refused("--objective", "models share for throughput and their goals");
-  if (options.search == "full") return refused("--search full", "the splits of all points are too many");
+  if (options.objective != "throughput") return refused("--objective", "--share optimises throughput and goals");
+  if (options.search == "full") return refused("--search full", "there are too many partitions to measure all");
   return {};
 }
 

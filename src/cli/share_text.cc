@@ -50,7 +50,7 @@ std::string loads_text(const tune::share::CoLocatedTuning& sharing) {
   std::string text;
   for (const tune::share::TunedModel& model : sharing.models) {
     if (!model.member.goal.rows_per_s) continue;
-    text += fmt::format("{}: {} keep it {} busy; a request's p99 with its waiting: {} (derived)", model.member.name,
+    text += fmt::format("{}: {} keep it {} busy; a request's p99 including queueing: {} (derived)", model.member.name,
                         rate(*model.member.goal.rows_per_s), format_percent(100 * model.fulfilment.utilisation),
                         format_ms(model.fulfilment.request_p99_ms));
     if (model.at_load)
@@ -97,16 +97,16 @@ std::string memory_text(const tune::share::MemoryUse& memory) {
 std::string co_located_text(const tune::share::CoLocatedTuning& sharing) {
   std::string text = models_text(sharing) + loads_text(sharing) + partitions_text(sharing);
   text += fmt::format(
-      "\n{} of {} splits of {} CPUs measured in {} trials ({} reused), {:.0f} s; the untuned models "
-      "against themselves: ±{:.1f} %\n",
+      "\n{} of {} partitions of {} CPUs measured in {} trials ({} reused), {:.0f} s; noise between repeats of the "
+      "untuned models: "
+      "±{:.1f} %\n",
       sharing.partitions.size(), sharing.candidates, sharing.cpus, sharing.trials, sharing.reused, sharing.seconds,
       sharing.noise_percent);
   for (const tune::SkipCount& skipped : sharing.skipped)
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason.text);
   text += memory_text(sharing.memory);
   if (!sharing.repository.empty()) text += fmt::format("written: {}\n", sharing.repository);
-  if (sharing.interrupted)
-    text += "interrupted: this is the best found until then, judged by the search's own trials\n";
+  if (sharing.interrupted) text += "interrupted: this is the best so far, by the search's own trials\n";
   return text + conclusion(sharing);
 }
 

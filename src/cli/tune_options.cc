@@ -21,7 +21,7 @@ Status check_rows(const app::TuneRequest& request) {
   return Error{
       Code::kInvalid,
       "--shape gives an input several rows, but its first dimension is the batch, which tune searches itself: give 1 "
-      "there, or --max-batch 1 if it is not a batch"};
+      "there, or use --max-batch 1 if it is not a batch"};
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -33,9 +33,9 @@ std::string listed(const std::vector<std::string>& names) {
 // What --share alone has.
 Status check_alone(const TuneOptions& options) {
   if (options.models.size() > 1)
-    return Error{Code::kInvalid, "several models are tuned together with --share, or each with a run of its own"};
-  if (!options.loads.empty()) return Error{Code::kInvalid, "--rps is a goal of models that share a machine: --share"};
-  if (!options.memory.empty()) return Error{Code::kInvalid, "--memory is the budget of models that share it: --share"};
+    return Error{Code::kInvalid, "give --share to tune several models together, or tune each by itself"};
+  if (!options.loads.empty()) return Error{Code::kInvalid, "--rps needs --share"};
+  if (!options.memory.empty()) return Error{Code::kInvalid, "--memory needs --share"};
   return {};
 }
 
@@ -52,7 +52,7 @@ Result<tune::Recorded> read_recorded(const std::string& given) {
 Status check_objective(const app::TuneRequest& request) {
   if (request.goal.objective != tune::Objective::kCost || request.device.kind == plan::DeviceKind::kCpu) return {};
   return invalid("--objective cost counts CPUs, and on " + plan::device_name(request.device) +
-                 " these only hand over the work: choose throughput, latency or energy");
+                 " they only launch work: choose throughput, latency or energy");
 }
 
 // What was recorded of another device, or beside another engine's defaults, cannot be measured again by this run.

@@ -40,7 +40,7 @@ std::string front_text(const tune::Tuning& tuning) {
                     fmt::format("{:.2f}×", point.gain.ratio)});
     if (energy) rows.back().push_back(fmt::format("{:.3g} J", point.outcome.candidate.joules_per_row));
   }
-  std::vector<std::string> head{"no other is better in all of these", "throughput", "p99", "memory (derived)", "gain"};
+  std::vector<std::string> head{"Pareto front of these", "throughput", "p99", "memory (derived)", "gain"};
   if (energy) head.push_back("energy per row (measured)");
   std::string text = "\n" + table(head, rows, energy ? "lrrrrr" : "lrrrr");
   if (tuning.pareto.size() > kFrontRows) text += fmt::format("… and {} more\n", tuning.pareto.size() - kFrontRows);
@@ -80,9 +80,9 @@ std::string accuracy_text(const tune::VariantSelection& admission) {
 }
 
 std::string batching_text(const tune::Tuning& tuning) {
-  if (!tuning.batching.empty()) return "requests are not merged into batches: " + tuning.batching + "\n";
+  if (!tuning.batching.empty()) return "requests are not batched: " + tuning.batching + "\n";
   std::string text;
-  if (tuning.batching_outlook) text += "batching, by the limits: " + tuning.batching_outlook->sentence + "\n";
+  if (tuning.batching_outlook) text += "batching, from the limits: " + tuning.batching_outlook->sentence + "\n";
   return text + "batching, measured: " + tuning.batching_advice.reason + "\n";
 }
 
@@ -102,7 +102,7 @@ std::string tuning_text(const tune::Tuning& tuning) {
   text += front_text(tuning);
   text += accuracy_text(tuning.admission);
   text += fmt::format(
-      "\n{} of {} candidates measured in {} trials ({} reused), {:.0f} s; the baseline against itself: "
+      "\n{} of {} candidates measured in {} trials ({} reused), {:.0f} s; noise between repeats of the baseline: "
       "±{:.1f} %\n",
       tuning.measured, tuning.candidates, tuning.trials, tuning.reused, tuning.seconds, tuning.noise_percent);
   for (const tune::SkipCount& skipped : tuning.skipped)
@@ -118,11 +118,11 @@ std::string tuning_text(const tune::Tuning& tuning) {
                         tuning.baseline_joules_per_row, tuning.best_joules_per_row);
   for (const std::string& note : tuning.baseline.limit_notes) text += "limits: " + note + "\n";
   if (tuning.replay)
-    text += fmt::format("the quick search on these {} points: {} of the best by measuring {} ({})\n",
+    text += fmt::format("the quick search on these {} points: reaches {} of the best by measuring {} ({})\n",
                         tuning.replay->points, format_percent(100 * tuning.replay->quality), tuning.replay->measured,
                         format_percent(100 * tuning.replay->share));
   if (!tuning.repository.empty()) text += fmt::format("written: {}\n", tuning.repository);
-  if (tuning.interrupted) text += "interrupted: this is the best found until then, judged by the search's own trials\n";
+  if (tuning.interrupted) text += "interrupted: this is the best so far, by the search's own trials\n";
   return text + conclusion(tuning);
 }
 

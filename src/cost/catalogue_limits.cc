@@ -50,7 +50,7 @@ void add_remarks(const catalogue::CatalogueDevice& device, Accumulate accumulate
                     device.name, precision_name(precision), format_flops_rate(any), format_flops_rate(any * share));
     limits.remarks.push_back({precision, accumulate == Accumulate::kAny
                                              ? rates + "; the bound takes the first, most engines use the second"
-                                             : rates + "; the second is taken, as most engines compute so"});
+                                             : rates + "; the second is used, as in most engines"});
   }
 }
 
@@ -63,11 +63,10 @@ Result<DeviceLimits> limits_of(const catalogue::CatalogueDevice& device, Accumul
   add_peaks(device, accumulate, limits);
   add_remarks(device, accumulate, limits);
   auto missing = [&](std::string_view what) {
-    return Error{
-        Code::kUnavailable,
-        fmt::format("no {} of {} has a source in the catalogue, so nothing bounds it; 'ridge gpus \"{}\"' shows "
-                    "what is known",
-                    what, device.name, device.name)};
+    return Error{Code::kUnavailable,
+                 fmt::format("the catalogue has no sourced {} of {}, so nothing bounds it; 'ridge gpus \"{}\"' shows "
+                             "what is known",
+                             what, device.name, device.name)};
   };
   if (limits.flops_per_s.empty()) return missing("arithmetic peak");
   if (!device.bytes_per_s) return missing("memory bandwidth");

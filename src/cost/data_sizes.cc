@@ -36,8 +36,8 @@ std::string note_on_data_sizes(const model::Graph& graph) {
   const auto nodes = std::count(sizes.nodes.begin(), sizes.nodes.end(), true);
   if (nodes == 0) return "";
   return fmt::format(
-      "only the data decide how much {} return; the {} nodes that work on it are counted at their most where "
-      "that is known, and not in the bound",
+      "the size that {} return depends on the data; the {} nodes that use it are counted at their maximum where "
+      "it is known, and left out of the bound",
       fmt::join(sizes.sources, ", "), nodes);
 }
 

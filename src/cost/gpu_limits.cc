@@ -156,13 +156,13 @@ class GpuRoofline {
     if (listed > 0 && reached < kWellBelow * listed)
       limits_.remarks.push_back(
           {precision,
-           fmt::format("{} reached {} here, {} of the datasheet's {}{}; the bound takes what was reached", what,
+           fmt::format("{} reached {} here, {} of the datasheet's {}{}; the bound uses the measured rate", what,
                        format(reached), format_percent(100 * reached / listed), format(listed), seen_text(result))});
     const std::vector<std::string>& slowdowns = result.gpu.slowdowns;
     if (std::any_of(slowdowns.begin(), slowdowns.end(), [](const auto& name) { return name != "power limit"; }))
       limits_.remarks.push_back(
-          {precision, fmt::format("{} was measured while the GPU was slowed by {}: it may do more; {} --fresh "
-                                  "measures again when that is over",
+          {precision, fmt::format("{} was measured while the GPU was slowed by {}: it may be too low; {} --fresh "
+                                  "measures again once that is over",
                                   what, fmt::join(slowdowns, ", "), measuring_command(gpu_))});
   }
 
@@ -170,9 +170,8 @@ class GpuRoofline {
   void say_incomplete(Precision precision) {
     for (const PeakRow& row : gpu_.measured->peaks)
       if (row.precision == precision && row.way == "cuBLASLt")
-        limits_.remarks.push_back(
-            {precision, fmt::format("no {} peak was measured that fills the tensor cores; cuBLASLt: {}",
-                                    precision_name(precision), first_line(row.result.reason))});
+        limits_.remarks.push_back({precision, fmt::format("no measured {} peak fills the tensor cores; cuBLASLt: {}",
+                                                          precision_name(precision), first_line(row.result.reason))});
   }
 
   const limits::NvidiaGpu& gpu_;
@@ -196,7 +195,7 @@ bool clocks_were_set(const limits::accelerator::DeviceMeasurement& measured) {
 void say_origin(const limits::NvidiaGpu& gpu, DeviceLimits& limits) {
   if (!gpu.measured) {
     limits.remarks.push_back(
-        {std::nullopt, fmt::format("the limits of cuda:{} are its datasheet's: {}; {} measures them", gpu.index,
+        {std::nullopt, fmt::format("the limits of cuda:{} are from its datasheet: {}; {} measures them", gpu.index,
                                    gpu.measured_reason, measuring_command(gpu))});
     return;
   }
@@ -208,17 +207,16 @@ void say_origin(const limits::NvidiaGpu& gpu, DeviceLimits& limits) {
                                                       listed.empty() ? "" : "; of its datasheet: " + listed)});
   if (clocks_were_set(*gpu.measured))
     limits.remarks.push_back(
-        {std::nullopt, fmt::format("the GPU's clocks had been fixed by hand when it was measured, and no library tells "
+        {std::nullopt, fmt::format("the GPU's clocks were locked when it was measured, and no library reports "
                                    "whether they still are; {} --fresh measures again",
                                    measuring_command(gpu))});
 }
 
 Error no_limits(const limits::NvidiaGpu& gpu, const std::string& reason) {
-  return Error{
-      Code::kUnavailable,
-      fmt::format("the limits of GPU {} ({}) are not known: {}; {}; {} measures them", gpu.index, gpu.facts.name,
-                  reason, gpu.measured ? "what was measured does not bound it" : gpu.measured_reason,
-                  measuring_command(gpu))};
+  return Error{Code::kUnavailable, fmt::format("the limits of GPU {} ({}) are not known: {}; {}; {} measures them",
+                                               gpu.index, gpu.facts.name, reason,
+                                               gpu.measured ? "the measurements do not bound it" : gpu.measured_reason,
+                                               measuring_command(gpu))};
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST(GpuLimits, OfHopperAreNotWhatMmaReachesWithoutTheVendorsLibrary) {
   auto limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   EXPECT_NEAR(rate_at(*limits, Precision::kFp16), 756e12, 1e12);
-  EXPECT_NE(all_remarks(*limits).find("no fp16 peak was measured that fills the tensor cores; cuBLASLt: open library "
+  EXPECT_NE(all_remarks(*limits).find("no measured fp16 peak fills the tensor cores; cuBLASLt: open library "
                                       "libcublasLt.so: no such file\n"),
             std::string::npos)
       << all_remarks(*limits);
@@ -120,7 +120,7 @@ TEST(GpuLimits, WellBelowTheDatasheetSayWhatSlowedTheGpu) {
   auto limits = limits_of(gpu);
   ASSERT_TRUE(limits);
   const std::string said = all_remarks(*limits);
-  EXPECT_NE(said.find("(slowed by power limit, heat, 1.20 GHz); the bound takes what was reached"), std::string::npos)
+  EXPECT_NE(said.find("(slowed by power limit, heat, 1.20 GHz); the bound uses the measured rate"), std::string::npos)
       << said;
   EXPECT_NE(said.find("fp16 was measured while the GPU was slowed by power limit, heat: it may do more"),
             std::string::npos)

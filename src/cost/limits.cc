@@ -126,7 +126,7 @@ Rate rate_of(const DeviceLimits& limits, Precision precision) {
     }
     case Precision::kFp8: {
       double wider = std::max({fp32, own_rate(limits, Precision::kFp16), own_rate(limits, Precision::kBf16)});
-      return {wider, missing + "; such data are computed in the fastest wider type"};
+      return {wider, missing + "; the fastest wider type computes such data"};
     }
     default: return {fp32, missing + "; such data are computed at the FP32 peak at best"};
   }

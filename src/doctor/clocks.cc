@@ -46,19 +46,19 @@ Finding judge_source(const machine::Tree& tree) {
                 available.find("tsc") != std::string::npos
                     ? "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if the kernel log "
                       "does not call it unstable"
-                    : "look in the kernel log why tsc was given up: every reading of the time now asks a slow device");
+                    : "see the kernel log for why tsc was rejected: every time read now queries a slow device");
   return ok(finding, evidence);
 }
 
 Finding judge_network_time(const ClockFacts& facts) {
   Finding finding = about(kClockArea, "network_time", "clock set by network time", "adjtimex");
-  if (!facts.synchronisation_known) return not_applicable(finding, "the kernel does not tell in this container");
+  if (!facts.synchronisation_known) return not_applicable(finding, "unknown in this container");
   std::string evidence = fmt::format("{}, may be off by {}", facts.synchronised ? "synchronised" : "not synchronised",
                                      format_ms(static_cast<double>(facts.largest_error_us) / 1000));
   if (!facts.synchronised)
     return warn(finding, evidence,
                 "start chrony or systemd-timesyncd (on a virtual machine's host): logs and metrics of several machines "
-                "do not line up otherwise");
+                "will disagree otherwise");
   return ok(finding, evidence);
 }
 
@@ -69,15 +69,16 @@ Finding judge_reads(const ClockFacts& facts) {
                   facts.ns_per_read, facts.steps_back, facts.largest_gap_ms, facts.realtime_step_ms);
   if (facts.steps_back > 0)
     return fail(finding, evidence,
-                "update firmware and kernel: the monotonic clock went back, no measured time can be trusted");
+                "update firmware and kernel: the monotonic clock went backwards, so no measured time can be trusted");
   if (facts.ns_per_read > kSlowRead_ns)
-    return warn(finding, evidence, "let the kernel use the CPU's own counter (tsc): each read now enters the kernel");
+    return warn(finding, evidence, "let the kernel use the CPU's own counter (tsc): each read now needs a system call");
   if (std::abs(facts.realtime_step_ms) > 10)
     return warn(finding, evidence, "the clock is set in steps: let chrony slew it");
   if (facts.largest_gap_ms > 20)
-    return warn(finding, evidence,
-                "this process was stopped that long: a quota, other work, or the host of a virtual machine; latencies "
-                "will show it");
+    return warn(
+        finding, evidence,
+        "this process was stopped for that long, by a quota, other work, or the host of a virtual machine; latencies "
+        "will show it");
   return ok(finding, evidence);
 }
 

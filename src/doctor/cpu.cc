@@ -37,7 +37,7 @@ Finding judge_governor(const machine::Tree& tree) {
       about(kCpuArea, "governor", "clock governor", "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
   std::map<std::string, int> governors = said(tree, "/cpufreq/scaling_governor");
   if (governors.empty())
-    return not_applicable(finding, "no clock control to be seen: a virtual machine, or the firmware rules the clock");
+    return not_applicable(finding, "no clock control visible: a virtual machine, or the firmware controls the clock");
   std::map<std::string, int> drivers = said(tree, "/cpufreq/scaling_driver");
   std::map<std::string, int> preferences = said(tree, "/cpufreq/energy_performance_preference");
   std::string evidence = counts_text(governors);
@@ -69,7 +69,7 @@ Finding judge_clock_limit(const machine::Tree& tree) {
     return warn(finding, "turbo is switched off",
                 no_turbo == 1 ? "echo 0 > /sys/devices/system/cpu/intel_pstate/no_turbo, if heat and power allow it"
                               : "echo 1 > /sys/devices/system/cpu/cpufreq/boost, if heat and power allow it");
-  if (most == 0 || allowed == 0) return not_applicable(finding, "no clock control to be seen");
+  if (most == 0 || allowed == 0) return not_applicable(finding, "no clock control visible");
   std::string evidence =
       fmt::format("{:.2f} of {:.2f} GHz", static_cast<double>(allowed) / 1e6, static_cast<double>(most) / 1e6);
   if (static_cast<double>(allowed) < 0.95 * static_cast<double>(most))
@@ -80,12 +80,12 @@ Finding judge_clock_limit(const machine::Tree& tree) {
 Finding judge_heat(const machine::Tree& tree) {
   Finding finding = about(kCpuArea, "heat", "slowed by heat", "/sys/devices/system/cpu/cpu*/thermal_throttle");
   std::vector<std::string> paths = machine::paths_like(tree, std::string(kCpus) + "cpu", "_throttle_count");
-  if (paths.empty()) return not_applicable(finding, "this CPU does not tell");
+  if (paths.empty()) return not_applicable(finding, "not reported by this CPU");
   int64_t most = 0;
   for (const std::string& path : paths) most = std::max(most, machine::number_at(tree, path).value_or(0));
-  if (most == 0) return ok(finding, "never since the start");
-  return warn(finding, fmt::format("up to {} times on a core since the start", most),
-              "look at fans, dust and the inlet air; measure again when the count stands still");
+  if (most == 0) return ok(finding, "never since boot");
+  return warn(finding, fmt::format("up to {} times on a core since boot", most),
+              "check fans, dust and the inlet air; measure again when the count no longer grows");
 }
 
 Finding judge_smt(const machine::Tree& tree, const machine::Machine* machine) {
@@ -97,8 +97,9 @@ Finding judge_smt(const machine::Tree& tree, const machine::Machine* machine) {
                                      cpu.allowed_cores, cpu.physical_cores);
   bool shared = cpu.allowed_cpus > cpu.allowed_cores;
   std::string control = machine::text_at(tree, std::string(kCpus) + "smt/control").value_or("");
-  if (shared) return ok(finding, evidence + ": ridge computes with one thread per core, give other programs the same");
-  return ok(finding, evidence + (control == "notsupported" ? ": no second thread to be seen" : ""));
+  if (shared)
+    return ok(finding, evidence + ": ridge computes with one thread per core; configure other programs likewise");
+  return ok(finding, evidence + (control == "notsupported" ? ": SMT off or hidden" : ""));
 }
 
 // The group that was stopped most: {share of periods, throttled, periods}.
@@ -125,15 +126,15 @@ Finding judge_quota(const machine::Tree& tree, const machine::Machine* machine) 
   std::optional<Throttling> stopped = throttling(tree);
   std::string evidence =
       machine->cpu.quota ? fmt::format("{:.3g} of {} CPUs", *machine->cpu.quota, machine->cpu.allowed_cpus) : "none";
-  if (stopped) evidence += fmt::format("; stopped in {} of {} periods", stopped->throttled, stopped->periods);
+  if (stopped) evidence += fmt::format("; throttled in {} of {} periods", stopped->throttled, stopped->periods);
   if (stopped && stopped->share > kMostLost)
     return warn(
         finding, evidence + fmt::format(" ({:.0f} %)", 100 * stopped->share),
-        fmt::format("raise the quota or run no more than {} threads in it: a group that used up its period stands "
-                    "still until the next one",
+        fmt::format("raise the quota or run at most {} threads in it: a group that has used its quota is stopped "
+                    "until the next period",
                     machine::usable_threads(*machine)));
   if (machine->cpu.quota && *machine->cpu.quota < 1)
-    return warn(finding, evidence, "give at least one whole CPU: below that every run is stopped and resumed");
+    return warn(finding, evidence, "give at least one whole CPU: below that every run is interrupted");
   return ok(finding, evidence);
 }
 
@@ -158,7 +159,7 @@ Finding judge_thread_variables(const machine::Tree& tree, const machine::Machine
 
 Finding judge_numa(const machine::Tree& tree, const machine::Machine* machine) {
   Finding finding = about(kCpuArea, "numa", "memory nodes", "/sys/devices/system/node");
-  if (machine == nullptr || machine->cpu.numa.size() < 2) return ok(finding, "one node: all memory is equally near");
+  if (machine == nullptr || machine->cpu.numa.size() < 2) return ok(finding, "one node: all memory is local");
   int64_t least = machine->cpu.numa.front().memory_bytes, most = least;
   int used = 0;
   std::string empty;
@@ -171,12 +172,12 @@ Finding judge_numa(const machine::Tree& tree, const machine::Machine* machine) {
   std::string evidence = fmt::format("{} nodes, CPUs of {} allowed", machine->cpu.numa.size(), used);
   if (!empty.empty())
     return fail(finding, evidence + ", no memory at node " + empty,
-                "put memory modules at every CPU socket: all its reads cross to another one");
+                "install memory modules at every CPU socket: without them all reads cross to another socket");
   if (least > 0 && static_cast<double>(most) > 1.2 * static_cast<double>(least))
     return warn(finding,
                 evidence + fmt::format(", memory {} to {}", format_bytes(static_cast<double>(least)),
                                        format_bytes(static_cast<double>(most))),
-                "give every node the same memory modules");
+                "install the same memory modules at every node");
   if (used > 1)
     return ok(
         finding,
@@ -189,12 +190,12 @@ Finding judge_transparent_pages(const machine::Tree& tree) {
   Finding finding = about(kCpuArea, "transparent_huge_pages", "transparent huge pages",
                           "/sys/kernel/mm/transparent_hugepage/enabled");
   std::optional<std::string> text = machine::text_at(tree, "sys/kernel/mm/transparent_hugepage/enabled");
-  if (!text) return not_applicable(finding, "this kernel has none, or does not show them");
+  if (!text) return not_applicable(finding, "not available in this kernel");
   if (text->find("[never]") != std::string::npos)
-    return warn(
-        finding, "never",
-        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: weights in small pages cost address look-ups");
-  return ok(finding, text->find("[always]") != std::string::npos ? "always" : "madvise: for programs that ask");
+    return warn(finding, "never",
+                "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: small pages cost address look-ups");
+  return ok(finding,
+            text->find("[always]") != std::string::npos ? "always" : "madvise: for programs that request them");
 }
 
 Finding judge_huge_pages(const machine::Tree& tree, const machine::Machine* machine) {
@@ -207,7 +208,7 @@ Finding judge_huge_pages(const machine::Tree& tree, const machine::Machine* mach
     reserved += bytes * static_cast<double>(machine::number_at(tree, folder + "/nr_hugepages").value_or(0));
     unused += bytes * static_cast<double>(machine::number_at(tree, folder + "/free_hugepages").value_or(0));
   }
-  std::string evidence = fmt::format("{} reserved, {} of it unused", format_bytes(reserved), format_bytes(unused));
+  std::string evidence = fmt::format("{} reserved, {} unused", format_bytes(reserved), format_bytes(unused));
   if (machine && unused > 0.1 * static_cast<double>(machine->memory.total_bytes) && unused > 0)
     return warn(
         finding, evidence,
@@ -226,8 +227,7 @@ Finding judge_isa(const machine::Machine* machine) {
   std::string evidence = fmt::format("{}: {}", machine->cpu.model, fmt::join(machine->cpu.isa, " "));
   bool x86 = has("sse4.2") || has("sse4_2") || has("avx");
   if (x86 && !has("avx2"))
-    return warn(finding, evidence,
-                "no AVX2: if this is a virtual machine, let it see the host's CPU (for example -cpu host)");
+    return warn(finding, evidence, "no AVX2: in a virtual machine, expose the host's CPU (for example -cpu host)");
   return ok(finding, evidence);
 }
 
@@ -237,16 +237,15 @@ Finding judge_mitigations(const machine::Tree& tree) {
       about(kCpuArea, "mitigations", "mitigations that slow vector code", "/sys/devices/system/cpu/vulnerabilities");
   std::optional<std::string> gather =
       machine::text_at(tree, std::string(kCpus) + "vulnerabilities/gather_data_sampling");
-  if (!gather) return not_applicable(finding, "this kernel does not tell of gather_data_sampling");
+  if (!gather) return not_applicable(finding, "this kernel does not report gather_data_sampling");
   if (gather->find("Mitigation") != std::string::npos)
-    return ok(finding,
-              "gather_data_sampling: " + *gather + "; gathers (embeddings, look-ups) run slower than they could");
+    return ok(finding, "gather_data_sampling: " + *gather + "; gathers (embeddings, look-ups) are slowed");
   return ok(finding, "gather_data_sampling: " + *gather);
 }
 
 // The first line of /proc/stat: user nice system idle iowait irq softirq steal …
 Finding judge_steal(const machine::Tree& tree) {
-  Finding finding = about(kCpuArea, "steal", "time taken by the host", "/proc/stat, since the start");
+  Finding finding = about(kCpuArea, "steal", "time taken by the host", "/proc/stat, since boot");
   std::istringstream words(machine::text_at(tree, "proc/stat").value_or(""));
   std::string name;
   words >> name;
@@ -271,7 +270,7 @@ Finding judge_load(const machine::Tree& tree, const machine::Machine* machine) {
   std::string evidence =
       fmt::format("{:.2f} running on average over a minute, {} CPUs", load, machine->cpu.logical_cpus);
   if (load > 0.5 * machine->cpu.logical_cpus && load > 1)
-    return warn(finding, evidence, "stop other work before measuring or serving: it takes CPUs, caches and bandwidth");
+    return warn(finding, evidence, "stop other work before measuring or serving: it makes measurements slow and noisy");
   return ok(finding, evidence);
 }
 

@@ -42,11 +42,11 @@ Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider,
     return ok(finding, provider.reason.empty() ? "ran the probe model" : "ran the probe model; " + provider.reason);
   if (!provider.asked) return not_applicable(finding, provider.reason);
   const std::string remedy =
-      "install what the reason names (ridge doctor --area versions shows the row that fits), or stop asking for this "
+      "install what the reason names (ridge doctor --area versions shows the matching row), or do not request this "
       "provider: "
-      "the engine would fall back to the CPU in silence";
+      "the engine would silently fall back to the CPU";
   if (provider.wanted || has_gpu_for(provider.name, tree)) return fail(finding, provider.reason, remedy);
-  return not_applicable(finding, "compiled in, does not run here: " + provider.reason);
+  return not_applicable(finding, "compiled in, but does not run here: " + provider.reason);
 }
 
 // The rates that this machine's units give decide which of them the engine used: more than the narrower units can do
@@ -60,13 +60,13 @@ Finding judge_instructions(const EngineFacts& engine, const Facts& facts) {
   std::optional<machine::Peak> limit =
       facts.machine ? machine::peak(*facts.machine, Precision::kFp32, 1) : std::nullopt;
   if (!limit)
-    return not_applicable(finding, evidence + "; the machine's peak is not measured: run without --no-measure");
+    return not_applicable(finding, evidence + "; the machine's peak has not been measured: run without --no-measure");
   double share = engine.gemm_flops_per_s / limit->flops_per_s;
   evidence += fmt::format(", {:.0f} % of the peak {} ({}, {})", 100 * share, format_flops_rate(limit->flops_per_s),
                           limit->kernel, origin_name(limit->origin));
   // Units of half the width reach at most half of the peak.
-  if (share > 0.55) return ok(finding, evidence + ": more than units of half the width can do, so it uses these");
-  return warn(finding, evidence + ": units of half the width would do",
+  if (share > 0.55) return ok(finding, evidence + ": more than half-width units can reach, so it uses these");
+  return warn(finding, evidence + ": half-width units would suffice",
               "look for other work on the machine; try a newer release of the engine, or another engine");
 }
 
@@ -78,7 +78,7 @@ Findings judge_engines(const Facts& facts) {
   if (!json) {
     std::string reason = machine::reason_at(facts.tree, entry::kEngines);
     if (!facts.tree.missing.contains(entry::kEngines)) return {not_applicable(whole, reason)};
-    return {fail(whole, reason, "run ridge bench on a model to see where it stops")};
+    return {fail(whole, reason, "run ridge bench on a model to see where it fails")};
   }
   Result<std::vector<EngineFacts>> engines = from_json<std::vector<EngineFacts>>(*json);
   if (!engines) return {not_applicable(whole, engines.error().message)};

@@ -46,8 +46,7 @@ std::string summary_of(const Diagnosis& diagnosis) {
     return fmt::format("This machine is ready, with {}; held back by: {}.", plural(diagnosis.warnings, "warning"),
                        names(diagnosis, Verdict::kWarn));
   if (diagnosis.ok == 0) return "Nothing could be checked here.";
-  return fmt::format("This machine is ready: nothing found that holds it back ({} passed).",
-                     plural(diagnosis.ok, "check"));
+  return fmt::format("This machine is ready: no problems found ({} passed).", plural(diagnosis.ok, "check"));
 }
 
 int count(const std::vector<Finding>& findings, Verdict verdict) {

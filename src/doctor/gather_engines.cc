@@ -88,7 +88,7 @@ void gather_providers(const plan::Plan& small, const EngineQuestions& questions,
   }
   for (const std::string& name : missing)
     facts.providers.push_back(
-        {name, true, false, true, "it is not compiled into this library: install the package that has it"});
+        {name, true, false, true, "not compiled into this library: install the package that includes it"});
 }
 
 // [rows, rows] times [rows, rows], both inputs, in FP32.

@@ -45,13 +45,13 @@ std::string limit_command(const KnownGpu& known) {
 std::string remedy_of_silence(machine::GpuVendor vendor) {
   switch (vendor) {
     case machine::GpuVendor::kNvidia:
-      return "drain the machine and reboot it; look for XID 79 in the kernel log, and check power, cooling and seating";
+      return "drain and reboot the machine; look for XID 79 in the kernel log, and check power, cooling and seating";
     case machine::GpuVendor::kAmd:
-      return "drain the machine and reboot it; look for lines of amdgpu in the kernel log (ring timeout, GPU reset), "
+      return "drain and reboot the machine; look for amdgpu lines in the kernel log (ring timeout, GPU reset), "
              "and "
              "check power, cooling and seating";
     case machine::GpuVendor::kIntel:
-      return "drain the machine and reboot it; look for lines of i915 or xe in the kernel log (wedged, GPU HANG), and "
+      return "drain and reboot the machine; look for i915 or xe lines in the kernel log (wedged, GPU HANG), and "
              "check power, cooling and seating";
   }
   return "";
@@ -123,7 +123,7 @@ Finding judge_answer(const KnownGpu& known) {
   if (gpu.partition) evidence += ", partition " + *gpu.partition;
   if (too_hot(known))
     return warn(finding, evidence + fmt::format(" (critical {} °C)", *gpu.slowdown_temperature_c),
-                "look at fans and inlet air");
+                "check fans and inlet air");
   return ok(finding, evidence);
 }
 
@@ -137,7 +137,7 @@ Finding judge_slowdown(const KnownGpu& known) {
     evidence += fmt::format("{}{}: {}", evidence.empty() ? "" : "; ", slowdown.name, slowdown.meaning);
     worst = std::max(worst, slowdown.kind);
   }
-  if (evidence.empty()) evidence = "none: it runs as fast as it may";
+  if (evidence.empty()) evidence = "none: it runs at the allowed clock";
   if (gpu.temperature_c && worst >= SlowdownKind::kThermal) evidence += fmt::format(" ({} °C)", *gpu.temperature_c);
   switch (worst) {
     case SlowdownKind::kHardware:
@@ -145,7 +145,8 @@ Finding judge_slowdown(const KnownGpu& known) {
           finding, evidence,
           "heat: clean the air path and check fans; power brake: check the power supplies and the server's power cap");
     case SlowdownKind::kThermal:
-      return warn(finding, evidence, "improve cooling, or lower the power limit until it stays below the temperature");
+      return warn(finding, evidence,
+                  "improve cooling, or lower the power limit until the temperature stays below its limit");
     case SlowdownKind::kPower: return ok(finding, evidence + "; usual under full load");
     case SlowdownKind::kHarmless: return ok(finding, evidence);
   }
@@ -159,16 +160,16 @@ Finding judge_ecc(const KnownGpu& known) {
     return not_applicable(finding, "this GPU counts none: " + gpu.ecc_uncorrected.reason);
   std::string evidence = health_text(known);
   if (gpu.row_remap_failed && *gpu.row_remap_failed)
-    return fail(finding, evidence + ", a remap failed", "replace the GPU: it has no spare rows left");
+    return fail(finding, evidence + ", a remap failed", "replace the GPU: no spare rows are left");
   if (gpu.ecc_uncorrected && *gpu.ecc_uncorrected > 0)
     return fail(
         finding, evidence,
-        fmt::format("end the processes on it and reset it ({}): what it computed may be wrong", reset_command(known)));
+        fmt::format("end the processes on it and reset it ({}): its results may be wrong", reset_command(known)));
   if (gpu.row_remap_pending && *gpu.row_remap_pending)
     return warn(finding,
                 evidence + (known.vendor == machine::GpuVendor::kNvidia ? ", a remap waits for a reset"
                                                                         : ", a repair waits for a reset"),
-                fmt::format("reset the GPU at the next chance ({})", reset_command(known)));
+                fmt::format("reset the GPU at the next opportunity ({})", reset_command(known)));
   return ok(finding, evidence);
 }
 
@@ -179,10 +180,10 @@ Finding judge_gpu_link(const KnownGpu& known) {
     return not_applicable(finding, gpu.pcie_width ? gpu.pcie_generation.reason : gpu.pcie_width.reason);
   std::string evidence = fmt::format("generation {} x{}, could be {} x{}", *gpu.pcie_generation, *gpu.pcie_width,
                                      *gpu.pcie_generation_max, *gpu.pcie_width_max);
-  if (gpu.pcie_replays) evidence += fmt::format(", {} packets sent again", *gpu.pcie_replays);
+  if (gpu.pcie_replays) evidence += fmt::format(", {} PCIe replays", *gpu.pcie_replays);
   if (*gpu.pcie_width < *gpu.pcie_width_max)
     return warn(finding, evidence,
-                "seat the GPU again, check the riser and choose a slot with all lanes: copies to the GPU take longer "
+                "reseat the GPU, check the riser and choose a slot with all lanes: copies to the GPU are slower "
                 "by the ratio");
   // The speed sinks while a GPU is idle. Only NVIDIA tells by a state of its own whether it is.
   bool awake =
@@ -191,7 +192,7 @@ Finding judge_gpu_link(const KnownGpu& known) {
   if (*gpu.pcie_generation < *gpu.pcie_generation_max && working)
     return warn(finding, evidence + ", while it works", "check the slot's generation in the firmware, and the riser");
   if (gpu.pcie_replays && *gpu.pcie_replays > 1000)
-    return warn(finding, evidence, "look for PCIe errors in the kernel log; seat the GPU and its riser again");
+    return warn(finding, evidence, "look for PCIe errors in the kernel log; reseat the GPU and its riser");
   return ok(finding, evidence);
 }
 
@@ -208,8 +209,7 @@ Finding judge_use(const KnownGpu& known) {
                             process.memory_bytes < 0 ? "" : " with " + bytes(process.memory_bytes));
   bool busy = gpu.utilization_percent && *gpu.utilization_percent > 10;
   const bool full = gpu.memory_total_bytes && *gpu.memory_used_bytes > *gpu.memory_total_bytes / 10;
-  if (full || busy)
-    return warn(finding, evidence, "end it or wait before measuring; plan with the memory that is left");
+  if (full || busy) return warn(finding, evidence, "end it or wait before measuring; plan with the remaining memory");
   return ok(finding, evidence);
 }
 
@@ -223,7 +223,7 @@ Finding judge_power_limit(const KnownGpu& known) {
   if (gpu.power_limit_max_mw) evidence += ", at most " + watts(*gpu.power_limit_max_mw);
   // Handbook L18: a GPU at 71 to 78 % of its power loses 3 to 5 %, at 60 % 15 %.
   if (*gpu.power_limit_mw * 4 < *gpu.power_limit_default_mw * 3)
-    return warn(finding, evidence, limit_command(known) + " as root, unless power or heat asks for it");
+    return warn(finding, evidence, limit_command(known) + " as root, unless power or heat requires it");
   return ok(finding, evidence);
 }
 

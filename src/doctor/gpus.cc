@@ -27,21 +27,21 @@ std::string name_of(const machine::PciGpu& gpu) {
 Finding judge_driver(const machine::PciGpu& gpu) {
   Finding finding = about(kGpuArea, gpu.address + ".driver", "driver of " + name_of(gpu),
                           "/sys/bus/pci/devices/" + gpu.address + "/uevent");
-  if (gpu.driver == "vfio-pci") return not_applicable(finding, "vfio-pci: it is given to a virtual machine");
+  if (gpu.driver == "vfio-pci") return not_applicable(finding, "vfio-pci: passed through to a virtual machine");
   if (gpu.driver == "nouveau")
-    return fail(finding, "nouveau: it shows pictures and does not compute",
-                "install NVIDIA's driver and keep nouveau from loading");
+    return fail(finding, "nouveau: graphics only, no compute", "install NVIDIA's driver and keep nouveau from loading");
   if (!gpu.driver.empty()) return ok(finding, gpu.driver);
-  if (gpu.display_only) return not_applicable(finding, "no driver; it is the CPU's own graphics");
+  if (gpu.display_only) return not_applicable(finding, "no driver; it is the CPU's integrated graphics");
   switch (gpu.vendor) {
     case machine::GpuVendor::kNvidia:
-      return fail(finding, "no driver has it",
+      return fail(finding, "no driver is bound to it",
                   "install or load the nvidia module (modprobe nvidia), and look at the kernel log: secure boot "
                   "refuses unsigned modules");
     case machine::GpuVendor::kAmd:
-      return fail(finding, "no driver has it", "load amdgpu (modprobe amdgpu), and look at the kernel log");
+      return fail(finding, "no driver is bound to it", "load amdgpu (modprobe amdgpu), and look at the kernel log");
     case machine::GpuVendor::kIntel:
-      return fail(finding, "no driver has it", "load i915 or xe; a GPU newer than the kernel needs a newer kernel");
+      return fail(finding, "no driver is bound to it",
+                  "load i915 or xe; a GPU newer than the kernel needs a newer kernel");
   }
   return finding;
 }
@@ -55,14 +55,14 @@ Finding judge_pci_link(const machine::PciGpu& gpu) {
   Finding finding =
       about(kGpuArea, gpu.address + ".link", "PCIe link of " + name_of(gpu), "/sys/bus/pci/devices/" + gpu.address);
   if (!gpu.width || !gpu.width_max || !gpu.speed || !gpu.speed_max)
-    return not_applicable(finding, "the link is not told: integrated, or a virtual machine");
+    return not_applicable(finding, "the link is not reported: integrated, or a virtual machine");
   std::string evidence = link_text(*gpu.width, *gpu.speed) + ", could be " + link_text(*gpu.width_max, *gpu.speed_max);
   if (*gpu.width < *gpu.width_max)
     return warn(finding, evidence,
-                "seat the GPU again, check the riser and choose a slot with all lanes: copies to the GPU take longer "
+                "reseat the GPU, check the riser and choose a slot with all lanes: copies to the GPU are slower "
                 "by the ratio");
   if (*gpu.speed < *gpu.speed_max)
-    return ok(finding, evidence + "; slower while idle is normal, look again under load");
+    return ok(finding, evidence + "; a lower speed while idle is normal, check under load");
   return ok(finding, evidence);
 }
 
@@ -78,9 +78,8 @@ Finding judge_pci_errors(const machine::Tree& tree, const machine::PciGpu& gpu) 
   if (!corrected) return not_applicable(finding, "not counted here");
   int64_t nonfatal = total("aer_dev_nonfatal", "TOTAL_ERR_NONFATAL").value_or(0);
   int64_t fatal = total("aer_dev_fatal", "TOTAL_ERR_FATAL").value_or(0);
-  std::string evidence =
-      fmt::format("{} corrected, {} not corrected, {} fatal since the start", *corrected, nonfatal, fatal);
-  const std::string remedy = "seat the GPU and its riser again, check its power; watch the count";
+  std::string evidence = fmt::format("{} corrected, {} uncorrected, {} fatal since boot", *corrected, nonfatal, fatal);
+  const std::string remedy = "reseat the GPU and its riser, check its power; watch the count";
   if (fatal > 0) return fail(finding, evidence, remedy);
   if (nonfatal > 0 || *corrected > 100) return warn(finding, evidence, remedy);
   return ok(finding, evidence);
@@ -88,15 +87,15 @@ Finding judge_pci_errors(const machine::Tree& tree, const machine::PciGpu& gpu) 
 
 // The CPUs that this process may use, against the memory node that the GPU hangs on.
 Finding judge_node(const Facts& facts, const machine::PciGpu& gpu) {
-  Finding finding = about(kGpuArea, gpu.address + ".numa", "memory node of " + name_of(gpu),
+  Finding finding = about(kGpuArea, gpu.address + ".numa", "NUMA node of " + name_of(gpu),
                           "/sys/bus/pci/devices/" + gpu.address + "/numa_node");
   if (!gpu.numa_node || *gpu.numa_node < 0 || !facts.machine || facts.machine->cpu.numa.size() < 2)
-    return not_applicable(finding, "one node, or the GPU's is not told");
+    return not_applicable(finding, "one node, or the GPU's is not reported");
   for (const machine::NumaNode& node : facts.machine->cpu.numa)
     if (node.id == *gpu.numa_node && node.cpus > 0)
       return ok(finding, fmt::format("node {}, with {} allowed CPUs", node.id, node.cpus));
   return warn(
-      finding, fmt::format("node {}, of which no CPU is allowed here", *gpu.numa_node),
+      finding, fmt::format("node {}, with no allowed CPU", *gpu.numa_node),
       fmt::format("numactl --cpunodebind={0} --membind={0}: copies to the GPU cross between sockets", *gpu.numa_node));
 }
 
@@ -125,7 +124,7 @@ Finding judge_nvidia_smi(const machine::Tree& tree) {
     return not_applicable(finding, reason);
   if (reason.find("did not end") != std::string::npos)
     return fail(finding, reason,
-                "the driver hangs: look at the kernel log for XID 119 or 79, then reset the GPU or reboot");
+                "the driver hangs: look for XID 119 or 79 in the kernel log, then reset the GPU or reboot");
   return fail(finding, reason, "reinstall or reload the driver for the running kernel, and look at the kernel log");
 }
 
@@ -151,7 +150,7 @@ Finding judge_level(const KnownGpu& known) {
   const gpu::Reading<std::string>& level = known.gpu.performance_level;
   if (!level) return not_applicable(finding, level.reason);
   if (*level == "auto" || *level == "high" || *level == "perf_determinism") return ok(finding, *level);
-  return warn(finding, *level + ": it was set, and holds the clocks",
+  return warn(finding, *level + ": it was set, and locks the clocks",
               fmt::format("echo auto > /sys/bus/pci/devices/{}/power_dpm_force_performance_level, as root",
                           *known.gpu.pci_address));
 }
@@ -180,9 +179,8 @@ Findings judge_gpus(const Facts& facts) {
       judged.push_back({*gpu.pci_address, judge_kernel_gpu({gpu, vendor})});
   Findings findings = one_per_matter(judge_bus(facts, gpus), std::move(judged));
   if (gpus.empty())
-    findings.push_back(
-        not_applicable(about(kGpuArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),
-                       "there is none of NVIDIA, AMD or Intel, or the bus is not visible in this container"));
+    findings.push_back(not_applicable(about(kGpuArea, "bus", "GPUs on the PCI bus", "/sys/bus/pci/devices"),
+                                      "no GPU of NVIDIA, AMD or Intel, or the bus is not visible in this container"));
   std::move(of_nvidia.of_system.begin(), of_nvidia.of_system.end(), std::back_inserter(findings));
   if (nvidia || tree.files.contains(entry::kNvidiaSmi) ||
       machine::reason_at(tree, entry::kNvidiaSmi).find("did not end") != std::string::npos)

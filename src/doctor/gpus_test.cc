@@ -85,7 +85,7 @@ TEST(GpuLink, CountedErrorsWarnAndFatalOnesFail) {
   };
   EXPECT_THAT(errors(0, 0), StartsWith("ok: 0 corrected"));
   EXPECT_THAT(errors(5000, 0), StartsWith("warn: 5000 corrected"));
-  EXPECT_THAT(errors(0, 1), StartsWith("fail: 0 corrected, 0 not corrected, 1 fatal"));
+  EXPECT_THAT(errors(0, 1), StartsWith("fail: 0 corrected, 0 uncorrected, 1 fatal"));
   EXPECT_THAT(judged_gpus(device("0x10de"), "gpu.0000:18:00.0.aer"), StartsWith("not_applicable: "));
 }
 

@@ -29,29 +29,28 @@ struct LogKind {
 // drivers/nvme/host/pci.c, kernel/hung_task.c, kernel/watchdog.c, kernel/time/clocksource.c, drivers/gpu/drm.
 const LogKind kKinds[] = {
     // The first digit of a bank's status holds bit 61, "uncorrected" (Intel SDM volume 3B, 15.3.2.2).
-    {"mce_fatal", "machine check errors that were not corrected",
+    {"mce_fatal", "uncorrected machine check errors",
      R"(\[Hardware Error\].*([Uu]ncorrected|[Ff]atal|Bank \d+: [abefABEF][0-9a-fA-F]{15})|Machine [Cc]heck [Ee]xception)",
      Verdict::kFail,
      "the CPU or memory is faulty: read the errors with rasdaemon (ras-mc-ctl --errors), and replace the part"},
     {"mce", "machine check errors", R"(\[Hardware Error\]|mce: .*Machine check events logged)", Verdict::kWarn,
-     "read them with rasdaemon (ras-mc-ctl --errors); have the part replaced if corrected errors keep coming"},
-    {"pcie_fatal", "PCIe errors that were not corrected",
-     R"(AER: .*(Uncorrected|Fatal)|PCIe Bus Error: severity=Uncorrected)", Verdict::kFail,
-     "look at the device that the line names: seating, riser, power; a GPU that vanished needs a restart"},
-    {"pcie_corrected", "PCIe errors that were corrected", R"(AER: .*Corrected|PCIe Bus Error: severity=Corrected)",
-     Verdict::kWarn, "seat the device and its riser again if they keep coming: every repeated packet costs time"},
+     "read them with rasdaemon (ras-mc-ctl --errors); replace the part if corrected errors persist"},
+    {"pcie_fatal", "uncorrected PCIe errors", R"(AER: .*(Uncorrected|Fatal)|PCIe Bus Error: severity=Uncorrected)",
+     Verdict::kFail, "check the device named in the line: seating, riser, power; a vanished GPU needs a reboot"},
+    {"pcie_corrected", "corrected PCIe errors", R"(AER: .*Corrected|PCIe Bus Error: severity=Corrected)",
+     Verdict::kWarn, "reseat the device and its riser if they persist: every replayed packet costs time"},
     {"oom", "processes killed for lack of memory",
      R"(Out of memory: Kill|Memory cgroup out of memory|oom-kill:|oom_reaper: reaped)", Verdict::kWarn,
-     "give the container or machine more memory, or run fewer instances: ridge plan says what a model needs"},
+     "give the container or machine more memory, or run fewer instances: ridge plan shows what a model needs"},
     {"disk", "disk errors",
      R"(I/O error, dev|EXT4-fs error|XFS \(.*\): (metadata )?I/O error|nvme.*(timeout|controller is down))",
-     Verdict::kFail, "save the data, look at the disk with smartctl -a, and replace it"},
+     Verdict::kFail, "save the data, check the disk with smartctl -a, and replace it"},
     {"gpu_hang", "a GPU hung", R"(amdgpu.*(GPU reset|ring .* timeout)|GPU HANG|i915.*Resetting|xe .*GT.*reset)",
      Verdict::kWarn, "update the driver and firmware; if it repeats on idle or simple work, have the GPU checked"},
-    {"heat", "a CPU was slowed by heat", R"(temperature above threshold, cpu clock throttled)", Verdict::kWarn,
-     "look at fans, dust and the inlet air"},
+    {"heat", "a CPU was throttled by heat", R"(temperature above threshold, cpu clock throttled)", Verdict::kWarn,
+     "check fans, dust and the inlet air"},
     {"hang", "tasks that hung", R"(blocked for more than \d+ seconds|soft lockup|hard LOCKUP|rcu.*detected stalls)",
-     Verdict::kWarn, "look at the task that the line names: a disk, network file system or driver does not answer"},
+     Verdict::kWarn, "check the task named in the line: a disk, network file system or driver does not respond"},
     {"clock", "an unstable clock", R"(Marking clocksource .*unstable|clocksource: .* skewed)", Verdict::kWarn,
      "update the firmware; reading the time has become slow, and short measurements are less exact"},
     {"module", "the NVIDIA module was refused",
@@ -91,7 +90,7 @@ Finding judge_xid(const std::string& code, const std::string& address, const See
   Finding finding = about(kLogArea, "xid." + code, "XID " + code + " of the GPU at " + address, "kernel log");
   XidRow row = xid_row(code);
   std::string evidence = fmt::format("{} time{}: {}", seen.count, seen.count == 1 ? "" : "s",
-                                     row.cause.empty() ? "a code that the table lacks" : row.cause);
+                                     row.cause.empty() ? "a code not in the table" : row.cause);
   evidence += "; last: " + seen.last;
   std::string remedy = row.action.empty() ? "look the code up in NVIDIA's XID documentation" : row.action;
   // A program's own fault says nothing about the machine; a fault of board or link does.
@@ -153,7 +152,7 @@ Findings judge_kernel_log(const Facts& facts) {
   for (const auto& [what, seen] : counts.xids) findings.push_back(judge_xid(what.first, what.second, seen));
   for (const auto& [i, seen] : counts.kinds) findings.push_back(judge_kind(kKinds[i], seen));
   if (findings.empty())
-    findings.push_back(ok(whole, fmt::format("{} lines, no errors of hardware, memory or disks", counts.lines)));
+    findings.push_back(ok(whole, fmt::format("{} lines, no hardware, memory or disk errors", counts.lines)));
   return findings;
 }
 

@@ -44,7 +44,7 @@ Finding judge_open_files(const machine::Tree& tree) {
   if (limit->soft != kUnlimited && limit->soft < kEnough)
     return warn(finding, evidence,
                 "ulimit -n 65536 (LimitNOFILE= in a systemd unit, --ulimit nofile=65536 for a container): every "
-                "connection of a server takes one");
+                "connection to a server takes one");
   return ok(finding, evidence);
 }
 

@@ -55,13 +55,13 @@ Result<Request> receive_request(const LinkSocket& peer) {
   std::array<std::byte, kRequestBytes> bytes;
   RIDGE_TRY(peer.receive(bytes, kPatience));
   if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
-    return Error{Code::kInvalid, "the peer is no ridge doctor"};
+    return Error{Code::kInvalid, "the peer is not a ridge doctor"};
   Request request;
   request.kind = static_cast<uint32_t>(take(std::span(bytes).subspan(8, 4)));
   request.amount = static_cast<uint32_t>(take(std::span(bytes).subspan(12, 4)));
   uint32_t most = request.kind == kEcho ? kMostMessages : kMostMilliseconds;
   if (request.kind < kEcho || request.kind > kReceive || request.amount > most)
-    return Error{Code::kInvalid, "the peer asks for something unknown"};
+    return Error{Code::kInvalid, "the peer sent an unknown request"};
   return request;
 }
 
@@ -133,7 +133,7 @@ Result<std::vector<double>> measure_send(const LinkSocket& peer, uint32_t millis
   RIDGE_TRY(stream_out(peer, milliseconds));
   std::array<std::byte, 8> count;
   RIDGE_TRY(peer.receive(count, kPatience));
-  if (take(count) > kMostMilliseconds) return Error{Code::kInvalid, "the peer's answer makes no sense"};
+  if (take(count) > kMostMilliseconds) return Error{Code::kInvalid, "the peer's answer is invalid"};
   Bytes list(8 * take(count));
   RIDGE_TRY(peer.receive(list, kPatience));
   std::vector<double> rates;
@@ -167,7 +167,7 @@ double at_share(const std::vector<double>& ascending, double share) {
 // The first slice, in which TCP still opens its window, does not count.
 Result<double> median_rate(std::vector<double> rates, LinkSpeed& speed) {
   if (rates.size() > 2) rates.erase(rates.begin());
-  if (rates.empty()) return Error{Code::kFailed, "the link test was too short for a figure"};
+  if (rates.empty()) return Error{Code::kFailed, "the link test was too short"};
   std::sort(rates.begin(), rates.end());
   double median = at_share(rates, 0.5);
   double spread = 50 * (at_share(rates, 0.75) - at_share(rates, 0.25)) / median;

@@ -31,7 +31,7 @@ Finding judge_free(const machine::Tree& tree) {
   std::string evidence = fmt::format("{} of {}", bytes_text(*available), bytes_text(*total));
   if (*available < 0.1 * *total)
     return warn(finding, evidence,
-                "end what is not needed: models, arenas and the page cache of model files need room");
+                "end unneeded processes: models, arenas and the page cache of model files need room");
   return ok(finding, evidence);
 }
 
@@ -53,8 +53,7 @@ Finding judge_limit(const Facts& facts) {
 }
 
 Finding judge_killed(const machine::Tree& tree) {
-  Finding finding =
-      about(kMemoryArea, "killed", "processes killed for memory in this container", "cgroup memory.events");
+  Finding finding = about(kMemoryArea, "killed", "out-of-memory kills in this container", "cgroup memory.events");
   std::vector<std::string> paths = machine::paths_like(tree, "sys/fs/cgroup", "/memory.events");
   int64_t killed = 0;
   for (const std::string& path : paths)
@@ -62,7 +61,7 @@ Finding judge_killed(const machine::Tree& tree) {
   if (paths.empty()) return not_applicable(finding, "the control group does not count them (version 1, or none)");
   if (killed == 0) return ok(finding, "none");
   return warn(finding, fmt::format("{} so far", killed),
-              "raise the memory limit, or run fewer instances: see ridge plan for what a model needs");
+              "raise the memory limit, or run fewer instances: ridge plan shows what a model needs");
 }
 
 Finding judge_swap(const machine::Tree& tree) {
@@ -73,9 +72,8 @@ Finding judge_swap(const machine::Tree& tree) {
   double used = *total - *free;
   std::string evidence = fmt::format("{} of {}", bytes_text(used), bytes_text(*total));
   if (used > 0.1 * *total && used > 256.0 * (1 << 20))
-    return warn(
-        finding, evidence,
-        "free memory, then swapoff -a && swapon -a: a model that is paged in from disk answers a thousand times later");
+    return warn(finding, evidence,
+                "free memory, then swapoff -a && swapon -a: a model paged in from disk is a thousand times slower");
   return ok(finding, evidence);
 }
 
@@ -83,12 +81,12 @@ Finding judge_corrected(const machine::Tree& tree) {
   Finding finding = about(kMemoryArea, "errors", "memory errors", "/sys/devices/system/edac");
   std::vector<std::string> uncorrected = machine::paths_like(tree, "sys/devices/system/edac/mc/", "/ue_count");
   if (uncorrected.empty())
-    return not_applicable(finding, "no error counters here: a virtual machine, or memory without error correction");
+    return not_applicable(finding, "no error counters: a virtual machine, or memory without ECC");
   int64_t bad = 0, corrected = 0;
   for (const std::string& path : uncorrected) bad += machine::number_at(tree, path).value_or(0);
   for (const std::string& path : machine::paths_like(tree, "sys/devices/system/edac/mc/", "/ce_count"))
     corrected += machine::number_at(tree, path).value_or(0);
-  std::string evidence = fmt::format("{} corrected, {} uncorrected since the start", corrected, bad);
+  std::string evidence = fmt::format("{} corrected, {} uncorrected since boot", corrected, bad);
   if (bad > 0)
     return fail(finding, evidence,
                 "replace the memory module that /sys/devices/system/edac/mc names: results may be wrong");
@@ -122,10 +120,9 @@ Finding judge_bandwidth(const Facts& facts) {
       fmt::format("{} read by {} thread{} (measured, spread {:.0f} %)", format_bandwidth(dram->bytes_per_s), threads,
                   threads == 1 ? "" : "s", dram->spread_percent);
   if (!platform)
-    return not_applicable(finding,
-                          evidence + "; what the modules should give is not known: " + platform.error().message);
+    return not_applicable(finding, evidence + "; the modules' bandwidth is unknown: " + platform.error().message);
   if (platform->bytes_per_s == 0)
-    return not_applicable(finding, evidence + "; the firmware tells no speed or channels");
+    return not_applicable(finding, evidence + "; the firmware lists no speed or channels");
   double share = dram->bytes_per_s / platform->bytes_per_s;
   evidence += fmt::format(", {:.0f} % of {}", 100 * share, platform_text(*platform));
   // A few of many cores cannot draw all of it, and a slice of a shared machine should not.
@@ -133,8 +130,8 @@ Finding judge_bandwidth(const Facts& facts) {
   if (share < 0.5 && all_cores)
     return warn(
         finding, evidence,
-        "look for modules in the wrong slots, a low memory clock in the firmware, or other work on the machine");
-  return ok(finding, evidence + (all_cores ? "" : "; few cores are allowed here, they cannot draw all of it"));
+        "check for modules in the wrong slots, a low memory clock in the firmware, or other work on the machine");
+  return ok(finding, evidence + (all_cores ? "" : "; the few allowed cores cannot use all of it"));
 }
 
 Finding judge_channels(const machine::Tree& tree) {
@@ -145,12 +142,12 @@ Finding judge_channels(const machine::Tree& tree) {
   std::string evidence = fmt::format("{} modules in {} slots, {} of {} channels filled, {} MT/s (rated {})",
                                      platform->modules, platform->slots, platform->channels, platform->channels_total,
                                      platform->megatransfers_per_s, platform->megatransfers_rated);
-  if (platform->channels_assumed) return ok(finding, evidence + "; the slots' names show no channels");
+  if (platform->channels_assumed) return ok(finding, evidence + "; the slot names do not identify channels");
   if (platform->channels < platform->channels_total)
-    return warn(finding, evidence, "put a module into every channel: bandwidth grows with the filled channels");
+    return warn(finding, evidence, "install a module in every channel: bandwidth grows with filled channels");
   if (platform->megatransfers_per_s < platform->megatransfers_rated)
     return warn(finding, evidence,
-                "switch on the modules' rated speed in the firmware (profile XMP or EXPO; with two modules per channel "
+                "enable the modules' rated speed in the firmware (profile XMP or EXPO; with two modules per channel "
                 "it may not be possible)");
   return ok(finding, evidence);
 }

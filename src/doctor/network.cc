@@ -41,7 +41,7 @@ Link link_of(const machine::Tree& tree, const std::string& name) {
 }
 
 std::string speed_text(int64_t mbit) {
-  if (mbit <= 0) return "speed not told";
+  if (mbit <= 0) return "speed unknown";
   return mbit >= 1000 ? fmt::format("{:.3g} Gbit/s", static_cast<double>(mbit) / 1000) : fmt::format("{} Mbit/s", mbit);
 }
 
@@ -53,10 +53,10 @@ Finding judge_link(const Link& link) {
     return not_applicable(finding, evidence + ": not in use");
   if (link.duplex == "half")
     return warn(finding, evidence + ", half duplex",
-                "let both ends negotiate, or set both to full duplex; replace the cable");
+                "enable negotiation at both ends, or set both to full duplex; replace the cable");
   // Above one in a million something is wrong with cable, optics or buffers.
   if (link.errors > 10 && static_cast<double>(link.errors) > 1e-6 * static_cast<double>(link.packets))
-    return warn(finding, evidence, "check cable and optics: ethtool -S " + link.name + " names the kind of error");
+    return warn(finding, evidence, "check cable and optics: ethtool -S " + link.name + " shows the kind of error");
   if (link.speed_mbit > 0 && link.speed_mbit < 1000)
     return warn(finding, evidence,
                 "a link this slow usually has a bad cable or port: it carries " +
@@ -75,12 +75,12 @@ Finding judge_rdma_port(const machine::Tree& tree, const std::string& device, co
   int64_t downed = machine::number_at(tree, folder + "counters/link_downed").value_or(0);
   std::string evidence =
       fmt::format("{}, {}, {}, {} symbol errors, {} times down", state,
-                  machine::text_at(tree, folder + "rate").value_or("rate not told"),
-                  machine::text_at(tree, folder + "link_layer").value_or("layer not told"), symbol_errors, downed);
+                  machine::text_at(tree, folder + "rate").value_or("rate unknown"),
+                  machine::text_at(tree, folder + "link_layer").value_or("layer unknown"), symbol_errors, downed);
   if (state.find("ACTIVE") == std::string::npos) {
     bool cable = machine::text_at(tree, folder + "phys_state").value_or("").find("LinkUp") != std::string::npos;
     return warn(finding, evidence,
-                cable ? "start a subnet manager (opensm) for this fabric: the cable is up, the port is not active"
+                cable ? "start a subnet manager (opensm) for this fabric: the link is up, but the port is not active"
                       : "connect the port, or leave it out of NCCL_IB_HCA");
   }
   if (symbol_errors > 100) return warn(finding, evidence, "check cable and optics (ibdiagnet)");
@@ -94,7 +94,7 @@ Findings judge_rdma(const machine::Tree& tree) {
       findings.push_back(judge_rdma_port(tree, device, port));
   if (findings.empty())
     findings.push_back(not_applicable(about(kNetworkArea, "rdma", "RDMA", "/sys/class/infiniband"),
-                                      "there is no RDMA device, or it is not visible in this container"));
+                                      "no RDMA device, or not visible in this container"));
   return findings;
 }
 
@@ -115,13 +115,13 @@ Finding judge_peer(const machine::Tree& tree) {
   int64_t mbit = speed->interface.empty()
                      ? -1
                      : machine::number_at(tree, "sys/class/net/" + speed->interface + "/speed").value_or(-1);
-  if (mbit <= 0) return ok(finding, evidence + "; the link's own speed is not told");
+  if (mbit <= 0) return ok(finding, evidence + "; the link's own speed is unknown");
   double share = 8 * std::min(speed->send_bytes_per_s, speed->receive_bytes_per_s) / (1e6 * static_cast<double>(mbit));
   evidence += fmt::format(", {:.0f} % of {} by {}", 100 * share, speed_text(mbit), speed->interface);
   if (share < 0.5)
     return warn(
         finding, evidence,
-        "look for a slower link on the way, other traffic, a small MTU or TCP windows (net.ipv4.tcp_rmem, tcp_wmem)");
+        "check for a slower link on the path, other traffic, a small MTU or TCP windows (net.ipv4.tcp_rmem, tcp_wmem)");
   return ok(finding, evidence);
 }
 
@@ -144,7 +144,7 @@ Findings judge_network(const Facts& facts) {
   }
   if (findings.empty())
     findings.push_back(not_applicable(about(kNetworkArea, "link", "links", "/sys/class/net"),
-                                      fmt::format("no network device to be seen ({} virtual ones)", down)));
+                                      fmt::format("no network device visible ({} virtual ones)", down)));
   for (Finding& finding : judge_rdma(tree)) findings.push_back(std::move(finding));
   findings.push_back(judge_peer(tree));
   return findings;

@@ -20,9 +20,9 @@ Finding judge_persistence(const KnownGpu& known) {
   Finding finding = about_gpu(known, "persistence", "persistence mode");
   if (!gpu.persistence) return not_applicable(finding, gpu.persistence.reason);
   if (*gpu.persistence) return ok(finding, "on");
-  return warn(finding, "off: the driver lets go of the GPU whenever no process uses it",
-              "start nvidia-persistenced, or nvidia-smi -pm 1 as root: else every first use waits for the GPU to "
-              "start, and clock settings are lost");
+  return warn(finding, "off: the driver releases the GPU whenever no process uses it",
+              "start nvidia-persistenced, or nvidia-smi -pm 1 as root: otherwise every first use waits for the GPU to "
+              "initialise, and clock settings are lost");
 }
 
 Finding judge_mode(const KnownGpu& known) {
@@ -31,7 +31,7 @@ Finding judge_mode(const KnownGpu& known) {
   if (!gpu.compute_mode) return not_applicable(finding, gpu.compute_mode.reason);
   switch (*gpu.compute_mode) {
     case 0: return ok(finding, "shared");
-    case 2: return fail(finding, "prohibited: nothing may compute on it", "nvidia-smi -c 0 as root");
+    case 2: return fail(finding, "prohibited: no process may compute on it", "nvidia-smi -c 0 as root");
     default: return ok(finding, "exclusive: one process at a time");
   }
 }
@@ -43,8 +43,8 @@ Finding judge_mig(const KnownGpu& known) {
   if (!*gpu.mig) return ok(finding, "off: one process sees the whole GPU");
   int64_t instances = gpu.mig_instances ? *gpu.mig_instances : 0;
   if (instances == 0)
-    return fail(finding, "on, without an instance: CUDA sees no device",
-                "make instances (nvidia-smi mig -cgi ... -C), or switch MIG off (nvidia-smi -mig 0)");
+    return fail(finding, "on, without instances: CUDA sees no device",
+                "create instances (nvidia-smi mig -cgi ... -C), or turn MIG off (nvidia-smi -mig 0)");
   return ok(finding,
             fmt::format("on, {} instance{}: name one in CUDA_VISIBLE_DEVICES", instances, instances == 1 ? "" : "s"));
 }
@@ -61,9 +61,9 @@ Finding judge_missing_library(const machine::Tree& tree, bool on_bus) {
   std::string reason = machine::reason_at(tree, entry::kNvml);
   if (reason.find("did not end") != std::string::npos)
     return fail(finding, reason,
-                "the driver hangs: look at the kernel log for XID 119 or 79, then reset the GPU or reboot");
+                "the driver hangs: look for XID 119 or 79 in the kernel log, then reset the GPU or reboot");
   if (reason.find("nvmlInit") != std::string::npos || reason.find("signal") != std::string::npos)
-    return fail(finding, reason, "repair the driver before anything else: nothing can compute on this GPU");
+    return fail(finding, reason, "repair the driver first: nothing can compute on this GPU");
   if (!on_bus) return not_applicable(finding, reason);
   return fail(finding, reason,
               "install the driver's libraries; in a container start it with --gpus all (or the device plugin), which "
@@ -98,8 +98,8 @@ NvidiaFindings judge_nvidia_gpus(const machine::Tree& tree, bool on_bus) {
   NvidiaFindings findings;
   if (system->gpus.empty())
     findings.of_system.push_back(fail(about("gpu", "nvml", "NVIDIA's management library", kOrigin),
-                                      "the driver runs and has no GPU",
-                                      "look at the kernel log; in a container give it the device files (--gpus all)"));
+                                      "the driver runs but has no GPU",
+                                      "see the kernel log; give a container the device files (--gpus all)"));
   else
     findings.of_system.push_back(judge_visible_devices(tree, system->gpus.size()));
   for (const Gpu& gpu : system->gpus)

@@ -52,8 +52,8 @@ std::string link_errors_text(const Gpu& gpu) {
   std::string text;
   for (const PeerLink& link : gpu.links)
     if (faulty(link))
-      text += fmt::format("; link {}: sent again {} times, trained again {} times, {} checksum errors", link.index,
-                          counted(link.replays), counted(link.recoveries), counted(link.crc_errors));
+      text += fmt::format("; link {}: {} replays, {} recoveries, {} checksum errors", link.index, counted(link.replays),
+                          counted(link.recoveries), counted(link.crc_errors));
   return text;
 }
 
@@ -68,17 +68,17 @@ Finding judge_peer_links(const KnownGpu& known, const std::vector<Gpu>& all) {
   if (up == 0 && best == 0) return not_applicable(finding, state + ": no bridge or switch joins it to another GPU");
   if (up < best)
     return warn(finding, fmt::format("{}; another GPU of its kind has {}{}", state, best, errors),
-                "seat the bridge or the GPU again and look for XID 74 in the kernel log: transfers between GPUs lose "
+                "reseat the bridge or the GPU and look for XID 74 in the kernel log: transfers between GPUs lose "
                 "the bandwidth of these links");
   if (!errors.empty())
     return warn(finding, state + errors,
-                "look again (nvidia-smi nvlink -e): if it grows, seat bridge and GPU again and look for XID 74 in the "
-                "kernel log; replace what keeps failing");
+                "check again (nvidia-smi nvlink -e): if it grows, reseat bridge and GPU and look for XID 74 in the "
+                "kernel log; replace parts that keep failing");
   if (up < static_cast<int64_t>(gpu.links.size()))
     return warn(finding, state,
-                "seat the bridges again (nvidia-smi nvlink -s shows each link); with fewer bridges than the GPU has "
-                "places this is its full width");
-  return ok(finding, state + ", no errors that matter");
+                "reseat the bridges (nvidia-smi nvlink -s shows each link); with fewer bridges than the GPU has "
+                "slots this is its full width");
+  return ok(finding, state + ", no significant errors");
 }
 
 }  // namespace ridge::doctor

@@ -219,7 +219,7 @@ Ask in_child(std::string what, Nanoseconds limit, std::function<Result<std::stri
 Ask if_not_nvidia_only(Ask ask) {
   return [ask = std::move(ask)](const machine::Tree& read) -> Result<std::string> {
     if (!has_vendor(read, machine::GpuVendor::kAmd) && !has_vendor(read, machine::GpuVendor::kIntel))
-      return Error{Code::kNotFound, "there is no GPU of AMD or Intel"};
+      return Error{Code::kNotFound, "no AMD or Intel GPU"};
     return ask(read);
   };
 }

@@ -14,8 +14,8 @@ constexpr const char* kStorageArea = "storage";
 
 std::string how(const StorageSpeed& speed) {
   std::string size = format_bytes(static_cast<double>(speed.file_bytes));
-  if (speed.direct) return fmt::format("temporary file of {}, around the page cache", size);
-  return fmt::format("temporary file of {}; {}, so the page cache may have answered", size, speed.indirect_reason);
+  if (speed.direct) return fmt::format("temporary file of {}, bypassing the page cache", size);
+  return fmt::format("temporary file of {}; {}, so reads may come from the page cache", size, speed.indirect_reason);
 }
 
 Finding judge_sequential(const StorageSpeed& speed) {
@@ -52,7 +52,7 @@ Findings judge_storage(const Facts& facts) {
     std::string reason = machine::reason_at(facts.tree, entry::kStorage);
     if (!facts.tree.missing.contains(entry::kStorage))
       return {not_applicable(whole, "not measured: name a folder with --path DIR")};
-    return {fail(whole, reason, "choose a folder that can be written and read, or look after the disk")};
+    return {fail(whole, reason, "choose a readable and writable folder, or check the disk")};
   }
   Result<StorageSpeed> speed = from_json<StorageSpeed>(*json);
   if (!speed) return {not_applicable(whole, speed.error().message)};

@@ -123,7 +123,7 @@ int open_for_reading(int file, StorageSpeed& speed) {
   int direct = open(self.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
   speed.direct = direct >= 0;
   if (direct >= 0) return direct;
-  speed.indirect_reason = std::string("this file system takes no O_DIRECT: ") + std::strerror(errno);
+  speed.indirect_reason = std::string("this file system does not support O_DIRECT: ") + std::strerror(errno);
   posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
   return open(self.c_str(), O_RDONLY | O_CLOEXEC);
 }

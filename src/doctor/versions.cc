@@ -70,7 +70,7 @@ Finding judge_halves(const Stack& stack) {
                   shown(*installed.driver), where);
   if (installed.module->version != installed.driver->version)
     return fail(finding, evidence,
-                "reboot after a driver update; in a container, remove the driver that is installed inside of it");
+                "reboot after a driver update; in a container, remove the driver installed inside it");
   return ok(finding, evidence);
 }
 
@@ -93,7 +93,7 @@ Finding judge_cuda(const Stack& stack) {
     return ok(finding, driver + " runs " + newest_text(*stack.driver) + "; no CUDA run-time library found");
   std::optional<catalogue::CudaRow> row = catalogue::cuda_row(stack.installed.cuda->version);
   std::string evidence = fmt::format("{}, CUDA {}", driver, shown(*stack.installed.cuda));
-  if (!row) return not_applicable(finding, evidence + "; the table has no such release");
+  if (!row) return not_applicable(finding, evidence + "; this release is not in the table");
   evidence += "; " + row_text(*row);
   switch (catalogue::driver_fit(*stack.driver, *row)) {
     case catalogue::DriverFit::kFull: return ok(finding, evidence);
@@ -105,7 +105,7 @@ Finding judge_cuda(const Stack& stack) {
   }
   if (stack.installed.compatibility)
     return warn(finding, evidence + "; forward compatibility " + shown(*stack.installed.compatibility),
-                "it works on data-center GPUs only; update the driver for others");
+                "works on data-center GPUs only; update the driver for others");
   return fail(finding, evidence,
               fmt::format("update the driver to {} or newer, or use {}",
                           row->driver_minor ? catalogue::version_text(*row->driver_minor)
@@ -120,7 +120,7 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
   Finding finding = about(kVersionsArea, id, name, kMatrix);
   if (!part) return not_applicable(finding, name + " was not found");
   std::string evidence = name + " " + shown(*part);
-  if (!row) return not_applicable(finding, evidence + "; the table has no such release");
+  if (!row) return not_applicable(finding, evidence + "; this release is not in the table");
   evidence += fmt::format("; row {}: CUDA {}", catalogue::version_text(row->version), row->cuda);
   if (stack.installed.cuda && !catalogue::fits_major(stack.installed.cuda->version, row->cuda))
     return fail(
@@ -139,8 +139,7 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
   if (stack.installed.cuda && !catalogue::fits(stack.installed.cuda->version, row->cuda))
     return warn(finding,
                 evidence + fmt::format(", found CUDA {}", catalogue::version_text(stack.installed.cuda->version)),
-                fmt::format("it loads, as the major version is the same; for what it was tested with, install CUDA {}",
-                            row->cuda));
+                fmt::format("it loads, as the major version is the same; the tested version is CUDA {}", row->cuda));
   return ok(finding, evidence);
 }
 
@@ -148,17 +147,17 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
 Finding judge_nccl(const Stack& stack) {
   Finding finding = about(kVersionsArea, "nccl", "NCCL", kMatrix);
   const std::optional<InstalledPart>& part = stack.installed.nccl;
-  if (!part) return not_applicable(finding, "NCCL was not found; only programs that use several GPUs need it");
+  if (!part) return not_applicable(finding, "NCCL not found; only programs that use several GPUs need it");
   std::string evidence = "NCCL " + shown(*part);
-  if (part->version.parts.size() < 2) return not_applicable(finding, evidence + "; the file's name tells no version");
+  if (part->version.parts.size() < 2) return not_applicable(finding, evidence + "; the file's name has no version");
   const int cuda =
       stack.installed.nccl_cuda.value_or(stack.installed.cuda ? stack.installed.cuda->version.part(0) : 12);
   std::optional<catalogue::LibraryRow> row = catalogue::nccl_row(part->version, cuda);
-  if (!row) return not_applicable(finding, evidence + "; the table has no such release");
+  if (!row) return not_applicable(finding, evidence + "; this release is not in the table");
   evidence +=
       fmt::format("; row {} for CUDA {}: {}", catalogue::version_text(row->version), cuda,
                   row->least_capability ? "GPUs from capability " + catalogue::version_text(*row->least_capability)
-                                        : std::string("which GPUs is not known"));
+                                        : std::string("supported GPUs unknown"));
   if (stack.driver && row->driver && *stack.driver < *row->driver)
     return fail(finding,
                 evidence + fmt::format(", driver {} or newer, here is {}", catalogue::version_text(*row->driver),
@@ -178,15 +177,15 @@ Finding judge_onnxruntime(const Stack& stack) {
   std::string evidence =
       (installed.onnxruntime_gpu ? "onnxruntime-gpu " : "onnxruntime ") + shown(*installed.onnxruntime);
   if (!installed.onnxruntime_gpu) {
-    if (!stack.driver) return ok(finding, evidence + ": for the CPU, which is all there is");
-    return warn(finding, evidence + ": it runs on the CPU only, though there is a GPU",
+    if (!stack.driver) return ok(finding, evidence + ": for the CPU, and there is no GPU");
+    return warn(finding, evidence + ": it runs on the CPU only, although there is a GPU",
                 "pip uninstall onnxruntime && pip install onnxruntime-gpu");
   }
   if (!stack.driver)
     return warn(finding, evidence + ", but there is no NVIDIA driver",
                 "install the plain onnxruntime: this one falls back to the CPU");
   std::optional<catalogue::OnnxRuntimeRow> row = catalogue::onnxruntime_row(installed.onnxruntime->version);
-  if (!row) return not_applicable(finding, evidence + "; the table has no such release");
+  if (!row) return not_applicable(finding, evidence + "; this release is not in the table");
   evidence += fmt::format("; row {}{}: CUDA {}, cuDNN {}{}", row->version, row->exact ? "" : " (the newest known)",
                           row->cuda_text, row->cudnn_text,
                           row->tensorrt ? ", TensorRT " + catalogue::version_text(*row->tensorrt) : "");
@@ -212,7 +211,7 @@ Finding judge_onnxruntime(const Stack& stack) {
 
 Finding judge_capability(const Stack& stack) {
   Finding finding = about(kVersionsArea, "capability", "CUDA and the GPUs", kMatrix);
-  if (stack.capabilities.empty()) return not_applicable(finding, "there is no GPU whose capability is known");
+  if (stack.capabilities.empty()) return not_applicable(finding, "no GPU with a known capability");
   if (!stack.installed.cuda) return not_applicable(finding, "no CUDA run-time library found");
   std::optional<catalogue::CudaRow> row = catalogue::cuda_row(stack.installed.cuda->version);
   if (!row)
@@ -229,7 +228,7 @@ Finding judge_capability(const Stack& stack) {
       return warn(finding,
                   fmt::format("capability {}; CUDA {} ends at {}", catalogue::version_text(capability),
                               catalogue::version_text(row->cuda), catalogue::version_text(*row->most_capability)),
-                  "use a newer CUDA: this one has no code for the GPU and compiles it at the first start, if at all");
+                  "use a newer CUDA: this one has no code for the GPU and at best compiles it at first start");
   }
   return ok(finding,
             evidence + fmt::format("; CUDA {} has code for {} to {}", catalogue::version_text(row->cuda),

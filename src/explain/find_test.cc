@@ -164,7 +164,8 @@ INSTANTIATE_TEST_SUITE_P(
         Pasted{"CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED ; GPU=0", "cublas-error"},
         Pasted{"pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Physical Layer", "pcie-aer"},
         Pasted{"No runtime found to support specified framework/version", "kserve-no-runtime"},
-        Pasted{"ridge plan: bert.onnx leaves open: sequence; give each a value, e.g. --shape sequence=128",
+        Pasted{"ridge plan: bert.onnx has dynamic dimensions without a value: sequence; give each one, e.g. --shape "
+               "sequence=128",
                "ridge-open-dimension"},
         Pasted{"/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ridge)",
                "glibc-version"}));

@@ -48,7 +48,7 @@ constexpr ModelMetric kModelMetrics[] = {
     {"/inference_stats/cache_hit/ns", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
     {"/inference_stats/cache_miss/count", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
     {"/inference_stats/cache_miss/ns", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
-    {"", "nv_inference_pending_request_count", "Number of requests waiting for an instance now", kGauge, kAsIs,
+    {"", "nv_inference_pending_request_count", "Number of requests waiting for an instance", kGauge, kAsIs,
      [](Model m) { return m.pending; }},
     {"", "nv_model_load_duration_secs", "Time that the last load of the model took, seconds", kGauge, kSeconds,
      [](Model m) { return m.load_ns; }},

@@ -8,7 +8,7 @@ Status check_regions_allowed(RegionPolicy policy, bool from_this_machine) {
     return Error{Code::kUnsupported,
                  "Client shared memory is disabled: the server was started with --allow-client-shm=false"};
   return Error{Code::kUnsupported,
-               "shared memory is for clients of the server's own machine that connect to localhost; "
+               "shared memory is for clients on the server's machine that connect to localhost; "
                "--allow-client-shm=true allows it to all"};
 }
 

@@ -66,9 +66,9 @@ Result<std::string> ElfFile::text_at(uint64_t offset) {
   std::string text;
   for (char letter = 0; read(offset + text.size(), &letter, 1) && letter != '\0';) {
     text += letter;
-    if (text.size() > kMostNameBytes) return damaged("a name without end");
+    if (text.size() > kMostNameBytes) return damaged("an unterminated name");
   }
-  if (text.empty()) return damaged("an empty name of a library");
+  if (text.empty()) return damaged("an empty library name");
   return text;
 }
 

@@ -14,7 +14,7 @@ struct Row {
 
 constexpr Row kRows[] = {
     {nvml::kGpuIdle, {SlowdownKind::kHarmless, "idle", "nothing runs on the GPU"}},
-    {nvml::kApplicationClocks, {SlowdownKind::kHarmless, "set clocks", "the clocks are fixed by hand"}},
+    {nvml::kApplicationClocks, {SlowdownKind::kHarmless, "set clocks", "the clocks are locked"}},
     {nvml::kSoftwarePowerCap, {SlowdownKind::kPower, "power limit", "the load reaches the GPU's power limit"}},
     {nvml::kHardwareSlowdown,
      {SlowdownKind::kHardware, "hardware slowdown",
@@ -23,15 +23,14 @@ constexpr Row kRows[] = {
     {nvml::kSoftwareThermal,
      {SlowdownKind::kThermal, "heat", "the GPU or its memory is above the driver's highest operating temperature"}},
     {nvml::kHardwareThermal,
-     {SlowdownKind::kHardware, "heat (hardware)", "the GPU is so hot that the board cut the clocks by half or more"}},
+     {SlowdownKind::kHardware, "heat (hardware)", "the board cut the clocks by half or more because of heat"}},
     {nvml::kHardwarePowerBrake,
      {SlowdownKind::kHardware, "power brake",
       "the power supply or the server pulls the brake line: the clocks are cut by half or more"}},
     {nvml::kDisplayClock, {SlowdownKind::kHarmless, "display clock", "a display limits the clock"}},
     {kCurrentLimit, {SlowdownKind::kPower, "current limit", "the load reaches the highest current of the GPU"}},
     {kVoltageLimit, {SlowdownKind::kPower, "voltage limit", "the load reaches the highest voltage of the GPU"}},
-    {kReliabilityLimit,
-     {SlowdownKind::kPower, "reliability limit", "the chip keeps below a clock that would shorten its life"}},
+    {kReliabilityLimit, {SlowdownKind::kPower, "reliability limit", "the clock is capped for reliability"}},
     {kMemoryHeat, {SlowdownKind::kThermal, "heat (memory)", "the memory is above its highest operating temperature"}},
     {kRegulatorHeat,
      {SlowdownKind::kThermal, "heat (voltage regulator)", "a voltage regulator is above its highest temperature"}},
@@ -78,7 +77,7 @@ std::vector<Slowdown> decode_slowdown(uint64_t bits) {
     if ((bits & row.bit) != 0) result.push_back(row.slowdown);
     bits &= ~row.bit;
   }
-  if (bits != 0) result.push_back({SlowdownKind::kHarmless, "other", "a reason that is newer than this program"});
+  if (bits != 0) result.push_back({SlowdownKind::kHarmless, "other", "a reason newer than this program"});
   return result;
 }
 

@@ -38,7 +38,7 @@ struct Slowdown {
 // One entry per bit that is set, in the order of the bits; unknown bits give one entry.
 std::vector<Slowdown> decode_slowdown(uint64_t bits);
 
-// Whether the clocks are fixed by hand, and that limits them now.
+// Whether the clocks are locked, and that limits them now.
 bool clocks_are_set(uint64_t bits);
 
 // From amdgpu's indep_throttle_status, the same for every AMD GPU. A bit that is newer than this program becomes one that

@@ -100,7 +100,7 @@ std::vector<Place> places(const std::string& cgroup_file, const std::string& mou
 }
 
 void warn(const std::string& file, std::string_view text) {
-  log::warning("{}: cannot understand '{}', taking it as no limit", file, trim(text).substr(0, 60));
+  log::warning("{}: cannot parse '{}', treated as no limit", file, trim(text).substr(0, 60));
 }
 
 std::optional<double> cpus_of(const std::string& folder, bool v2) {

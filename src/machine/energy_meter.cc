@@ -58,13 +58,13 @@ Result<EnergyMeter> EnergyMeter::open(const std::string& root, Of of) {
   }
   if (counters.empty())
     return Error{Code::kNotFound,
-                 fmt::format("{} has no RAPL zone: this machine shows no energy counter (usual in virtual "
+                 fmt::format("{} has no RAPL zone: this machine has no energy counter (usual in virtual "
                              "machines and containers)",
                              folder.string())};
   Result<EnergyMeter> meter = of_counters(std::move(counters), kRaplStepSeconds);
   if (meter) return meter;
   return Error{Code::kUnavailable,
-               fmt::format("{}; energy counters are readable by root alone since Linux 5.10: run as root, or let an "
+               fmt::format("{}; energy counters are readable only by root since Linux 5.10: run as root, or let an "
                            "administrator grant read permission",
                            meter.error().message)};
 }
@@ -84,8 +84,8 @@ Result<double> EnergyMeter::joules() {
     const EnergyCounter& counter = standing.counter;
     RIDGE_ASSIGN(const int64_t now, counter.read_uj());
     if (counter.range_uj == 0 && now < standing.last_uj)
-      return Error{Code::kFailed, fmt::format("{} went back from {} to {} µJ: its driver was loaded again",
-                                              counter.name, standing.last_uj, now)};
+      return Error{Code::kFailed, fmt::format("{} went back from {} to {} µJ: its driver was reloaded", counter.name,
+                                              standing.last_uj, now)};
     joules_ += static_cast<double>(energy_between(standing.last_uj, now, counter.range_uj)) / 1e6;
     standing.last_uj = now;
   }

@@ -295,14 +295,14 @@ void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& 
       return;
     }
   }
-  gpu.power_mw = Error{Code::kUnsupported, fmt::format("{} counts no energy of this GPU", driver.name)};
+  gpu.power_mw = Error{Code::kUnsupported, fmt::format("{} has no energy counter for this GPU", driver.name)};
 }
 
 // What the driver itself does not tell: the sum over the processes that could be seen.
 void read_intel_use(const GpuLooks& looks, const std::string& address, Gpu& gpu) {
   if (gpu.processes.empty() && !looks.complete) {
     gpu.memory_used_bytes = gpu.utilization_percent =
-        Error{Code::kUnavailable, "no process that uses it can be seen; those of other users need root"};
+        Error{Code::kUnavailable, "no process is visible; those of other users need root"};
     return;
   }
   int64_t used = 0;
@@ -340,7 +340,7 @@ void read_name(const Tree& tree, const PciGpu& pci, Gpu& gpu) {
 }
 
 void read_link(const PciGpu& pci, Gpu& gpu) {
-  const Error untold{Code::kUnavailable, "the link is not told: integrated, or a virtual machine"};
+  const Error untold{Code::kUnavailable, "the link is not reported: integrated, or a virtual machine"};
   gpu.pcie_width = gpu.pcie_width_max = gpu.pcie_generation = gpu.pcie_generation_max = untold;
   if (pci.width) gpu.pcie_width = *pci.width;
   if (pci.width_max) gpu.pcie_width_max = *pci.width_max;
@@ -373,7 +373,7 @@ std::string failure_of(const Files& files, const Driver& driver, const Result<Gp
   const bool alive = gpu.temperature_c || gpu.power_mw || gpu.sm_clock_mhz || gpu.energy_mj ||
                      (driver.vendor == GpuVendor::kAmd && (gpu.memory_used_bytes || gpu.utilization_percent));
   if (alive) return "";
-  return fmt::format("{} has it, but neither heat nor power nor clock can be read", driver.name);
+  return fmt::format("bound to {}, but neither temperature nor power nor clock can be read", driver.name);
 }
 
 Gpu read_gpu(const Tree& tree, const PciGpu& pci, const Driver& driver, const Result<GpuLooks>& looks) {

@@ -52,7 +52,7 @@ Advice near_limit(const Measurement& m, const cost::DeviceLimits& limits) {
   if (m.limiter == cost::Limiter::kMemory)
     return {
         "memory-limit",
-        share + "memory limit: only fewer bytes (lower precision, a larger batch that reuses the weights) can help."};
+        share + "memory limit: only fewer bytes can help (lower precision, a larger batch that reuses the weights)."};
   std::string faster = faster_precision(m, limits);
   return {"compute-limit", share + upper(precision_name(m.precision)) +
                                " limit: only lower precision or more cores can help" +
@@ -70,27 +70,26 @@ std::string greatest_loss(const Measurement& m) {
   if (loss_ms.empty() || total_ms <= 0) return "";
   auto worst = std::max_element(loss_ms.begin(), loss_ms.end(),
                                 [](const auto& a, const auto& b) { return a.second < b.second; });
-  return worst->first + " loses most, " + rounded(100 * worst->second / total_ms) + " % of the time";
+  return worst->first + " loses the most, " + rounded(100 * worst->second / total_ms) + " % of the time";
 }
 
 }  // namespace
 
 Advice advise(const Measurement& m, const cost::DeviceLimits* limits) {
   if (limits == nullptr || m.limiter == cost::Limiter::kUnknown || m.bound_ms <= 0)
-    return {"limit-unknown",
-            "The limit of this model on this machine is not known, so nothing can be said about what would help."};
+    return {"limit-unknown", "The limit of this model on this machine is unknown, so there is no advice."};
   if (m.percent_of_limit >= kNearLimitPercent) return near_limit(m, *limits);
   std::string share = "It reaches " + rounded(m.percent_of_limit) + " % of the limit";
-  if (m.percent_of_limit < 1.5) share = "It reaches little of the limit";
+  if (m.percent_of_limit < 1.5) share = "It reaches less than 1.5 % of the limit";
   if (m.bound_ms < kSmallBoundMs)
     return {"small-model", share +
-                               ": the model is so small that the engine's own work around it dominates; larger "
-                               "batches would spread it."};
+                               ": the engine's per-call overhead dominates; larger "
+                               "batches amortise it."};
   std::string loss = greatest_loss(m);
-  if (loss.empty()) loss = "--layers shows where the rest goes";
+  if (loss.empty()) loss = "--layers shows the time per layer";
   const bool larger_batch = m.batch <= 1;
-  const char* remedy = larger_batch ? "a larger batch or several instances may use the machine better"
-                                    : "another number of threads and instances may use the machine better";
+  const char* remedy = larger_batch ? "a larger batch or several instances may help"
+                                    : "another number of threads and instances may help";
   return {larger_batch ? "larger-batch" : "other-threads",
           share + ": " + loss + "; " + remedy + " (ridge tune searches them)."};
 }

@@ -64,7 +64,7 @@ void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::Devi
   m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, all).ms / 1e3 / duty;
   if (m.percent_of_limit > 100)
     log::warning(
-        "{:.1f} % of the limit is impossible: the limits in the cache are too low for what this machine does now; "
+        "{:.1f} % of the limit is impossible: the stored limits are too low for this machine now; "
         "measure them again with {}",
         m.percent_of_limit, one.bases.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the GPU");
 }

@@ -21,8 +21,8 @@ Energy EnergyOfLoad::end(TimePoint now, double rows_per_s) {
   const double least = machine::kLeastEnergySteps * meter_->step_seconds();
   if (seconds < least)
     return {
-        fmt::format("not measured: the counted runs took {:.2g} s, and the counters want {:.2g} s at least, as they "
-                    "move every {:.2g} s; a smaller --ci makes a run longer",
+        fmt::format("not measured: the counted runs took {:.2g} s, but the counters need at least {:.2g} s, as they "
+                    "update every {:.2g} s; a smaller --ci measures longer",
                     seconds, least, meter_->step_seconds()),
         {},
         {}};

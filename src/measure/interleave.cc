@@ -32,7 +32,7 @@ class Orders {
 Result<std::vector<Slice>> run(const Arm& arm) {
   RIDGE_ASSIGN(std::vector<Slice> slices, arm.run());
   for (const Slice& slice : slices)
-    if (!(slice.rate > 0)) return Error{Code::kFailed, "nothing was done in a slice; give it a longer one"};
+    if (!(slice.rate > 0)) return Error{Code::kFailed, "a slice completed no work; give it a longer one"};
   return slices;
 }
 
@@ -103,7 +103,7 @@ Comparison standings_of(std::span<const Arm> arms, std::span<const Round> rounds
 Result<Comparison> compare(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock) {
   const Interleaved interleaved = interleave(arms, options, clock);
   if (interleaved.failed_arm) return wrap(interleaved.failure, arms[*interleaved.failed_arm].name);
-  if (interleaved.rounds.empty()) return Error{Code::kCancelled, "interrupted before the first round was whole"};
+  if (interleaved.rounds.empty()) return Error{Code::kCancelled, "interrupted before the first round was complete"};
   Comparison comparison = standings_of(arms, interleaved.rounds, options.stop.confidence);
   comparison.converged = interleaved.verdict == Verdict::kConverged;
   return comparison;

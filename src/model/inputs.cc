@@ -28,12 +28,13 @@ Status check_open_dimensions(const std::string& path, const Graph& graph) {
     for (const GraphInput& input : graph.input_specs)
       if (has_open(input.spec.shape))
         return invalid(fmt::format(
-            "{} leaves dimensions without a name open in input {}: {}; give the whole shape, e.g. --shape {}={}", path,
+            "{} has unnamed dynamic dimensions in input {}: {}; give the whole shape, e.g. --shape {}={}", path,
             input.spec.name, shape_text(input.spec.shape), input.spec.name, option_text(example_of(input.spec.shape))));
     return {};
   }
-  return Error{Code::kInvalid, fmt::format("{} leaves open: {}; give each a value, e.g. --shape {}=128", path,
-                                           fmt::join(graph.unbound, ", "), graph.unbound.front())};
+  return Error{Code::kInvalid,
+               fmt::format("{} has dynamic dimensions without a value: {}; give each one, e.g. --shape {}=128", path,
+                           fmt::join(graph.unbound, ", "), graph.unbound.front())};
 }
 
 std::map<std::string, Shape> input_shapes(const Graph& graph) {

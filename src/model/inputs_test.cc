@@ -20,13 +20,12 @@ std::string question_of(const Graph& graph) {
 TEST(Inputs, AskForWhatTheFileLeavesOpen) {
   EXPECT_EQ(question_of(with_input({1, 3, 224, 224})), "");
   EXPECT_EQ(question_of(with_input({1, -1}, {"length", "width"})),
-            "a.onnx leaves open: length, width; give each a value, e.g. --shape length=128");
+            "a.onnx has dynamic dimensions without a value: length, width; give each one, e.g. --shape length=128");
 }
 
 TEST(Inputs, AskForTheShapeWhereNothingHasAName) {
-  EXPECT_EQ(
-      question_of(with_input({1, -1})),
-      "a.onnx leaves dimensions without a name open in input x: [1,-1]; give the whole shape, e.g. --shape x=1x128");
+  EXPECT_EQ(question_of(with_input({1, -1})),
+            "a.onnx has unnamed dynamic dimensions in input x: [1,-1]; give the whole shape, e.g. --shape x=1x128");
   EXPECT_TRUE(question_of(with_input({1, 3, -1, -1})).ends_with("--shape x=1x3x224x224"));
 }
 

@@ -165,7 +165,8 @@ Status order_graph(onnx::GraphProto& graph, const Scope* outer) {
   RIDGE_TRY(define_sources(graph, names));
   RIDGE_ASSIGN(const Dependencies found, dependencies(graph, names, outer));
   for (const auto& output : graph.output())
-    if (names.count(output.name()) == 0) return invalid("the output '" + output.name() + "' is made by no node");
+    if (names.count(output.name()) == 0)
+      return invalid("the output '" + output.name() + "' is not produced by any node");
   RIDGE_ASSIGN(const std::vector<size_t> ordered, order(graph, found));
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   for (size_t i : ordered) nodes.Add()->Swap(graph.mutable_node(static_cast<int>(i)));

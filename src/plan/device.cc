@@ -16,8 +16,8 @@ constexpr int kMostIndex = 255;
 
 Error unknown_device(std::string_view name) {
   return invalid("there is no device '" + std::string(name) +
-                 "'; the devices are cpu, cuda:N and tensorrt:N (NVIDIA's GPU N, by ONNX Runtime) and gpu:N (Intel's "
-                 "GPU N, by OpenVINO)");
+                 "'; the devices are cpu, cuda:N and tensorrt:N (NVIDIA GPU N, ONNX Runtime) and gpu:N (Intel "
+                 "GPU N, OpenVINO)");
 }
 
 }  // namespace

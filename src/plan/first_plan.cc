@@ -16,27 +16,26 @@ void choose_threads(const machine::Machine& machine, const cost::Costs& costs, c
   if (wishes.threads) {
     plan.threads = *wishes.threads;
     if (plan.threads > usable)
-      plan.reasons.push_back(
-          fmt::format("{} threads were asked for, more than the {} this process may keep busy", plan.threads, usable));
+      plan.reasons.push_back(fmt::format("{} threads requested, more than the {} usable ones", plan.threads, usable));
     return;
   }
   if (wishes.device.kind != DeviceKind::kCpu) {
     plan.threads = 1;
-    plan.reasons.push_back("1 thread: the CPU only hands the work to " + plan.device);
+    plan.reasons.push_back("1 thread: the CPU only launches work on " + plan.device);
     return;
   }
   plan.threads = usable;
   if (auto one = cost::limits_of(machine, 1); usable > 1 && one && cost::bound(costs, *one).ms < kTooSmallToShareMs) {
     plan.threads = 1;
-    plan.reasons.push_back(fmt::format("1 thread: one run needs {} at least, too little to share out",
+    plan.reasons.push_back(fmt::format("1 thread: the run is too short to parallelise (at least {})",
                                        format_ms(cost::bound(costs, *one).ms)));
     return;
   }
   if (machine.cpu.quota && usable < machine.cpu.allowed_cores)
-    plan.reasons.push_back(fmt::format("{} threads: the quota of {:g} CPUs is below the {} cores that may be used",
-                                       usable, *machine.cpu.quota, machine.cpu.allowed_cores));
+    plan.reasons.push_back(fmt::format("{} threads: the quota of {:g} CPUs is below the {} usable cores", usable,
+                                       *machine.cpu.quota, machine.cpu.allowed_cores));
   else
-    plan.reasons.push_back(fmt::format("{} threads: one per physical core that may be used", usable));
+    plan.reasons.push_back(fmt::format("{} threads: one per usable physical core", usable));
 }
 
 // Threads that wait by spinning use up a quota without computing, and steal cores when there are more threads than cores.

@@ -67,14 +67,13 @@ std::vector<ClaimVerdict> judge_power_claim(const lab::Claim& claim, std::span<c
     const auto limit_mw = static_cast<int64_t>(share * static_cast<double>(default_limit_mw));
     verdict.measured = relative_at(points, limit_mw);
     if (!limits_were_reached(points))
-      verdict.reason = "the load never drew as much as a limit allows, so no limit held it back";
+      verdict.reason = "the load never reached a power limit, so no limit slowed it";
     else if (!verdict.measured)
-      verdict.reason =
-          fmt::format("{:.0f} W lies outside the limits that were measured", static_cast<double>(limit_mw) / 1000);
+      verdict.reason = fmt::format("{:.0f} W is outside the measured limits", static_cast<double>(limit_mw) / 1000);
     else
       verdict.verdict = lab::judge(figure, *verdict.measured);
     if (verdict.reason.empty() && verdict.verdict == lab::Verdict::kNotTestable)
-      verdict.reason = "the interval is too wide to tell";
+      verdict.reason = "the interval is too wide to decide";
     verdicts.push_back(std::move(verdict));
   };
   if (claim.figure) judge(claim.statement, 335.0 / 450, *claim.figure);

@@ -116,13 +116,13 @@ Status PackagesKnob::set_limit(int64_t limit_mw) {
 
 Result<State> PackagesKnob::state() {
   State state;
-  const Error untold{Code::kUnsupported, "RAPL does not tell"};
+  const Error untold{Code::kUnsupported, "not reported by RAPL"};
   state.temperature_c = state.clock_mhz = state.clock_max_mhz = state.memory_clock_mhz = state.memory_clock_max_mhz =
       state.slowdown_bits = untold;
   state.limit_mw = state.limit_set_mw = sum(kLimitFile);
   state.limit_max_mw = sum("constraint_0_max_power_uw");
   if (state.limit_max_mw && *state.limit_max_mw == 0)
-    state.limit_max_mw = Error{Code::kUnsupported, "RAPL names no highest limit of this CPU"};
+    state.limit_max_mw = Error{Code::kUnsupported, "RAPL reports no maximum limit for this CPU"};
   state.limit_default_mw = state.limit_max_mw;  // the CPU's thermal design power
   // Below a tenth a CPU can no longer do its own housekeeping; RAPL itself names no lower bound.
   if (state.limit_max_mw)
@@ -140,7 +140,7 @@ Result<State> PackagesKnob::state() {
   state.energy_mj = static_cast<int64_t>(joules * 1000);
   // RAPL counts in steps of about a millisecond: power over less than 50 of them is noise.
   if (seconds < 0.05) {
-    state.power_mw = Error{Code::kUnavailable, "too soon after the look before"};
+    state.power_mw = Error{Code::kUnavailable, "too soon after the previous reading"};
     return state;
   }
   state.power_mw = static_cast<int64_t>((joules - last_joules_) / seconds * 1000);
@@ -168,7 +168,7 @@ Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root, con
   }
   if (zones.empty())
     return Error{Code::kNotFound,
-                 fmt::format("{} has no RAPL package with a power limit: this machine does not let its CPU be limited "
+                 fmt::format("{} has no RAPL package with a power limit: this machine's CPU cannot be limited "
                              "(usual in virtual machines and containers)",
                              folder.string())};
   std::sort(zones.begin(), zones.end());

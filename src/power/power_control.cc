@@ -56,7 +56,7 @@ Result<Knobs> open_gpus(const std::vector<std::string>& names) {
     gpus.push_back(library->vitals(i));
     known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, gpus.back().uuid ? *gpus.back().uuid : "does not answer");
   }
-  if (gpus.empty()) return Error{Code::kNotFound, "NVIDIA's driver runs and has no GPU"};
+  if (gpus.empty()) return Error{Code::kNotFound, "NVIDIA's driver runs but has no GPU"};
   std::set<int> chosen;  // each once, by whatever names
   for (const std::string& name : names) {
     auto found = std::find_if(gpus.begin(), gpus.end(), [&](const gpu::Gpu& gpu) { return is_named(gpu, name); });
@@ -85,7 +85,7 @@ Result<Knobs> open_knobs(const std::vector<std::string>& names) {
     return knobs;
   }
   if (std::find(names.begin(), names.end(), "cpu") != names.end())
-    return invalid("--device cpu stands alone: GPUs and the CPU are set one after the other");
+    return invalid("--device cpu cannot be combined: set GPUs and the CPU one after the other");
   return open_gpus(names);
 }
 

@@ -17,8 +17,7 @@ Status tell_ready() {
   const char* name = std::getenv("NOTIFY_SOCKET");
   if (name == nullptr || *name == '\0') return {};
   auto failed = [&](int problem) {
-    return Error{Code::kFailed,
-                 fmt::format("tell the service manager at {} that all is set: {}", name, strerror(problem))};
+    return Error{Code::kFailed, fmt::format("notify the service manager at {}: {}", name, strerror(problem))};
   };
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

@@ -106,7 +106,7 @@ Status Claim::write(const Record& record) {
   const std::string text = dump_json(json_of(record)) + "\n";
   if (ftruncate(file_, 0) == 0 && pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()))
     return {};
-  return Error{Code::kFailed, fmt::format("write the record of what is set: {}", std::strerror(errno))};
+  return Error{Code::kFailed, fmt::format("write the record of the setting: {}", std::strerror(errno))};
 }
 
 void Claim::clear() {

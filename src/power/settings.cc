@@ -22,7 +22,7 @@ Status check_clocks(const ClockRange& range, const gpu::Reading<int64_t>& highes
     return invalid(fmt::format("{}: {} {},{}: the lower bound comes first: MIN,MAX in MHz", name, what, range.min_mhz,
                                range.max_mhz));
   if (highest && range.max_mhz > *highest)
-    return invalid(fmt::format("{}: {} {}: the GPU runs at up to {} MHz; name a range below", name, what,
+    return invalid(fmt::format("{}: {} {}: the GPU runs at up to {} MHz; give a lower range", name, what,
                                clocks_text(range), *highest));
   return {};
 }
@@ -80,7 +80,7 @@ Result<int64_t> parse_watts(std::string_view text) {
   double watts = 0;
   const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), watts);
   if (problem != std::errc() || end != number.data() + number.size() || !(watts > 0) || watts > 1e6)
-    return invalid(fmt::format("'{}' is no power: expected watts, as 300 or 300W", text));
+    return invalid(fmt::format("'{}' is not a power: expected watts, such as 300 or 300W", text));
   return static_cast<int64_t>(std::llround(watts * 1000));
 }
 
@@ -89,7 +89,7 @@ Result<ClockRange> parse_clocks(std::string_view text) {
   std::optional<int64_t> least = whole_number(text.substr(0, comma));
   std::optional<int64_t> most = comma == std::string_view::npos ? least : whole_number(text.substr(comma + 1));
   if (!least || !most || *least <= 0 || *most <= 0)
-    return invalid(fmt::format("'{}' is no range of clocks: expected MIN,MAX or one clock, in MHz", text));
+    return invalid(fmt::format("'{}' is not a clock range: expected MIN,MAX or one clock, in MHz", text));
   return ClockRange{*least, *most};
 }
 

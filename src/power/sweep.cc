@@ -208,7 +208,7 @@ Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOpt
   result.interrupted = options.interrupted && options.interrupted();
   if (interleaved.failed_arm && (!result.interrupted || interleaved.rounds.empty()))
     return wrap(interleaved.failure, arms[*interleaved.failed_arm].name);
-  if (interleaved.rounds.empty()) return Error{Code::kCancelled, "interrupted before the first round was whole"};
+  if (interleaved.rounds.empty()) return Error{Code::kCancelled, "interrupted before the first round was complete"};
   result.converged = interleaved.verdict == measure::Verdict::kConverged;
   const measure::Comparison comparison = measure::standings_of(arms, interleaved.rounds, how.stop.confidence);
   fill(result, journal, limits, comparison.standings, interleaved.rounds.size());

@@ -35,8 +35,8 @@ Status systemctl(const std::vector<std::string>& arguments) {
   if (answer) return {};
   if (answer.error().code == Code::kNotFound)
     return Error{Code::kUnavailable,
-                 "there is no systemd here (systemctl is not on PATH): hold the setting with `ridge power set` in what "
-                 "starts this machine's services, or write the file alone with --no-start"};
+                 "no systemd here (systemctl is not on PATH): run `ridge power set` from the program that "
+                 "starts this machine's services, or only write the file with --no-start"};
   return wrap(answer.error(), fmt::format("{}", fmt::join(command, " ")));
 }
 
@@ -72,7 +72,7 @@ Status install_unit(const std::string& text, const UnitOptions& options) {
   if (Status written = write_file_atomically(path, text); !written)
     return Error{
         written.error().code,
-        written.error().message + "; units of the system are written by root (sudo), --unit-dir names another folder"};
+        written.error().message + "; system units are written by root (sudo), --unit-dir names another folder"};
   if (!options.start) return {};
   Status started = systemctl({"daemon-reload"});
   if (started) started = systemctl({"enable", kUnitName});
@@ -90,7 +90,7 @@ Status remove_unit(const UnitOptions& options) {
   const std::string path = unit_path(options);
   std::error_code problem;
   if (!fs::exists(path, problem))
-    return Error{Code::kNotFound, fmt::format("there is no {}: no setting persists by ridge", path)};
+    return Error{Code::kNotFound, fmt::format("there is no {}: ridge holds no persistent setting", path)};
   if (options.start) RIDGE_TRY(systemctl({"disable", "--now", kUnitName}));
   if (!fs::remove(path, problem))
     return Error{Code::kFailed,

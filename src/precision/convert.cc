@@ -33,7 +33,7 @@ class Conversion {
     for (int i = 0; i < model_.graph().node_size(); ++i) RIDGE_TRY(consider(i, report));
     if (forms_.empty())
       return Error{Code::kUnsupported,
-                   "no node of it can compute in " + name_ + " at opset " + std::to_string(model_.opset())};
+                   "no node can compute in " + name_ + " at opset " + std::to_string(model_.opset())};
     report.changed_nodes = static_cast<int>(forms_.size());
     find_wishes();
     for (const std::string& tensor : ordered_) settle(tensor);
@@ -279,7 +279,7 @@ Result<PassReport> store_weights(PassModel& model, Precision precision) {
     set_integer(model.add_node("Cast", name + "_Cast", {half}, name), "to", onnx::TensorProto::FLOAT);
     replaced.insert(name);
   }
-  if (replaced.empty()) return Error{Code::kUnsupported, "it has no FP32 weights that could be stored in 16 bits"};
+  if (replaced.empty()) return Error{Code::kUnsupported, "no FP32 weights can be stored in 16 bits"};
   model.remove_constants(replaced);
   report.notes.push_back(fmt::format("{} weights are stored in 16 bits; the arithmetic is FP32.", replaced.size()));
   return report;

@@ -118,7 +118,7 @@ TEST(Convert, OtherPrecisionsAndModelsWithoutFloatsAreRefused) {
   EXPECT_THAT(convert(files.in(), Precision::kInt8, {}, files.out()).error().message, HasSubstr("not int8"));
   PassFiles integers("(int64[2] x) => (int64[2] y) { y = Neg (x) }");
   EXPECT_THAT(convert(integers.in(), Precision::kFp16, {}, integers.out()).error().message,
-              HasSubstr("no node of it can compute in fp16"));
+              HasSubstr("no node can compute in fp16"));
 }
 
 }  // namespace

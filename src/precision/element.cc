@@ -156,7 +156,7 @@ Result<Tensor> converted(const TensorView& tensor, DataType type, const std::str
     if (floating)
       write_floating(type, result.data.data(), i, element(tensor.type, tensor.data, i));
     else if (!write_integer(type, result.data.data(), i, integer_at(tensor.type, tensor.data, i)))
-      return Error{Code::kInvalid, fmt::format("{} holds an integer that {} cannot hold, which the model takes", what,
+      return Error{Code::kInvalid, fmt::format("{} holds an integer out of range for {}, the model's type", what,
                                                data_type_name(type))};
   }
   return result;

@@ -122,7 +122,7 @@ EvaluationVerdict judge_score(double reference, double score, const EvaluationOp
   if (options.drop || neither)
     verdict.least = std::max(verdict.least, reference - options.drop.value_or(kDefaultDropShare * std::abs(reference)));
   verdict.holds = score >= verdict.least;
-  verdict.sentence = fmt::format("The metric of --eval {}: {:.6g}, FP32 {:.6g}, at least {:.6g} is asked for.",
+  verdict.sentence = fmt::format("The metric of --eval {}: {:.6g}, FP32 {:.6g}, required at least {:.6g}.",
                                  verdict.holds ? "holds" : "is missed", score, reference, verdict.least);
   return verdict;
 }

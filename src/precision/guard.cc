@@ -71,7 +71,7 @@ Result<std::vector<engine::Output>> run_as_taken(engine::Session& session, const
 std::string failure_of(const OutputDrift& output, const GuardLimits& limits) {
   const Deviation& drift = output.drift;
   if (!std::isfinite(drift.max_abs) || std::isnan(drift.cosine))
-    return "values that are not finite where the FP32 model's are";
+    return "non-finite values where the FP32 model's are finite";
   if (limits.max_drift) {
     if (drift.relative_l2 <= *limits.max_drift) return "";
     return fmt::format("relative L2 {:.3g}, at most {:g}", drift.relative_l2, *limits.max_drift);
@@ -100,7 +100,7 @@ std::string sentence_of(const Verdict& verdict, const GuardLimits& limits) {
   for (const OutputDrift& output : verdict.outputs)
     if (!output.holds) failures += fmt::format("{}'{}': {}", failures.empty() ? "" : "; ", output.name, output.failure);
   if (!failures.empty()) return fmt::format("Accuracy is lost over {} samples: {}.", verdict.samples, failures);
-  if (verdict.outputs.empty()) return "The model has no outputs that could be compared.";
+  if (verdict.outputs.empty()) return "The model has no comparable outputs.";
   if (limits.max_drift)
     return fmt::format("Accuracy holds over {} samples: relative L2 at most {:.3g}, allowed {:g}.", verdict.samples,
                        verdict.worst.relative_l2, *limits.max_drift);

@@ -48,7 +48,7 @@ Result<int64_t> side(int64_t model, int64_t asked, const TensorSpec& input) {
     return Error{Code::kInvalid, fmt::format("--image-size asks for {} pixels where input '{}' of shape {} has {}",
                                              asked, input.name, shape_text(input.shape), model)};
   if (model > 0 || asked > 0) return std::max(model, asked);
-  return Error{Code::kInvalid, fmt::format("input '{}' of shape {} leaves the pictures' size open: give --image-size",
+  return Error{Code::kInvalid, fmt::format("input '{}' of shape {} has no fixed picture size: give --image-size",
                                            input.name, shape_text(input.shape))};
 }
 
@@ -132,10 +132,9 @@ Result<ImagePlan> plan_images(const TensorSpec& input, const ImageOptions& optio
   Shape picture = input.shape;
   if (picture.size() == 4) picture.erase(picture.begin());
   if (picture.size() != 3)
-    return Error{Code::kInvalid,
-                 fmt::format("pictures cannot become input '{}' of shape {}: it is not one of pictures; "
-                             "give .npy or .npz files",
-                             input.name, shape_text(input.shape))};
+    return Error{Code::kInvalid, fmt::format("pictures cannot become input '{}' of shape {}: it is no picture's shape; "
+                                             "give .npy or .npz files",
+                                             input.name, shape_text(input.shape))};
   ImagePlan plan;
   plan.input = input;
   plan.fit = options.fit;

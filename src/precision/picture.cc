@@ -54,7 +54,7 @@ Result<Picture> decode(std::string_view file, int channels) {
   if (stbi_info_from_memory(bytes, size, &width, &height, &held) == 0)
     return Error{Code::kInvalid, fmt::format("not a JPEG or PNG picture ({})", stbi_failure_reason())};
   if (int64_t{width} * height > kMostPixels)
-    return Error{Code::kInvalid, fmt::format("{} × {} pixels are more than this reads", width, height)};
+    return Error{Code::kInvalid, fmt::format("{} × {} pixels are too many", width, height)};
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load_from_memory(bytes, size, &width, &height, &held, channels), stbi_image_free);
   if (!pixels) return Error{Code::kInvalid, fmt::format("damaged picture ({})", stbi_failure_reason())};

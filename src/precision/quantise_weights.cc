@@ -21,10 +21,10 @@ constexpr int64_t kBlockOpset = 21;  // of DequantizeLinear with blocks, and of 
 
 Status check_options(int bits, int64_t block_size) {
   if (bits != 4 && bits != 8)
-    return Error{Code::kInvalid, fmt::format("weights of {} bits are not known; 4 or 8 are", bits)};
+    return Error{Code::kInvalid, fmt::format("weights of {} bits are not supported; use 4 or 8", bits)};
   if (block_size < 16 || block_size > 256 || (block_size & (block_size - 1)) != 0)
     return Error{Code::kInvalid,
-                 fmt::format("blocks of {} values are not known; 16, 32, 64, 128 and 256 are", block_size)};
+                 fmt::format("blocks of {} values are not supported; use 16, 32, 64, 128 or 256", block_size)};
   return {};
 }
 

@@ -133,7 +133,7 @@ Result<std::vector<Exposed>> find_tensors(const engine::Signature& signature, co
     tensor.input = place_of(signature.inputs, name);
     tensor.output = place_of(signature.outputs, name);
     if (tensor.input < 0 && tensor.output < 0)
-      return Error{Code::kFailed, fmt::format("calibrate: the engine does not give the tensor '{}'", name)};
+      return Error{Code::kFailed, fmt::format("calibrate: the engine does not return the tensor '{}'", name)};
     if (tensor.input < 0) tensor.bytes = expected_bytes(signature.outputs[static_cast<size_t>(tensor.output)]);
     exposed.push_back(std::move(tensor));
   }

@@ -168,7 +168,7 @@ Result<Columns> read_archive(const fs::path& file, const std::vector<SampleInput
                                                       fmt::format("{}, array '{}'", file.string(), found->name)));
     columns.push_back(std::move(rows));
   }
-  if (arrays.size() > inputs.size()) notes.push_back("Arrays that no input is named after were ignored.");
+  if (arrays.size() > inputs.size()) notes.push_back("Arrays that match no input name were ignored.");
   return columns;
 }
 

@@ -59,9 +59,8 @@ void fit_memory(SampleOptions& options, size_t bytes_each, std::vector<std::stri
   if (asked <= most) return;
   options.calibration = std::clamp<size_t>(options.calibration * most / asked, 1, most - 1);
   options.held_out = std::min(options.held_out, most - options.calibration);
-  notes.push_back(fmt::format("Samples of {} MiB each: {} instead of {} are used, so that they fit {} MiB.",
-                              bytes_each >> 20, options.calibration + options.held_out, asked,
-                              options.most_bytes >> 20));
+  notes.push_back(fmt::format("Samples of {} MiB each: {} instead of {} are used, to fit {} MiB.", bytes_each >> 20,
+                              options.calibration + options.held_out, asked, options.most_bytes >> 20));
 }
 
 Result<Samples> synthetic_samples(const engine::Signature& signature, const std::map<std::string, Shape>& shapes,
@@ -92,7 +91,7 @@ Result<Samples> file_samples(const engine::Signature& signature, const std::map<
     samples.shared = true;
     Sample& held_out = samples.held_out.emplace_back();
     for (const Tensor& tensor : samples.calibration[0]) held_out.push_back(copy_of(tensor.view()));
-    samples.notes.push_back("There is one sample only: the model is judged on what it was calibrated with.");
+    samples.notes.push_back("There is only one sample: the model is judged on its calibration data.");
   }
   return samples;
 }
@@ -115,7 +114,7 @@ Result<Samples> gather_samples(const engine::Signature& signature, const std::ma
 std::string provenance(const Samples& samples) {
   return fmt::format(
       "the deviation was measured on {} held-out samples ({}){}", samples.held_out.size(), samples.origin,
-      samples.synthetic ? ": synthetic data says little about accuracy on yours; give --calibration" : "");
+      samples.synthetic ? ": synthetic data says little about accuracy on your data; give --calibration" : "");
 }
 
 std::vector<TensorView> views_of(const Sample& sample) {

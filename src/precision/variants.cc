@@ -162,13 +162,13 @@ Status look_into_layers(const Making& making, const Write& write) {
                find_keep_list(variant.sensitivity, final_attempt(making, write), how_long(making, making.left())));
   if (!list.verdict.holds) {
     variant.notes.push_back(
-        fmt::format("No list of layers kept in FP32 was found with which accuracy holds ({} tried).", list.attempts));
+        fmt::format("Accuracy does not hold with any tried list of layers kept in FP32 ({} tried).", list.attempts));
     return settle(making, write, {});
   }
   variant.kept.assign(list.kept.begin(), list.kept.end());
   for (LayerSensitivity& row : variant.sensitivity) row.kept = list.kept.contains(row.node);
   variant.notes.push_back(
-      fmt::format("{} of {} layers stay in FP32, so that accuracy holds.", list.kept.size(), nodes.size()));
+      fmt::format("{} of {} layers stay in FP32 to keep accuracy.", list.kept.size(), nodes.size()));
   return settle(making, write, list.kept);
 }
 

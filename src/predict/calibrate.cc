@@ -138,7 +138,7 @@ Result<std::vector<Calibration>> time_suite(const CalibrateOptions& options, con
     }
   std::erase_if(calibrations, [&](const Calibration& c) { return 2 * c.samples.size() < suite.size(); });
   if (calibrations.empty())
-    return Error{Code::kCancelled, "interrupted before half of the calibration was measured; nothing is kept"};
+    return Error{Code::kCancelled, "interrupted before half of the calibration was measured; nothing is stored"};
   return calibrations;
 }
 

@@ -42,7 +42,7 @@ std::optional<Efficiency> recall_calibration(const std::string& folder, const st
 
 Result<std::string> keep_calibration(const std::string& folder, const Efficiency& efficiency) {
   if (folder.empty())
-    return Error{Code::kInvalid, "neither XDG_CACHE_HOME nor HOME is set, so there is no place to keep a calibration"};
+    return Error{Code::kInvalid, "neither XDG_CACHE_HOME nor HOME is set, so a calibration cannot be stored"};
   const std::string path =
       folder + "/" + efficiency.machine + "." + efficiency.engine + "-" + efficiency.engine_version + ".json";
   RIDGE_TRY(write_file_atomically(path, dump_json(to_json(efficiency)) + "\n"));

@@ -37,7 +37,7 @@ CarriedOver carried_over_to_training(const catalogue::CatalogueDevice& device, P
   double likely = fp32 ? 0.54 : 0.43;
   CarriedOver result{.share = {0.75 * likely, likely, 1.25 * likely}, .layer_seconds = {22e-6, 17e-6, 13e-6}};
   result.evidence.push_back(std::string("assumed: ") + (fp32 ? "54" : "43") +
-                            " % of the layer-by-layer roofline, a quarter less or more, and 17 µs per node and pass: "
+                            " % of the layer-by-layer roofline, ± a quarter, and 17 µs per node and pass: "
                             "fitted to ResNet-50 on an RTX "
                             "4090, handbook L24 and L25");
   if (device.name != "GeForce RTX 4090")

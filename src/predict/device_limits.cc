@@ -8,7 +8,7 @@ namespace ridge::predict {
 
 namespace {
 
-constexpr const char* kUseTf32 = "which the engine may use unless --engine-option cuda.use_tf32=0 is given";
+constexpr const char* kUseTf32 = "which the engine may use without --engine-option cuda.use_tf32=0";
 
 // FP32 has the limit of TF32, with its basis.
 void take_tf32(cost::DeviceLimits& limits) {

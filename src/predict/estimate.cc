@@ -194,18 +194,17 @@ void add_notes(const std::vector<Source>& sources, const EstimateOptions& option
   if (sources.size() > 1 || sources[0].threads != options.threads) {
     std::string known;
     for (const Source& source : sources) known += (known.empty() ? "" : " and ") + std::to_string(source.threads);
-    estimate.notes.push_back(
-        fmt::format("estimate for {} threads from what was measured with {}", options.threads, known));
+    estimate.notes.push_back(fmt::format("estimate for {} threads from measurements with {}", options.threads, known));
   }
   if (options.instances > 1)
     estimate.notes.push_back(fmt::format("{} instances share the last cache and the memory bandwidth{}",
                                          options.instances, turns > 1 ? " and take turns on the cores" : ""));
   if (sum.unknown_us > 0.01 * sum.us)
-    estimate.notes.push_back(fmt::format("{} of the estimate is a guess: {} took no part in the calibration",
+    estimate.notes.push_back(fmt::format("{} of the estimate is a guess: {} was not in the calibration",
                                          format_percent(100 * sum.unknown_us / sum.us), joined(sum.unknown)));
   if (sum.stepped_us > 0.01 * sum.us)
     estimate.notes.push_back(
-        fmt::format("{} of the estimate is {}, put together from products and functions that were timed",
+        fmt::format("{} of the estimate is {}, composed of timed matrix multiplications and functions",
                     format_percent(100 * sum.stepped_us / sum.us), joined(sum.stepped)));
 }
 

@@ -64,15 +64,16 @@ std::vector<ExecutedKernel> kernels_in(const model::Graph& graph, double integer
 std::vector<std::string> notes_on(const Gaps& gaps) {
   std::vector<std::string> notes;
   if (!gaps.loops.empty())
-    notes.push_back(fmt::format("only the data decide how often {} runs{}; the estimate counts one turn", gaps.loops[0],
+    notes.push_back(fmt::format("the trip count of {} depends on the data{}; the estimate counts one trip",
+                                gaps.loops[0],
                                 gaps.loops.size() > 1 ? fmt::format(" (and {} more)", gaps.loops.size() - 1) : ""));
   if (gaps.branches > 0)
-    notes.push_back(fmt::format("of the two sides of {} the slower one is in the estimate",
+    notes.push_back(fmt::format("the estimate has the slower side of {}",
                                 gaps.branches == 1 ? "a branch" : fmt::format("{} branches", gaps.branches)));
   if (gaps.sizeless > 0)
-    notes.push_back(fmt::format(
-        "{} of {} kernels work on sizes that only the data decide (first: {}); the estimate has the least of them",
-        gaps.sizeless, gaps.kernels, gaps.first_sizeless));
+    notes.push_back(
+        fmt::format("{} of {} kernels have data-dependent sizes (first: {}); the estimate has their minimum",
+                    gaps.sizeless, gaps.kernels, gaps.first_sizeless));
   return notes;
 }
 

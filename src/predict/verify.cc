@@ -81,7 +81,7 @@ Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, c
                             double predicted_ms, const VerifyOptions& options) {
   const Calibration* calibration = nearest(efficiency, plan.threads);
   if (calibration == nullptr)
-    return Error{Code::kNotFound, "the machine is not calibrated: there is nothing to verify"};
+    return Error{Code::kNotFound, "the machine is not calibrated, so there is no estimate to verify"};
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
   RIDGE_ASSIGN(std::vector<Reference> references, open_references(*calibration, plan.engine_library, folder.path()));
   RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &graph, 1));

@@ -70,7 +70,7 @@ Status BatchOutputs::check(int64_t rows) const {
     if (tensor.reshape && !matches(*tensor.reshape, dims))
       return failed(fmt::format("its configuration reshapes from {}", shape_text(*tensor.reshape)));
     std::optional<int64_t> count = element_count(output.shape);
-    if (!count) return failed("which is no shape");
+    if (!count) return failed("which is not a shape");
     if (output.type == DataType::kBytes) {
       Status block = check_bytes_block(output.data, *count);
       if (!block) return failed("whose elements are broken: " + block.error().message);

@@ -51,7 +51,7 @@ bool has_strings(const engine::Signature& signature) {
 Error not_rows(const engine::Output& part, const std::string& name, int64_t rows) {
   return {Code::kFailed, "a run of " + std::to_string(rows) + " rows gave output '" + name + "' as " +
                              shape_text(part.shape) +
-                             ", which cannot be joined with that of other rows; set max_batch_size: 0 for this model"};
+                             ", which cannot be joined with other rows; set max_batch_size: 0 for this model"};
 }
 
 // What the engine allocated for the parts, behind one another.

@@ -128,7 +128,7 @@ Status check_shape(const Tensor& tensor, const TensorSpec& spec, bool batching, 
   if (batching) {
     if (spec.shape.empty() || spec.shape[0] != -1)
       return invalid(
-          fmt::format("max_batch_size is above 0, but the model's {} is {}: its first dimension is not open; set "
+          fmt::format("max_batch_size is above 0, but the model's {} is {}: its first dimension is not dynamic; set "
                       "max_batch_size: 0 and give all dims",
                       which, model_shape_text(spec)));
     expected.insert(expected.begin(), -1);
@@ -163,7 +163,7 @@ Status check_tensors(const Tensors& tensors, const std::vector<TensorSpec>& spec
 Status check_optional_inputs(const ModelConfig& config, const engine::Signature& signature) {
   for (const auto& input : config.input())
     if (input.optional() && find_spec(signature.inputs, input.name()) != nullptr)
-      return invalid(fmt::format("input '{}' cannot be optional: the model has no value for it", input.name()));
+      return invalid(fmt::format("input '{}' cannot be optional: the model has no default for it", input.name()));
   return {};
 }
 

@@ -38,11 +38,11 @@ void place(Group& group, std::span<const int> gpus) {
 Status check_group(const Group& group) {
   if (group.count() < 0) return invalid(fmt::format("instance group '{}' has a negative count", group.name()));
   if ((group.kind() == Group::KIND_CPU || group.kind() == Group::KIND_MODEL) && group.gpus_size() > 0)
-    return invalid(fmt::format("instance group '{}' is of {} and lists gpus; one of both is meant", group.name(),
+    return invalid(fmt::format("instance group '{}' is of {} but lists gpus; give one or the other", group.name(),
                                Group::Kind_Name(group.kind())));
   for (int gpu : group.gpus())
     if (gpu < 0 || gpu > kMaxGpu)
-      return invalid(fmt::format("instance group '{}' lists gpu {}, which is no GPU's number", group.name(), gpu));
+      return invalid(fmt::format("instance group '{}' lists gpu {}, which is not a GPU number", group.name(), gpu));
   return {};
 }
 

@@ -43,7 +43,7 @@ Status LifeCycle::load(const std::string& model, const LoadRequest& request) {
   Status loaded = load_steps(model, request);
   if (loaded) return {};
   if (loading_.stop_requested()) {
-    log::info("the load of model '{}' was broken off", model);
+    log::info("the load of model '{}' was cancelled", model);
     return shutting_down();
   }
   Error error = std::move(loaded).error();

@@ -61,7 +61,7 @@ std::string label_fingerprints(const ModelSource& source) {
   return text;
 }
 
-Error broken_off() { return {Code::kCancelled, "the load was broken off"}; }
+Error broken_off() { return {Code::kCancelled, "the load was cancelled"}; }
 
 // What each instance is warm for. They all run the same; one that could not makes no promise for any.
 std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instances) {

@@ -22,7 +22,7 @@ std::vector<int64_t> segments(const Shape& shape) {
 Status check_reshape(const Shape& from, const Shape& to) {
   if (segments(from) == segments(to)) return {};
   return Error{Code::kInvalid, "reshape from " + shape_text(from) + " to " + shape_text(to) +
-                                   " changes the number of elements or of open dimensions"};
+                                   " changes the number of elements or of dynamic dimensions"};
 }
 
 Shape reshaped(const Shape& from, std::span<const int64_t> actual, const Shape& to) {

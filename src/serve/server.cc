@@ -115,7 +115,7 @@ RepositoryView ModelServer::look_at_repositories() const {
   RepositoryView view;
   auto found = scan_repositories(options_.repositories);
   if (!found) {
-    log::warning("{}; what is loaded stays", found.error().message);
+    log::warning("{}; loaded models stay", found.error().message);
     return seen_;
   }
   for (const ModelDirectory& model : *found) view[model.name] = fingerprint(model.path);

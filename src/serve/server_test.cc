@@ -370,7 +370,7 @@ TEST_F(ServerTest, DrainBreaksOffTheLoading) {
   server->drain();
   EXPECT_EQ(opened, 1);
   EXPECT_EQ(runs, 0) << "no warm-up of what will not serve";
-  EXPECT_EQ(state_of(*server, "a", 1), "UNAVAILABLE version 1: the load was broken off");
+  EXPECT_EQ(state_of(*server, "a", 1), "UNAVAILABLE version 1: the load was cancelled");
   EXPECT_EQ(state_of(*server, "b", 0), "UNAVAILABLE");
 }
 

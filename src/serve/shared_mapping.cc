@@ -102,8 +102,8 @@ Result<size_t> take_slot(std::span<std::byte> pages) {
     if (i >= table.used.load(std::memory_order_relaxed)) table.used.store(i + 1, std::memory_order_release);
     return i;
   }
-  return Error{Code::kExhausted, fmt::format("{} shared memory regions are mapped already, more are not supported; "
-                                             "unregister those that are not needed",
+  return Error{Code::kExhausted, fmt::format("{} shared memory regions are already mapped, the maximum; "
+                                             "unregister unused ones",
                                              SharedMapping::kMostMappings)};
 }
 

@@ -53,7 +53,7 @@ class SystemRegion final : public Region {
       return Error{Code::kFailed, fmt::format("shared memory region '{}': fstat: {}", name_, std::strerror(errno))};
     const uint64_t end = offset_ + offset + size;
     if (static_cast<uint64_t>(facts.st_size) >= end) return {};
-    return Error{Code::kInvalid, fmt::format("shared memory region '{}': its object '{}' was made smaller after it was "
+    return Error{Code::kInvalid, fmt::format("shared memory region '{}': its object '{}' was truncated after it was "
                                              "registered: it has {} bytes, the tensor ends at {}",
                                              name_, key_, facts.st_size, end)};
   }
@@ -70,8 +70,8 @@ class SystemRegion final : public Region {
   Status intact() const override {
     if (!mapping_.lost()) return {};
     return Error{Code::kInvalid,
-                 fmt::format("shared memory region '{}': the memory of its object '{}' went away while it was in "
-                             "use: it was made smaller, or /dev/shm is full. Unregister the region and "
+                 fmt::format("shared memory region '{}': the memory of its object '{}' disappeared while in "
+                             "use: it was truncated, or /dev/shm is full. Unregister the region and "
                              "register it again",
                              name_, key_)};
   }
@@ -89,7 +89,7 @@ Result<OpenFile> open_object(const RegionRequest& request) {
   const int cause = errno;
   std::string message = fmt::format("Unable to open shared memory region: '{}': {}", request.key, std::strerror(cause));
   if (cause == ENOENT)
-    message += "; the server sees the shared memory (/dev/shm) of its own machine and container only";
+    message += "; the server sees only the shared memory (/dev/shm) of its own machine and container";
   if (cause == EACCES) message += "; the server's user must be allowed to read and write it";
   return invalid(std::move(message));
 }
@@ -115,13 +115,13 @@ Status check_key(const std::string& key) {
                      name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
   if (!plain)
     return invalid(
-        fmt::format("invalid shm key '{}': it should be a name of 1 to {} bytes as shm_open takes it, with no "
-                    "slash but one in front",
+        fmt::format("invalid shm key '{}': it should be a name of 1 to {} bytes for shm_open, with no "
+                    "slash except a leading one",
                     key.substr(0, 80), NAME_MAX));
   for (std::string_view reserved : kReservedNames)
     if (name.starts_with(reserved))
-      return invalid(fmt::format("invalid shm key '{}': names that begin with '{}' are never tensors of clients",
-                                 key.substr(0, 80), reserved));
+      return invalid(
+          fmt::format("invalid shm key '{}': names that begin with '{}' are reserved", key.substr(0, 80), reserved));
   return {};
 }
 

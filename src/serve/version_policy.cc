@@ -13,7 +13,7 @@ Result<std::vector<int64_t>> choose_versions(const VersionPolicy& policy, std::v
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
     for (int64_t version : chosen)
       if (!std::binary_search(available.begin(), available.end(), version))
-        return Error{Code::kNotFound, "version " + std::to_string(version) + " that version_policy names is not there"};
+        return Error{Code::kNotFound, "version " + std::to_string(version) + " named by version_policy does not exist"};
     available = std::move(chosen);
   } else if (policy.kind == VersionPolicy::Kind::kLatest) {
     auto surplus = static_cast<int64_t>(available.size()) - std::max<int64_t>(policy.latest, 0);

@@ -154,7 +154,7 @@ Result<std::vector<int64_t>> warm_up(const ModelSettings& settings, BatchRunner&
       Status ran = run_sample(settings, sample, runner);
       if (!ran) return wrap(ran.error(), fmt::format("warm-up sample '{}'", sample.name));
     }
-  if (stop.stop_requested()) return Error{Code::kCancelled, "the warm-up was broken off"};
+  if (stop.stop_requested()) return Error{Code::kCancelled, "the warm-up was cancelled"};
   return batches;
 }
 

@@ -32,8 +32,8 @@ std::string why_never(const Load& load, const Service& service, const Capacity& 
     return fmt::format("one run takes {} ({}), longer than the goal of {}, even on an idle machine",
                        format_ms(service.ms), service.basis, format_ms(*load.p99_ms));
   return fmt::format(
-      "collecting {} rows and running them take {} at the 99th percentile with instances to spare, longer "
-      "than the goal of {}; a smaller batch answers sooner",
+      "collecting {} rows and running them take {} at the 99th percentile even with idle instances, longer "
+      "than the goal of {}; use a smaller batch",
       service.batch, format_ms(most.p99_ms), format_ms(*load.p99_ms));
 }
 

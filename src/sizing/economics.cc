@@ -38,17 +38,16 @@ void compare(Economics& e) {
   double saved_per_month = (*e.renting_usd_per_hour - running) * kHoursPerMonth;
   double years = e.inputs.years.value;
   if (saved_per_month <= 0) {
-    e.verdict =
-        fmt::format("renting is the cheaper one at any time: running an own machine costs {:.3g} $/h, renting {:.3g}",
-                    running, *e.renting_usd_per_hour);
+    e.verdict = fmt::format("renting is always cheaper: running your own machine costs {:.3g} $/h, renting {:.3g}",
+                            running, *e.renting_usd_per_hour);
     return;
   }
   double months = e.inputs.price_usd->value / saved_per_month;
   e.break_even_months = months;
   e.verdict = months <= 12 * years
-                  ? fmt::format("owning is the cheaper one from month {:.0f} on", std::ceil(months))
+                  ? fmt::format("owning is cheaper from month {:.0f} on", std::ceil(months))
                   : fmt::format(
-                        "renting is the cheaper one: owning would be from month {:.0f} on, after the {:g} years of "
+                        "renting is cheaper: owning would be from month {:.0f} on, after the {:g} years of "
                         "its depreciation",
                         std::ceil(months), years);
 }

@@ -1,5 +1,5 @@
 // What inference costs: energy, price per million rows, renting by the hour against owning, and the month from which
-// owning is the cheaper one. Pure.
+// owning is cheaper. Pure.
 //
 // Formulas (handbook, section 2, TCO; every figure an input with its origin):
 //   energy per row        J    = power · load factor · time / batch

@@ -57,7 +57,7 @@ void note_activations(const TrainingProfile& profile, double per_row, std::vecto
     ops += fmt::format("{}{} {}", i ? ", " : "", profile.kept_by_operator[i].first,
                        format_bytes(profile.kept_by_operator[i].second / profile.batch));
   notes.push_back(
-      fmt::format("activations per row: {} by the graph, {} by the handbook ({:.1f} ×): backward needs the "
+      fmt::format("activations per row: {} by the graph, {} by the handbook ({:.1f} ×): the backward pass needs the "
                   "inputs of every layer, not one tensor per layer; kept for {}",
                   format_bytes(graph), format_bytes(per_row), graph / per_row, ops));
 }
@@ -104,14 +104,14 @@ HandbookComparison compare_with_handbook(const model::Graph& graph, const Traini
   if (result.memory.activations)
     note_activations(profile, *result.memory.activations / profile.batch, result.notes);
   else
-    result.notes.push_back("activations: the formula B·L·H·N_l·b_a is of transformers; this model has no attention");
+    result.notes.push_back("activations: the formula B·L·H·N_l·b_a is for transformers; this model has no attention");
   if (resnet50)
     result.notes.push_back(
         "by the handbook's table batch 1024 needs 10.6 GiB in FP32 and fits 24 GB, but its own training run ended out "
         "of "
         "memory there (L24); by the graph 512 fits in 16 bits and 1024 does not");
   if (memory.host > 0 || setup.devices > 1 || setup.lora_rank > 0 || setup.checkpoint)
-    result.notes.push_back("the formula knows one device without sharing, offload, adapters or checkpoints");
+    result.notes.push_back("the formula covers one device without sharding, offload, adapters or checkpoints");
   return result;
 }
 

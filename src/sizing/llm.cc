@@ -107,10 +107,9 @@ void add_notes(const LlmModel& model, const cost::DeviceLimits& limits, LlmForec
   for (std::string& note : cost::notes(limits, {f.wishes.precision})) f.notes.push_back(std::move(note));
   if (model.parameters.experts > 0)
     f.notes.push_back(
-        "experts: every token chooses evenly and on its own (assumed), so a step reads E·(1 − (1 − k/E)^n)");
+        "experts: each token chooses uniformly and independently (assumed), so a step reads E·(1 − (1 − k/E)^n)");
   if (model.context > 0 && f.wishes.context > model.context)
-    f.notes.push_back(fmt::format("a context of {} tokens is more than the {} that the model was made for",
-                                  f.wishes.context, model.context));
+    f.notes.push_back(fmt::format("a context of {} tokens is above the model's {}", f.wishes.context, model.context));
 }
 
 Json to_json(const cost::Bound& bound) {

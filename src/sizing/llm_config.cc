@@ -36,18 +36,17 @@ constexpr std::array<std::pair<const char*, const char*>, 6> kForeign = {{
     {"kv_lora_rank", "latent attention (a compressed cache)"},
     {"state_size", "a state space in place of a cache"},
     {"ssm_cfg", "a state space in place of a cache"},
-    {"mamba_d_state", "state-space layers between the others"},
-    {"linear_num_key_heads", "linear attention between the others"},
-    {"block_configs", "layers that differ from one another"},
+    {"mamba_d_state", "some state-space layers"},
+    {"linear_num_key_heads", "some linear-attention layers"},
+    {"block_configs", "layers that differ"},
 }};
 
 Status refuse_foreign(const Json& json) {
   for (const auto& [member, kind] : kForeign)
     if (json.contains(member) && !json[member].is_null())
-      return Error{Code::kUnsupported,
-                   fmt::format("member '{}' says {}; only models that keep keys and values of every "
-                               "layer can be sized",
-                               member, kind)};
+      return Error{Code::kUnsupported, fmt::format("member '{}' is {}; only models with keys and values in every "
+                                                   "layer can be sized",
+                                                   member, kind)};
   RIDGE_ASSIGN(bool crossed, json_member_or<bool>(json, "is_encoder_decoder", false));
   if (crossed) return Error{Code::kUnsupported, "an encoder-decoder model; only decoders can be sized"};
   return ok_status();
@@ -143,7 +142,7 @@ Status read_feed_forward(const Json& json, LlmConfig& config) {
   RIDGE_ASSIGN(int64_t step, integer(json, {"decoder_sparse_step"}, 1));
   bool dense_layers = json.contains("mlp_only_layers") && !json["mlp_only_layers"].empty();
   if (shape.experts > 0 && (step != 1 || dense_layers))
-    return Error{Code::kUnsupported, "only some of the layers have experts; models are sized whose layers are alike"};
+    return Error{Code::kUnsupported, "only some layers have experts; only models with equal layers can be sized"};
   return ok_status();
 }
 
@@ -168,8 +167,7 @@ Result<LlmConfig> read_config(const Json& json, const std::string& name) {
   RIDGE_TRY(read_dimensions(text, config.shape));
   RIDGE_TRY(read_feed_forward(text, config));
   RIDGE_TRY(note_window(text, config));
-  if (&text != &json)
-    config.notes.push_back("the text part of a model for several media; its other parts are not counted");
+  if (&text != &json) config.notes.push_back("the text part of a multimodal model; its other parts are not counted");
   return config;
 }
 

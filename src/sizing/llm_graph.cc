@@ -32,7 +32,7 @@ Result<Cache> cache_of(const model::Graph& graph) {
     if (heads < 1 || head_dim < 1)
       return Error{
           Code::kInvalid,
-          fmt::format("input '{}' {} leaves its heads or their dimension open; expected [batch, heads, tokens, "
+          fmt::format("input '{}' {} has a dynamic number of heads or head dimension; expected [batch, heads, tokens, "
                       "head dimension]; give it by --shape, or the dimensions by --llm",
                       spec.name, shape_text(spec.shape))};
     double stacked = spec.shape.size() == 5 ? static_cast<double>(std::max<int64_t>(spec.shape.front(), 1)) : 1;
@@ -90,9 +90,7 @@ Result<LlmGraph> llm_from_graph(const model::Graph& graph, const std::string& na
   model.kv_values_per_token = cache.values_per_token;
   double ratio = heads_per_kv_head(graph);
   model.attention_width = cache.width * ratio;
-  if (ratio == 1)
-    model.notes.push_back(
-        "as many query heads as heads of keys and values are assumed: more would add to the arithmetic");
+  if (ratio == 1) model.notes.push_back("assumed: as many query heads as key-value heads; more would add arithmetic");
   LlmParameters& p = model.parameters;
   p.total = p.active = static_cast<double>(graph.parameters);
   p.embedding = std::min(embedding_of(graph), p.total);
@@ -101,7 +99,7 @@ Result<LlmGraph> llm_from_graph(const model::Graph& graph, const std::string& na
   p.dense = p.total - p.embedding - (tied ? 0 : p.head);
   p.matrices = p.dense;
   if (p.embedding <= 0)
-    model.notes.push_back("no embedding table was recognised: every weight is taken to be read for every token");
+    model.notes.push_back("no embedding table was recognised: every weight counts as read for every token");
   double bits = p.total > 0 ? 8 * static_cast<double>(graph.weight_bytes) / p.total : 16;
   result.stored = {"as stored", bits, bits, ""};
   result.kv_bits = 8 * static_cast<double>(data_type_size(cache.type));

@@ -130,13 +130,12 @@ std::string praise(const Goal& goal, const Candidate& candidate) {
   const predict::Held& held = candidate.held;
   std::string sentence;
   if (held.start >= std::max(held.compute, held.memory))
-    sentence =
-        fmt::format("starts layers for {:.0f} % of the time, so a larger batch would use it better", 100 * held.start);
+    sentence = fmt::format("launch-bound: {:.0f} % of the time; use a larger batch", 100 * held.start);
   else if (held.memory >= held.compute)
-    sentence = fmt::format("waits for memory ({}) for {:.0f} % of the time",
-                           format_bandwidth(*candidate.device.bytes_per_s), 100 * held.memory);
+    sentence = fmt::format("memory-bound ({}): {:.0f} % of the time", format_bandwidth(*candidate.device.bytes_per_s),
+                           100 * held.memory);
   else
-    sentence = fmt::format("computes for {:.0f} % of the time", 100 * held.compute);
+    sentence = fmt::format("compute-bound: {:.0f} % of the time", 100 * held.compute);
   if (auto limits = cost::limits_of(candidate.device); limits && !cost::rate_of(*limits, goal.precision).note.empty())
     sentence += fmt::format(", has no {} units of its own", precision_name(goal.precision));
   return sentence +
@@ -204,16 +203,17 @@ std::vector<std::string> assumptions_of(const Goal& goal, const Recommendation& 
   std::vector<std::string> sentences = evidence_of(goal, recommendation);
   sentences.push_back("peaks and bandwidths are datasheet values; FP16 and FP8 with FP32 accumulators");
   sentences.push_back(
-      fmt::format("assumed: {} are set aside for driver and libraries", format_bytes(kAssumedReservedBytes)));
+      fmt::format("assumed: {} reserved for driver and libraries", format_bytes(kAssumedReservedBytes)));
   if (goal.use != Use::kInference)
-    sentences.push_back("training memory: Adam, what backward keeps of the graph, and one layer's gradients");
+    sentences.push_back("training memory: Adam, activations for the backward pass, and one layer's gradients");
   if (goal.use == Use::kTraining)
-    sentences.push_back("a step: forward, two products per layer backward, and Adam's 28 bytes per parameter");
+    sentences.push_back(
+        "a step: forward, two matrix multiplications per layer backward, and Adam's 28 bytes per parameter");
   if (goal.rows_per_s)
     sentences.push_back(
-        "load: requests of one row at random moments, one queue for all devices, runs at the slow end of the "
+        "load: one-row requests with random arrivals, one queue for all devices, runs at the slow end of the "
         "prediction "
-        "(M/D/c), devices busy 80 % at most");
+        "(M/D/c), devices at most 80 % busy");
   sentences.push_back("prices: the lowest per GPU among the newest public lists, by the hour, on demand");
   return sentences;
 }
@@ -233,7 +233,7 @@ Result<Workload> workload_of(const model::Graph& graph, const Goal& goal) {
     workload.notes.push_back(fmt::format("no rule for {}: counted by its bytes only", op));
   if (goal.use == Use::kInference) return workload;
   if (goal.precision == Precision::kInt8 || goal.precision == Precision::kFp8 || goal.precision == Precision::kFp64)
-    return Error{Code::kInvalid, fmt::format("training in {} is not predicted; give fp32, tf32, fp16 or bf16",
+    return Error{Code::kInvalid, fmt::format("training in {} is not supported; give fp32, tf32, fp16 or bf16",
                                              precision_name(goal.precision))};
   TrainingSetup setup = training_setup(goal.precision);
   TrainingProfile profile = sizing::profile(graph, static_cast<double>(goal.batch), setup);

@@ -130,7 +130,7 @@ Status check(const TrainingSetup& setup) {
   if (setup.accumulate < 1 || setup.devices < 1 || setup.tensor < 1 || setup.pipeline < 1)
     return invalid("accumulated batches, devices, tensor and pipeline parallelism are at least 1");
   if (setup.devices % (setup.tensor * setup.pipeline) != 0)
-    return invalid(fmt::format("{} devices cannot be shared out over tensor {} × pipeline {}; give a multiple of {}",
+    return invalid(fmt::format("{} devices cannot be divided into tensor {} × pipeline {}; give a multiple of {}",
                                setup.devices, setup.tensor, setup.pipeline, setup.tensor * setup.pipeline));
   if (setup.zero_stage < 0 || setup.zero_stage > 3) return invalid("ZeRO has the stages 0 to 3");
   if (setup.lora_rank < 0) return invalid("the rank of LoRA is at least 1");

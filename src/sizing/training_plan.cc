@@ -65,10 +65,10 @@ void add_notes(const TrainingProfile& profile, const TrainingQuestion& question,
   if (setup.checkpoint) note(checkpoint_note(profile, setup, plan.point.memory));
   if (setup.tensor > 1)
     note(
-        "tensor parallelism is taken with sequence parallelism: every activation is split; the time of its "
+        "tensor parallelism includes sequence parallelism: every activation is split; the time of its "
         "communication inside layers is not counted");
   if (setup.lora_rank > 0 && profile.linear_dimensions == 0)
-    note("the model has no linear layer with a constant matrix: LoRA has nothing to adapt");
+    note("the model has no linear layer with a constant matrix for LoRA to adapt");
   if (setup.precision == TrainingPrecision::kMixed)
     note(
         "mixed precision as in the ZeRO paper: FP16 weights and gradients, FP32 master weights and moments; autocast "

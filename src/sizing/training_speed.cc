@@ -19,7 +19,7 @@ struct KnownLink {
 };
 constexpr const char* kThroughHost =
     "assumed: without peer access every byte goes through host memory; fitted to the handbook's L27";
-constexpr const char* kNvlink = "assumed: what nccl-tests show of NVLink's rate for large messages";
+constexpr const char* kNvlink = "assumed: the share of NVLink's rate in nccl-tests for large messages";
 constexpr const char* kNetwork = "assumed: what remains after protocols";
 constexpr KnownLink kLinks[] = {{"pcie3", 15.75e9, 0.2, kThroughHost}, {"pcie4", 31.5e9, 0.2, kThroughHost},
                                 {"pcie5", 63.0e9, 0.2, kThroughHost},  {"nvlink3", 300e9, 0.8, kNvlink},

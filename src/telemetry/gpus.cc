@@ -26,14 +26,14 @@ struct PerGpu {
 
 // The first six: names, meaning and units as Triton's (its docs/user_guide/metrics.md).
 constexpr PerGpu kGpuFamilies[] = {
-    {"nv_gpu_utilization", "Share of the last second in which the GPU computed, 0 to 1", MetricType::kGauge,
+    {"nv_gpu_utilization", "Share of the last second in which the GPU was busy, 0 to 1", MetricType::kGauge,
      &GpuSample::utilization},
     {"nv_gpu_memory_total_bytes", "Memory of the GPU, bytes", MetricType::kGauge, &GpuSample::memory_total_bytes},
     {"nv_gpu_memory_used_bytes", "Memory of the GPU that is in use, bytes", MetricType::kGauge,
      &GpuSample::memory_used_bytes},
     {"nv_gpu_power_usage", "Power that the GPU draws, watts", MetricType::kGauge, &GpuSample::power_w},
     {"nv_gpu_power_limit", "Power limit of the GPU in force, watts", MetricType::kGauge, &GpuSample::power_limit_w},
-    {"nv_energy_consumption", "Energy that the GPU took since the server started, joules", MetricType::kCounter,
+    {"nv_energy_consumption", "Energy used by the GPU since the server started, joules", MetricType::kCounter,
      &GpuSample::energy_j},
     {"ridge_gpu_temperature_celsius", "Temperature of the GPU, degrees Celsius", MetricType::kGauge,
      &GpuSample::temperature_c},
@@ -156,7 +156,7 @@ GpuSampler::GpuSampler(std::chrono::milliseconds period, Clock& clock)
 
 GpuSampler::~GpuSampler() {
   thread_.request_stop();
-  if (!thread_.outcome(kPatience)) log::warning("the NVIDIA driver does not answer: left behind");
+  if (!thread_.outcome(kPatience)) log::warning("the NVIDIA driver does not answer: its thread is abandoned");
 }
 
 std::vector<GpuSample> GpuSampler::last() const {

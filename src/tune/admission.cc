@@ -66,13 +66,13 @@ std::optional<Rejection> cannot_pay(const machine::Machine& machine, const cost:
   if (precision::weight_scale(variant) < 1) {
     Result<cost::DeviceLimits> limits = cost::limits_of(machine, machine::usable_threads(machine));
     if (limits && cost::bound(costs, *limits).limiter != cost::Limiter::kMemory)
-      return Rejection{"compute-limits", "smaller weights shorten what memory limits, and compute limits this model"};
+      return Rejection{"compute-limits", "smaller weights help memory-bound models; this one is compute-bound"};
   } else if (precision != Precision::kFp32) {
     if (std::optional<Rejection> rejection = slower(machine, precision)) return rejection;
   }
   if (variant.matrices_only && product_share(costs) < kMostlyProducts)
     return Rejection{"few-matrices",
-                     fmt::format("it changes matrix multiplications, which are {:.0f} % of this model's work",
+                     fmt::format("it affects matrix multiplications, only {:.0f} % of this model's work",
                                  100 * product_share(costs))};
   return std::nullopt;
 }
@@ -191,7 +191,7 @@ void add_impossible(const VariantRequests& wishes, std::span<const std::string> 
           return engine::ability_of(engine::named(engine), variant, target.device.kind) != nullptr;
         }))
       result.rejections.push_back({"not-on-device",
-                                   "no engine that may be used here computes it on " + plan::device_name(target.device),
+                                   "no usable engine computes it on " + plan::device_name(target.device),
                                    {engines.front(), variant}});
 }
 

@@ -56,13 +56,13 @@ double lawful_gain(const BatchingAdvice& advice, int64_t batch) {
 }
 
 std::string law(const BatchingAdvice& advice) {
-  return fmt::format("a run takes {} and {} per row", format_ms(advice.fixed_ms), format_ms(advice.per_row_ms));
+  return fmt::format("a run costs {} fixed + {} per row", format_ms(advice.fixed_ms), format_ms(advice.per_row_ms));
 }
 
 // The chosen batch does not gain, or it does but all batches together say otherwise.
 std::string_view no_gain(const BatchingAdvice& advice) {
-  return advice.gain < kWorthMerging ? "merging requests gains nothing"
-                                     : "whether merging requests gains cannot be told, for times scatter too much";
+  return advice.gain < kWorthMerging ? "batching gains nothing"
+                                     : "the gain of batching is unknown: times scatter too much";
 }
 
 // Why the batches above the chosen one stay out, or nothing.
@@ -84,7 +84,7 @@ BatchingAdvice without_comparison(const BatchPoint& chosen, std::optional<double
   BatchingAdvice advice;
   advice.max_batch = chosen.batch;
   advice.helps = chosen.batch > 1;
-  advice.reason = "batch 1 of this layout was not measured: what merging requests gains is not known";
+  advice.reason = "the gain of batching is unknown: batch 1 of this layout was not measured";
   if (!advice.helps) return advice;
   advice.preferred = {chosen.batch};
   advice.queue_delay_ms = longest_delay_ms(chosen, goal_ms);
@@ -99,7 +99,7 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
   const BatchPoint* one = at(points, 1);
   const BatchPoint* best = at(points, chosen);
   if (best == nullptr) {
-    advice.reason = "the time of a run over its batch was not measured";
+    advice.reason = "the batch curve was not measured";
     return advice;
   }
   if (one == nullptr || one->figures.rows_per_s <= 0) return without_comparison(*best, p99_goal_ms);
@@ -113,7 +113,7 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
     double most = 0;
     for (const BatchPoint& point : points)
       if (allowed(point)) most = std::max(most, point.figures.rows_per_s / one->figures.rows_per_s);
-    advice.reason = fmt::format("{}: the best batch does {:.2f}× the rows/s of batch 1; {}{}", no_gain(advice), most,
+    advice.reason = fmt::format("{}: the best batch reaches {:.2f}× the rows/s of batch 1; {}{}", no_gain(advice), most,
                                 law(advice), held_back(points, chosen, p99_goal_ms));
     return advice;
   }
@@ -147,10 +147,11 @@ std::optional<BatchingOutlook> batching_outlook(std::span<const Entry> entries) 
   outlook.sentence =
       outlook.limit_gain < kWorthMerging
           ? std::string(
-                "the machine's limit per row is the same at every batch: merging requests can only save what the "
-                "engine spends on a run whatever its rows")
+                "the machine's limit per row is the same at every batch: batching can only save the engine's "
+                "fixed cost per run")
           : fmt::format(
-                "the machine's limit is {:.2f}× the rows/s at batch {}: weights are read once for all rows of a run",
+                "the machine's limit is {:.2f}× the rows/s at batch {}: all rows of a run share one read of the "
+                "weights",
                 outlook.limit_gain, highest->candidate.batch);
   return outlook;
 }

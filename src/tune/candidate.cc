@@ -50,7 +50,7 @@ std::string describe(const Candidate& candidate) {
   result += candidate.threads == 0 ? "default threads" : counted(candidate.threads, "thread");
   result += fmt::format(", batch {}", candidate.batch);
   if (candidate.spin == plan::Spin::kOff) result += ", no spinning";
-  if (candidate.inter_op_threads > 1) result += fmt::format(", {} operators at a time", candidate.inter_op_threads);
+  if (candidate.inter_op_threads > 1) result += fmt::format(", {} operators in parallel", candidate.inter_op_threads);
   if (candidate.block_base > 0) result += fmt::format(", block base {}", candidate.block_base);
   for (const auto& [key, value] : candidate.options) result += fmt::format(", {}={}", key, value);
   return result;

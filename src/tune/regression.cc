@@ -134,7 +134,7 @@ std::string conclusion(const std::vector<Compared>& all, const Strictness& stric
   const auto worst =
       std::find_if(all.begin(), all.end(), [](const Compared& r) { return r.verdict == Change::kRegressed; });
   if (worst == all.end())
-    return fmt::format("No regression: nothing is worse by more than {:.3g} % with confidence.",
+    return fmt::format("No regression: nothing is significantly worse by more than {:.3g} %.",
                        strictness.tolerance_percent);
   const auto others =
       std::count_if(worst + 1, all.end(), [](const Compared& r) { return r.verdict == Change::kRegressed; });

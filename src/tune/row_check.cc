@@ -50,7 +50,7 @@ std::string fixed_by_signature(const engine::Signature& signature) {
     if (fixed(output))
       return fmt::format("output '{}' has a fixed first dimension: {}", output.name, shape_text(output.shape));
   if (signature.inputs.empty()) return "the model has no inputs";
-  if (has_strings(signature)) return "tensors of strings have no rows of equal size";
+  if (has_strings(signature)) return "string tensors have no rows of equal size";
   return "";
 }
 

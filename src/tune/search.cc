@@ -400,7 +400,7 @@ Standing* Search::standing(const Candidate& candidate) {
 size_t Search::index_of(const Candidate& candidate) const {
   for (size_t i = 0; i < space_.entries.size(); ++i)
     if (space_.entries[i].candidate == candidate) return i;
-  assert(false && "only candidates of the space are reported");
+  assert(false && "only candidates of the space may be reported");
   return 0;
 }
 

@@ -130,7 +130,7 @@ void Store::clear() {
 }
 
 void Store::give_up(const std::string& why) {
-  log::warning("tuning store {}: {}; results of this run are not kept. Remove the file, or name another by --store",
+  log::warning("tuning store {}: {}; results of this run are not stored. Remove the file, or name another with --store",
                path_, why);
   database_.reset();
 }

@@ -24,11 +24,11 @@ std::string gain_sentence(const Tuning& tuning) {
   switch (tuning.goal.objective) {
     case Objective::kThroughput: break;
     case Objective::kEnergy:
-      return fmt::format("do {} the rows per joule of the engine's defaults: {:.3g} J per row against {:.3g} J", spread,
-                         tuning.best_joules_per_row, tuning.baseline_joules_per_row);
+      return fmt::format("reach {} the rows per joule of the engine's defaults: {:.3g} J per row against {:.3g} J",
+                         spread, tuning.best_joules_per_row, tuning.baseline_joules_per_row);
     case Objective::kCost:
       return fmt::format(
-          "do {} the rows per CPU and second of the engine's defaults: {:.4g} rows/s on {} CPUs "
+          "reach {} the rows per CPU and second of the engine's defaults: {:.4g} rows/s on {} CPUs "
           "against {:.4g} on {}",
           spread, best.throughput_per_s, best.instances * best.threads, untuned.throughput_per_s,
           untuned.instances * untuned.threads);
@@ -36,8 +36,8 @@ std::string gain_sentence(const Tuning& tuning) {
       return fmt::format("answer {} as fast as the engine's defaults: p50 {} against {}", spread,
                          format_ms(best.latency_ms.p50), format_ms(untuned.latency_ms.p50));
   }
-  return fmt::format("do {} the rows/s of the engine's defaults: {:.4g} against {:.4g}", spread, best.throughput_per_s,
-                     untuned.throughput_per_s);
+  return fmt::format("reach {} the rows/s of the engine's defaults: {:.4g} against {:.4g}", spread,
+                     best.throughput_per_s, untuned.throughput_per_s);
 }
 
 // Where the guard judged the winner's outputs, and only on made-up samples.
@@ -152,7 +152,7 @@ std::string shapes_text(const plan::Plan& plan) {
 std::string limit_sentence(const measure::Measurement& measured) {
   if (measured.percent_of_limit <= 0) return "its physical limit is not known";
   const char* what = measured.limiter == cost::Limiter::kMemory ? "memory bandwidth" : "compute";
-  return fmt::format("the limit is {}, of which it reaches {}", what, format_percent(measured.percent_of_limit));
+  return fmt::format("{}-bound, at {} of the limit", what, format_percent(measured.percent_of_limit));
 }
 
 std::string conclusion(const Tuning& tuning) {
@@ -160,10 +160,10 @@ std::string conclusion(const Tuning& tuning) {
   std::string goal = tuning.goal.p99_ms ? fmt::format("p99 ≤ {}", format_ms(*tuning.goal.p99_ms)) : "";
   switch (tuning.choice) {
     case Choice::kNone:
-      return fmt::format("Nothing meets {}: the closest, {}, has a p99 of {}.", goal, describe(tuning.candidate),
+      return fmt::format("No candidate meets {}: the closest, {}, has a p99 of {}.", goal, describe(tuning.candidate),
                          format_ms(best.latency_ms.p99));
     case Choice::kBaseline:
-      return fmt::format("The engine's defaults stand ({:.4g} rows/s, p50 {}): nothing was better with confidence; {}.",
+      return fmt::format("Kept the engine's defaults ({:.4g} rows/s, p50 {}): nothing was significantly better; {}.",
                          best.throughput_per_s, format_ms(best.latency_ms.p50), limit_sentence(best));
     case Choice::kCandidate: break;
   }

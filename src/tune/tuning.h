@@ -67,7 +67,7 @@ std::string shapes_text(const plan::Plan& plan);
 
 // One plain sentence: what changed, what it gained, what limits it now.
 std::string conclusion(const Tuning& tuning);
-// "the limit is compute, of which it reaches 71 %".
+// "compute-bound, at 71 % of the limit".
 std::string limit_sentence(const measure::Measurement& measured);
 
 NameTable<Choice> names_of(Choice);  // "tuned", "baseline", "none"

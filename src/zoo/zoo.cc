@@ -64,14 +64,14 @@ Status check(const ModelRow& row, const ZooOptions& options) {
   if (options.sequence && (*options.sequence < 1 || *options.sequence > kLongestSequence))
     return invalid("sequence length " + std::to_string(*options.sequence) + ": " + name + " has 1 to " +
                    std::to_string(kLongestSequence) + " positions");
-  if (options.type != DataType::kFp32 && !row.has_type) return invalid(name + " is made in FP32 only");
+  if (options.type != DataType::kFp32 && !row.has_type) return invalid(name + " is available in FP32 only");
   if (options.type == DataType::kInvalid) return invalid("unknown tensor type");
   if (options.channels != ZooOptions().channels && !row.has_channels) return invalid(name + " has a fixed width");
   if (options.channels < kChannelMultiple || options.channels % kChannelMultiple != 0 || options.channels > 4096)
     return invalid("channels " + std::to_string(options.channels) + ": " + name +
                    " needs a multiple of 32, at most 4096");
   if (options.opset < kOldestZooOpset || options.opset > kNewestOpset)
-    return invalid("opset " + std::to_string(options.opset) + ": reference models are made for opset " +
+    return invalid("opset " + std::to_string(options.opset) + ": reference models use opset " +
                    std::to_string(kOldestZooOpset) + " to " + std::to_string(kNewestOpset));
   return {};
 }

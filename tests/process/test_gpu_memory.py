@@ -89,7 +89,7 @@ def test_a_client_s_tensors_stay_on_its_gpu(gpu, tmp_path):
 
         with pytest.raises(InferenceServerException, match="already in manager"):
             client.register_cuda_shared_memory("in", gpu.handle(inputs), 0, size)
-        with pytest.raises(InferenceServerException, match="has 256 bytes, 257 were asked for"):
+        with pytest.raises(InferenceServerException, match="has 256 bytes, 257 were requested"):
             client.register_cuda_shared_memory("more", gpu.handle(inputs), 0, 2 * size + 1)
         with pytest.raises(InferenceServerException, match="no CUDA device 1"):
             client.register_cuda_shared_memory("more", gpu.handle(inputs), 1, size)

@@ -80,13 +80,13 @@ def test_what_a_device_does_not_tell_is_left_out(written, tmp_path):
     for point in sweep["points"]:
         point.update(power_w=0, power_spread_percent=0, per_joule=0, temperature_c=None, clock_mhz=None)
     for claim in sweep["claims"]:
-        claim.update(verdict="not testable here", relative=None, relative_low=None, relative_high=None, reason="no limit held it back")
+        claim.update(verdict="not testable here", relative=None, relative_low=None, relative_high=None, reason="no limit slowed the load")
     sweep.update(best_per_watt_w=None, within_5_percent_of_peak_w=None)
     (tmp_path / "page.html").write_text(browser.with_data(path, sweep))
     with browser.page(1280) as (page, complaints):
         browser.show(page, tmp_path / "page.html")
         assert page.locator("canvas").count() == 1
-        assert page.locator("#claims td", has_text="no limit held it back").count() == len(sweep["claims"])
+        assert page.locator("#claims td", has_text="no limit slowed the load").count() == len(sweep["claims"])
         assert page.locator("[data-value='0']").count() == 0
         assert complaints == []
 

@@ -188,7 +188,7 @@ def test_a_stop_breaks_off_the_loading_and_exits_0(repository, mode, stop):
     with Server(repository, *arguments, "--exit-timeout-secs=600", wait_ready=False) as server:
         await_loading(server, "slow")
         assert server.stop(stop, seconds=60) == 0
-        assert "the load of model 'slow' was broken off" in server.read_log()
+        assert "the load of model 'slow' was cancelled" in server.read_log()
         assert "could not be loaded" not in server.read_log()
 
 

@@ -91,7 +91,7 @@ Status add_arena(const Library& library, const std::map<std::string, int64_t>& a
 
 Error decided(const std::string& what) {
   return {Code::kInvalid, "the process's first session decides on " + what +
-                              "; give all sessions that share it the same option, and load them first"};
+                              "; give all sessions that share it the same option, and load those first"};
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ Status GpuLane::add_outputs(const GpuRun& run) {
     if (spec.type == DataType::kBytes)
       return Error{Code::kUnsupported, "output '" + spec.name +
                                            "' holds strings: its size is not known before the run, so it cannot be "
-                                           "written into given memory"};
+                                           "written into caller memory"};
     RIDGE_TRY(check_tensor(spec, output.type, output.shape, output.data.size()));
     RIDGE_ASSIGN(Place * from, place(first + index, output.type, output.shape, output.data.size()));
     note(*from);

@@ -113,7 +113,7 @@ std::string_view expected_instead_of(std::string_view value, Takes takes) {
     case Takes::kText: return value.empty() ? "a text" : "";
     case Takes::kNothing: break;
   }
-  return "nothing: ridge decides it by --device and by how it runs the model";
+  return "nothing: ridge sets it from --device and its own streams";
 }
 
 }  // namespace

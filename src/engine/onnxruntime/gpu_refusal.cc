@@ -128,7 +128,7 @@ Reason other_build(GpuProvider provider, const GpuFacts& facts, const Matrix& ma
   if (!matrix.driver)
     help += install_text(facts.version) + ", and install NVIDIA's driver (in a container: start it with --gpus all)";
   else if (!fitting)
-    help = "update the driver: no onnxruntime-gpu of the matrix runs on it";
+    help = "update the driver: no onnxruntime-gpu in the matrix runs on it";
   else if (matrix.runtime && fitting->version == matrix.runtime->version)
     help += install_text(facts.version);
   else
@@ -162,7 +162,7 @@ Reason missing_library(const GpuFacts& facts, const Matrix& matrix) {
 Reason no_driver(const GpuFacts& facts) {
   if (facts.driver || facts.driver_reason.empty() || !facts.gpus.empty()) return {};
   return {"there is no NVIDIA driver: " + facts.driver_reason,
-          "install it, or in a container start it with --gpus all; ridge doctor --area gpus says more"};
+          "install it, or start the container with --gpus all; see ridge doctor --area gpu"};
 }
 
 Reason old_driver(const GpuFacts& facts, const Matrix& matrix) {
@@ -199,7 +199,7 @@ Reason reason_of(const plan::Device& device, GpuProvider provider, const GpuFact
   for (Reason reason : {other_build(provider, facts, matrix), missing_library(facts, matrix), no_driver(facts),
                         old_driver(facts, matrix), no_such_gpu(device, facts), wrong_capability(device, facts, matrix)})
     if (!reason.wrong.empty()) return reason;
-  return {facts.engine_words, "see the message above; ridge doctor says how driver and libraries fit"};
+  return {facts.engine_words, "see the message above; ridge doctor shows whether driver and libraries match"};
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ TEST_F(OnAGpu, AModelThatWouldRunOnTheCpuAloneIsAnError) {
   set("RIDGE_FAKE_FALLBACK", "all");
   Result<std::unique_ptr<Session>> session = engine::open(plan_on("cuda:1", two_nodes()));
   ASSERT_FALSE(session.ok());
-  EXPECT_THAT(session.error().message, HasSubstr("cuda:1 computes nothing of "));
+  EXPECT_THAT(session.error().message, HasSubstr("cuda:1 runs no node of "));
   EXPECT_THAT(session.error().message, HasSubstr("2 nodes on CPUExecutionProvider"));
 }
 
@@ -219,7 +219,7 @@ TEST_F(OnAGpu, AModelOfWhichTensorRtTakesNothingIsAnErrorAlsoWhereTheCudaProvide
   set("RIDGE_FAKE_FALLBACK", "tensorrt");
   Result<std::unique_ptr<Session>> session = engine::open(plan_on("tensorrt:1", two_nodes()));
   ASSERT_FALSE(session.ok());
-  EXPECT_THAT(session.error().message, HasSubstr("tensorrt:1 computes nothing of "));
+  EXPECT_THAT(session.error().message, HasSubstr("tensorrt:1 runs no node of "));
   EXPECT_THAT(session.error().message, HasSubstr("Use --device cuda:1"));
   EXPECT_TRUE(engine::open(plan_on("cuda:1", two_nodes())).ok());
 }

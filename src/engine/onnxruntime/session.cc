@@ -148,7 +148,7 @@ Status OnnxRuntimeSession::add_outputs(std::span<const int> wanted, std::span<co
     if (spec.type == DataType::kBytes)
       return Error{Code::kUnsupported, "output '" + spec.name +
                                            "' holds strings: its size is not known before the run, so it cannot be "
-                                           "written into given memory"};
+                                           "written into caller memory"};
     RIDGE_ASSIGN(scratch.tensors.out.back(),
                  scratch.placements.place(first + index, spec, output.type, output.shape, output.data));
   }
@@ -225,7 +225,7 @@ std::string what_to_do(const Error& error) {
 Status check_device(const plan::Device& device) {
   if (device.kind == plan::DeviceKind::kCpu || plan::is_nvidia(device)) return {};
   return Error{Code::kUnsupported,
-               "ONNX Runtime cannot be asked for device " + plan::device_name(device) +
+               "ONNX Runtime has no device " + plan::device_name(device) +
                    ", only for cpu, cuda:N and tensorrt:N; gpu:N is OpenVINO's (--engine openvino)"};
 }
 
@@ -257,15 +257,15 @@ struct MadeSession {
 // ok if the provider that was asked for computes some of the model: one that gets nothing is an error.
 Result<std::string> check_placement(const plan::Plan& plan, const plan::Device& device, const Placement& placement) {
   const std::string main(provider_name(provider_of(device.kind)));
-  if (placement.by_provider.empty()) return std::string("ONNX Runtime did not say which nodes are on the GPU");
+  if (placement.by_provider.empty()) return std::string("ONNX Runtime did not report which nodes are on the GPU");
   const std::string text = placement_text(placement, main);
   if (placement.by_provider.contains(main)) return text;
   const bool cuda = placement.by_provider.contains(std::string(provider_name(GpuProvider::kCuda)));
   const plan::Device instead = cuda ? plan::Device{plan::DeviceKind::kCuda, device.index} : plan::Device{};
-  return Error{Code::kUnsupported, "device " + plan::device_name(device) + " computes nothing of " + plan.model +
-                                       ", everything would fall back to " + plan::device_name(instead) + ": " + text +
+  return Error{Code::kUnsupported, "device " + plan::device_name(device) + " runs no node of " + plan.model +
+                                       ", all would fall back to " + plan::device_name(instead) + ": " + text +
                                        "\nUse --device " + plan::device_name(instead) +
-                                       ", or a model whose operators and types it has kernels for"};
+                                       ", or a model with operators and types that it has kernels for"};
 }
 
 bool is_on(const ProviderOptions& options, const std::string& key) {

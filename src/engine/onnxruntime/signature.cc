@@ -32,7 +32,7 @@ Result<TensorSpec> read_tensor(const OrtApi& api, const OrtTypeInfo* type, const
   TensorSpec spec{std::move(name), to_data_type(element), Shape(rank)};
   if (spec.type == DataType::kInvalid)
     return Error{Code::kUnsupported, where + "has ONNX element type " + std::to_string(element) +
-                                         ", which the Open Inference Protocol has no name for; cast it in the model"};
+                                         ", which the Open Inference Protocol does not have; cast it in the model"};
   RIDGE_TRY(take(api, api.GetDimensions(info, spec.shape.data(), rank)));
   return spec;
 }

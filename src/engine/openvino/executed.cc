@@ -42,7 +42,7 @@ Status verify_fp32(std::span<const ExecutedLayer> layers) {
     if (multiplies(layer.type) && (layer.precision == "bf16" || layer.precision == "f16"))
       return refused(Precision::kFp32, "layer '" + layer.name + "' executes in " + layer.precision + " (" +
                                            precisions_text(layers) +
-                                           "); ask for that precision, or take the engine option "
+                                           "); request that precision, or use the engine option "
                                            "INFERENCE_PRECISION_HINT away");
   return {};
 }
@@ -71,7 +71,7 @@ Status verify(Precision wanted, std::span<const ExecutedLayer> layers) {
   }
   if (found) return {};
   const std::string executes = precisions_text(layers);
-  if (executes.empty()) return refused(wanted, "this model has no layer that multiplies; use fp32");
+  if (executes.empty()) return refused(wanted, "this model has no layer with multiplications; use fp32");
   return refused(wanted, "no layer executes in it (" + executes + ")" +
                              (wanted == Precision::kInt8 ? "; give a model with QuantizeLinear and DequantizeLinear"
                                                          : "; use fp32"));

@@ -42,7 +42,7 @@ const Cap* cap_of(std::string name) {
 
 std::optional<std::string> capped(const InstructionSets& sets, bool allowed, const char* what) {
   if (allowed) return std::nullopt;
-  return "the environment variable ONEDNN_MAX_CPU_ISA=" + sets.cap + " keeps the engine from the " + what +
+  return "the environment variable ONEDNN_MAX_CPU_ISA=" + sets.cap + " keeps the engine from using the " + what +
          " instructions; unset it";
 }
 

@@ -60,7 +60,7 @@ Error no_plugin() {
   for (const std::string& folder : plugin_folders()) asked += (asked.empty() ? "" : ", ") + folder;
   return {Code::kNotFound, std::string("ridge's plugin for OpenVINO was not found: no ") + kPluginFile + ".* in " +
                                asked +
-                               ". It is built where OpenVINO's wheel was there at build time (./dev setup brings it)."};
+                               ". It is built if OpenVINO's wheel is present at build time (./dev setup installs it)."};
 }
 
 }  // namespace

@@ -356,7 +356,7 @@ void Connection::enforce_deadline(TimePoint now) {
 // Says so once, if the client listens, and goes: a read is still under way, so there is no lingering.
 void Connection::timed_out() {
   keep_alive_ = false;
-  response_ = error_response(408, "the request did not arrive in time");
+  response_ = error_response(408, "the request was not received in time");
   write_head();
   head_ += response_.text;
   ErrorCode ec;

@@ -141,7 +141,7 @@ Status decode(Coding coding, std::span<const std::byte> coded, uint64_t limit, B
       state = Z_OK;
     }
   }
-  if (stream.avail_in > 0 || !coded.empty()) return corrupt(coding, "bytes are left behind its end");
+  if (stream.avail_in > 0 || !coded.empty()) return corrupt(coding, "bytes follow its end");
   return {};
 }
 

@@ -96,7 +96,7 @@ void InferEndpoint::handle(const Request& request, Route route, Responder respon
   if (quick && !has_many_elements(call->request)) return submit(call);
   bool accepted = conversions_.run([this, call, quick] { quick ? submit(call) : read_and_submit(call); });
   if (!accepted)
-    call->responder.send(error_response(503, "too many large requests are waiting to be read; try again later"));
+    call->responder.send(error_response(503, "too many large requests are waiting to be parsed; try again later"));
 }
 
 // What is coded counts as what it becomes, whatever it claims to be: it is decoded as far as a small body goes.

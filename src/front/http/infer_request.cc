@@ -368,7 +368,7 @@ Result<DecodedRequest> InferDecoder::decode(std::shared_ptr<const Body> body, st
   Result<DecodedRequest> decoded = read();
   if (!decoded) return decoded;
   if (!reading.blobs.empty())
-    return invalid(std::to_string(reading.blobs.size()) + " bytes are left in the body behind the last input's data");
+    return invalid(std::to_string(reading.blobs.size()) + " bytes remain in the body after the last input's data");
   if (reading.points_into_body) reading.owners.push_back(std::move(body));
   if (reading.owners.size() == 1)
     decoded->request.body = std::move(reading.owners[0]);

@@ -32,7 +32,7 @@ Error bind_error(const ServerOptions& options, const char* doing, const SystemEr
   std::string message =
       std::string(doing) + " " + options.address + ":" + std::to_string(options.port) + ": " + ec.message();
   if (ec == asio::error::address_in_use)
-    message += "; another program holds the port: stop it or choose another port (0 = any free one)";
+    message += "; another program uses the port: stop it or choose another port (0 = any free one)";
   if (ec == asio::error::access_denied) message += "; ports below 1024 need privileges: choose a higher one";
   return {Code::kFailed, message};
 }

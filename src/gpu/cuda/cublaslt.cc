@@ -37,7 +37,7 @@ Status cublas_status(const cublaslt::Library& library, const char* function, int
   if (code == cublaslt::kAllocationFailed) return Error{Code::kExhausted, message};
   if (code == cublaslt::kNotInitialized)
     return Error{Code::kUnavailable,
-                 message + "; the library did not start: it needs a driver of its own CUDA or a later one"};
+                 message + "; the library did not start: it needs a driver for its own CUDA or a later one"};
   return Error{Code::kFailed, message};
 }
 
@@ -199,7 +199,7 @@ Result<double> CublasLtGemm::keep_fastest(const CudaStream& stream, const CudaMe
     least = seconds;
     state_->chosen = candidate;
   }
-  if (!least) return Error{Code::kUnsupported, "cuBLASLt refuses to run each of its own candidates on this GPU"};
+  if (!least) return Error{Code::kUnsupported, "cuBLASLt runs none of its own candidates on this GPU"};
   return *least / repeats;
 }
 
@@ -230,7 +230,8 @@ std::string CublasLt::version() const {
 
 Result<CublasLtGemm> CublasLt::plan(const GemmProblem& problem, size_t workspace_bytes) const {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1)
-    return invalid(fmt::format("a product of {} × {} × {}: each must be at least 1", problem.m, problem.n, problem.k));
+    return invalid(fmt::format("a matrix multiplication of {} × {} × {}: each size must be at least 1", problem.m,
+                               problem.n, problem.k));
   RIDGE_TRY(state_->context.use());
   auto made = std::make_unique<CublasLtGemm::State>();
   made->owner = state_;

@@ -13,31 +13,30 @@ struct CudaMeaning {
   const char* remedy;
 };
 
-constexpr const char* kContextIsGone =
-    "a kernel went wrong, and nothing more can be done on the GPU in this process; start it again";
+constexpr const char* kContextIsGone = "a kernel failed, and this process can no longer use the GPU; start it again";
 constexpr const char* kGpuIsLost =
-    "the GPU is lost to this process; look at dmesg for NVRM: Xid and at `ridge doctor`, and reset the GPU "
+    "the GPU is lost; look for NVRM: Xid in dmesg, run `ridge doctor`, and reset the GPU "
     "(nvidia-smi --gpu-reset) or the machine";
 constexpr const char* kWrongCode =
-    "the compiler's library is of another CUDA than the driver or the GPU; name one that fits in RIDGE_NVRTC "
-    "(`ridge gpus` tells the driver's CUDA), or bring a newer driver";
+    "the compiler library's CUDA does not match the driver or the GPU; name a matching one in RIDGE_NVRTC "
+    "(`ridge gpus` shows the driver's CUDA), or update the driver";
 
 // Source of the meanings: CUDA Driver API, "Data types used by CUDA driver", CUresult.
 constexpr CudaMeaning kMeanings[] = {
     {cuda::kOutOfMemory, Code::kExhausted,
-     "the GPU's memory does not hold it beside what is there already; nvidia-smi shows who uses it"},
+     "the GPU has too little free memory; nvidia-smi shows which processes use it"},
     {cuda::kStubLibrary, Code::kUnavailable,
      "this libcuda.so.1 is the toolkit's stub; put the driver's before it, or name it in RIDGE_CUDA"},
-    {cuda::kNeedsNewerDriver, Code::kUnsupported, "a newer driver has it"},
+    {cuda::kNeedsNewerDriver, Code::kUnsupported, "update the driver"},
     {cuda::kDeviceUnavailable, Code::kUnavailable,
      "another process holds the GPU in exclusive mode (nvidia-smi -c 0 ends that), or the GPU is lost"},
     {cuda::kNoDevice, Code::kUnavailable,
      "no GPU is visible: CUDA_VISIBLE_DEVICES may hide it, or the container was started without --gpus"},
-    {cuda::kInvalidDevice, Code::kInvalid, "there is no GPU of that number"},
+    {cuda::kInvalidDevice, Code::kInvalid, "there is no GPU with that number"},
     {cuda::kNotLicensed, Code::kUnavailable, "the virtual GPU has no licence"},
     {cuda::kInvalidImage, Code::kUnsupported, kWrongCode},
     {cuda::kNoBinaryForGpu, Code::kUnsupported, kWrongCode},
-    {cuda::kInvalidPtx, Code::kInvalid, "the driver's compiler refuses this PTX"},
+    {cuda::kInvalidPtx, Code::kInvalid, "the driver's compiler rejects this PTX"},
     {cuda::kNoPtxCompiler, Code::kUnsupported, "the driver lacks libnvidia-ptxjitcompiler.so.1; install it"},
     {cuda::kUnsupportedPtxVersion, Code::kUnsupported, kWrongCode},
     {cuda::kPtxCompilationDisabled, Code::kUnsupported, "CUDA_DISABLE_PTX_JIT is set; unset it"},
@@ -52,17 +51,17 @@ constexpr CudaMeaning kMeanings[] = {
     {cuda::kInvalidAddressSpace, Code::kFailed, kContextIsGone},
     {cuda::kInvalidPc, Code::kFailed, kContextIsGone},
     {cuda::kLaunchFailed, Code::kFailed, kContextIsGone},
-    {cuda::kLaunchTimeout, Code::kFailed, "the GPU also draws a screen, and its watchdog ended the kernel"},
+    {cuda::kLaunchTimeout, Code::kFailed, "the GPU also drives a display, and its watchdog ended the kernel"},
     {cuda::kLaunchOutOfResources, Code::kUnsupported,
      "a block needs more registers, threads or shared memory than the GPU has; make it smaller"},
     {cuda::kNotPermitted, Code::kUnavailable,
-     "this user may not: /dev/nvidia* must be readable and writable, and the GPU's owner may have restricted it"},
-    {cuda::kNotSupported, Code::kUnsupported, "this GPU, driver or virtual machine cannot do that"},
-    {cuda::kSystemNotReady, Code::kUnavailable, "the fabric manager (nvidia-fabricmanager) does not run; start it"},
+     "no permission: /dev/nvidia* must be readable and writable, and an administrator may have restricted the GPU"},
+    {cuda::kNotSupported, Code::kUnsupported, "this GPU, driver or virtual machine does not support it"},
+    {cuda::kSystemNotReady, Code::kUnavailable, "the fabric manager (nvidia-fabricmanager) is not running; start it"},
     {cuda::kDriverMismatch, Code::kUnavailable,
-     "the driver in the kernel and libcuda.so.1 are of different versions; reload the module or reboot"},
+     "the kernel module and libcuda.so.1 have different versions; reload the module or reboot"},
     {cuda::kCompatibilityNotSupported, Code::kUnavailable,
-     "libcuda.so.1 is of the compatibility package, which does not serve this GPU; take the driver's own"},
+     "libcuda.so.1 is from the compatibility package, which does not support this GPU; use the driver's own"},
     {cuda::kUnknown, Code::kUnavailable,
      "the driver gives no reason; dmesg may (NVRM: Xid says that the GPU is lost; else load nvidia-uvm, by "
      "nvidia-modprobe -u)"},

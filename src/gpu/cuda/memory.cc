@@ -50,7 +50,7 @@ Error not_shared(const cuda::Library& library, int code) {
   Error error = cuda_error(library, "cuIpcOpenMemHandle", code);
   if (error.code == Code::kFailed) error.code = Code::kInvalid;
   error.message +=
-      "; the handle should be of memory that another process has allocated on this GPU by cudaMalloc and still holds";
+      "; the handle must be of memory that another process has allocated on this GPU by cudaMalloc and still holds";
   return error;
 }
 
@@ -79,8 +79,7 @@ Result<CudaMemory> CudaMemory::open_shared(const CudaContext& context, const Cud
   RIDGE_TRY(
       cuda_status(library, "cuMemGetAddressRange_v2", library.cuMemGetAddressRange_v2(&base, &size, memory.address_)));
   const size_t there = size - static_cast<size_t>(memory.address_ - base);
-  if (bytes > there)
-    return invalid(fmt::format("the memory that the handle is of has {} bytes, {} were asked for", there, bytes));
+  if (bytes > there) return invalid(fmt::format("the handle's memory has {} bytes, {} were requested", there, bytes));
   return memory;
 }
 

@@ -32,7 +32,7 @@ TEST(CudaMemory, OfWrongHandlesAndSizesIsRefused) {
     CudaContext context = context_of_gpu();
     auto large = CudaMemory::open_shared(context, other.handle(), 17);
     ASSERT_FALSE(large);
-    EXPECT_EQ(large.error().message, "the memory that the handle is of has 16 bytes, 17 were asked for");
+    EXPECT_EQ(large.error().message, "the handle's memory has 16 bytes, 17 were requested");
     auto nothing = CudaMemory::open_shared(context, {}, 4);
     ASSERT_FALSE(nothing);
     EXPECT_EQ(nothing.error().code, Code::kInvalid) << nothing.error().message;

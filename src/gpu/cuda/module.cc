@@ -75,7 +75,7 @@ Result<CudaTarget> choose_target(const std::vector<int>& known, int capability) 
     if (architecture <= capability) target.architecture = std::max(target.architecture, architecture);
   if (target.architecture == 0)
     return Error{Code::kUnsupported,
-                 fmt::format("this NVRTC compiles for sm_{}, and the GPU is of compute capability {}.{}; name an older "
+                 fmt::format("this NVRTC compiles for sm_{}, but the GPU has compute capability {}.{}; name an older "
                              "NVRTC in RIDGE_NVRTC (that of CUDA 12 knows GPUs from 5.0 on)",
                              fmt::join(known, ", sm_"), capability / 10, capability % 10)};
   target.exact = target.architecture == capability;

@@ -13,7 +13,7 @@ namespace {
 // The error of a function that this driver lacks.
 Error lacks(const char* function, const char* since) {
   return {Code::kUnsupported,
-          fmt::format("the driver has no {}, which came with CUDA {}; bring a newer driver", function, since)};
+          fmt::format("the driver has no {}, which came with CUDA {}; update the driver", function, since)};
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ CudaWorkspace::~CudaWorkspace() {
 Status CudaWorkspace::build(const std::string& source) {
   Result<Nvrtc> opened = Nvrtc::open("", newest_cuda_);
   if (!opened)
-    return wrap(opened.error(), fmt::format("NVRTC, which compiles the kernels, of CUDA {} as the driver or older; pip "
+    return wrap(opened.error(), fmt::format("NVRTC, which compiles the kernels, for the driver's CUDA {} or older; pip "
                                             "install nvidia-cuda-nvrtc brings it, RIDGE_NVRTC names it",
                                             newest_cuda_));
   RIDGE_ASSIGN(CudaTarget target, choose_target(opened->architectures(), device_.capability));

@@ -160,7 +160,7 @@ Status NcclGroup::within_patience(const char* doing, std::function<Status()> cal
                 : Error{Code::kTimeout,
                         fmt::format("{} did not end within {:.3g} s and was aborted; look for XID lines in the kernel "
                                     "log and at `ridge explain nccl-hang`; NCCL_DEBUG=INFO in the environment makes "
-                                    "NCCL tell how far it came",
+                                    "NCCL log its progress",
                                     doing, to_seconds(state_->patience))};
   abort(made);
   return *broken_;

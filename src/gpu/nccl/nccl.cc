@@ -11,12 +11,12 @@ namespace {
 const char* nccl_remedy(int code) {
   switch (code) {
     case nccl::kUnhandledCudaError:
-      return "the driver must be of NCCL's CUDA or a later one (`ridge doctor --area versions`), and the GPUs in "
+      return "the driver must support NCCL's CUDA or a later one (`ridge doctor --area versions`), and the GPUs in "
              "order";
     case nccl::kSystemError:
-      return "the system refused something: often /dev/shm is too small (a container: --shm-size=1g), or locked memory";
+      return "a system call failed: often /dev/shm is too small (a container: --shm-size=1g), or locked memory";
     case nccl::kRemoteError: return "a GPU or process of the group stopped; look for XID lines in the kernel log";
-    default: return "NCCL_DEBUG=INFO in the environment makes it tell more";
+    default: return "NCCL_DEBUG=INFO in the environment shows more";
   }
 }
 

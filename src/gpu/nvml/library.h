@@ -23,7 +23,7 @@ struct Library : FunctionTable {
   static bool broken(int code) { return code == kGpuIsLost || code == kResetRequired; }
   Error error(const char* function, int code) const {
     const char* words =
-        code == kFunctionNotFound ? "the driver's library is too old for this question" : nvmlErrorString(code);
+        code == kFunctionNotFound ? "the driver's library is too old for this query" : nvmlErrorString(code);
     Code kind = code == kNotSupported || code == kFunctionNotFound ? Code::kUnsupported : Code::kUnavailable;
     return {kind, fmt::format("{}: {} (NVML code {})", function, words ? words : "unknown error", code)};
   }

@@ -209,7 +209,7 @@ enum class Detail { kAll, kVitals };
 Gpu read_gpu(const Library& library, int index, Detail detail) {
   Gpu gpu;
   gpu.index = index;
-  const Error foreign{Code::kUnsupported, "NVIDIA's library has no such notion"};
+  const Error foreign{Code::kUnsupported, "not available in NVIDIA's library"};
   gpu.performance_level = gpu.partition = foreign;
   Device device = nullptr;
   if (int code = library.nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(index), &device); code != kSuccess) {

@@ -44,7 +44,7 @@ void judge_load(const ModelGoal& goal, const Candidate& candidate, const Figures
         std::isfinite(fulfilment.request_p99_ms)
             ? fmt::format("a request's p99 is {}, above {}", format_ms(fulfilment.request_p99_ms),
                           format_ms(*goal.p99_ms))
-            : "requests come faster than they are answered");
+            : "requests arrive faster than they are answered");
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ struct SeveralModels {
   std::string so_far() const {
     const std::optional<PartitionStanding> best = search.best();
     if (!best) return "";
-    return fmt::format("; best {:.2f}×{}", best->gain.ratio, best->score.met ? "" : ", goals not met yet");
+    return fmt::format("; best {:.2f}×{}", best->gain.ratio, best->score.met ? "" : ", goals not yet met");
   }
 };
 

@@ -62,7 +62,7 @@ const TunedModel& tightest(const CoLocatedTuning& sharing) {
 
 std::string value_sentence(const CoLocatedTuning& sharing, double value) {
   if (all_have_loads(sharing.members())) return fmt::format("carry {:.2f} times the loads", value);
-  return fmt::format("do at least {} of what each does alone", format_percent(100 * value));
+  return fmt::format("reach at least {} of the solo speed", format_percent(100 * value));
 }
 
 std::string missed(const CoLocatedTuning& sharing) {
@@ -71,7 +71,7 @@ std::string missed(const CoLocatedTuning& sharing) {
     if (model.fulfilment.met()) continue;
     const Fulfilment alone = fulfilment_of(model.member.goal, model.member.alone.candidate, model.member.alone.figures);
     text += fmt::format("{}{}: {}{}", text.empty() ? "" : "; ", model.member.name, model.fulfilment.miss,
-                        alone.met() ? "" : " (nor is it met by the model alone on the whole machine)");
+                        alone.met() ? "" : " (not even by the model alone on the whole machine)");
   }
   if (!sharing.refuted.empty()) text += (text.empty() ? "" : "; ") + sharing.refuted;
   return text;
@@ -155,7 +155,7 @@ std::string conclusion(const CoLocatedTuning& sharing) {
   const std::string end = fmt::format("{}{} is the tightest: {}.", goals ? "all goals are met; " : "", last.member.name,
                                       limit_sentence(last.tuning.best));
   if (sharing.choice == Choice::kBaseline)
-    return fmt::format("The engines' defaults stand, they {}: no split was better with confidence; {}",
+    return fmt::format("Kept the engines' defaults, which {}: no partition was significantly better; {}",
                        value_sentence(sharing, sharing.untuned.value), end);
   Partition partition;
   for (const TunedModel& model : sharing.models) partition.push_back(model.tuning.candidate);

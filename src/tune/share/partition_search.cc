@@ -168,7 +168,7 @@ std::vector<const PartitionStanding*> PartitionSearch::ranking() const {
 size_t PartitionSearch::index_of(const Partition& partition) const {
   for (size_t i = 0; i < space_.entries.size(); ++i)
     if (space_.entries[i].partition == partition) return i;
-  assert(false && "only splits of the space are reported");
+  assert(false && "only partitions of the space may be reported");
   return 0;
 }
 

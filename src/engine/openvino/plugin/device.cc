@@ -13,11 +13,11 @@ Result<std::string> device_of(const std::string& device) {
   RIDGE_ASSIGN(const plan::Device wanted, plan::device_from_name(device));
   if (wanted.kind == plan::DeviceKind::kCpu) return std::string("CPU");
   if (wanted.kind != plan::DeviceKind::kGpu)
-    return Error{Code::kUnsupported, "OpenVINO cannot be asked for device " + plan::device_name(wanted) +
+    return Error{Code::kUnsupported, "OpenVINO has no device " + plan::device_name(wanted) +
                                          ", only for cpu and gpu:N (an Intel GPU); " + plan::device_name(wanted) +
                                          " is ONNX Runtime's (--engine onnxruntime)"};
   std::vector<std::string> found;
-  RIDGE_TRY(guarded("OpenVINO could not look for devices", [&]() -> Status {
+  RIDGE_TRY(guarded("OpenVINO could not list devices", [&]() -> Status {
     found = core().get_available_devices();
     return {};
   }));
@@ -32,7 +32,7 @@ Result<std::string> device_of(const std::string& device) {
       "device " + plan::device_name(wanted) + " cannot be used: OpenVINO finds " + (has.empty() ? "none" : has) +
           " here, and no " + name +
           ". Its GPU plugin needs an Intel GPU, Intel's OpenCL driver (Debian: intel-opencl-icd) and access to "
-          "/dev/dri (group render); clinfo shows whether they are there"};
+          "/dev/dri (group render); clinfo shows whether they exist"};
 }
 
 }  // namespace ridge::engine::openvino::plugin

@@ -50,7 +50,7 @@ std::map<std::string, Shape> fixed_shapes(const ov::Model& model, const std::map
 
 Status fix_shapes(ov::Model& model, const std::map<std::string, Shape>& fixed) {
   if (fixed.empty()) return {};
-  Status fixed_now = guarded("the model does not take the plan's shapes", [&]() -> Status {
+  Status fixed_now = guarded("the model does not accept the plan's shapes", [&]() -> Status {
     std::map<std::string, ov::PartialShape> shapes;
     for (const auto& [name, shape] : fixed) shapes[name] = from_shape(shape);
     model.reshape(shapes);

@@ -25,7 +25,7 @@ Result<TensorSpec> spec_of(const char* role, std::string name, const ov::element
   const std::string where = std::string("the model's ") + role + " '" + spec.name + "' ";
   return Error{Code::kUnsupported,
                where + "is of OpenVINO's type " + type.get_type_name() +
-                   ", which ridge cannot hand to it; cast it in the model, or use the engine onnxruntime"};
+                   ", which ridge cannot pass to it; cast it in the model, or use the engine onnxruntime"};
 }
 
 }  // namespace
