@@ -270,7 +270,12 @@ void read_value(const JsonCursor& at, T& value, Range range) {
 template <typename T, typename Document = Json>
 Document json_of(const T& value) {
   Document json;
-  write_value(json, value);
+  if constexpr (HasFields<T>) {  // here and not by write_value, where a list that another file does not see would be to_json
+    FieldWriter visit(json);
+    visit_fields(visit, value);
+  } else {
+    write_value(json, value);
+  }
   return json;
 }
 
