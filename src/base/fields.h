@@ -270,7 +270,8 @@ void read_value(const JsonCursor& at, T& value, Range range) {
 template <typename T, typename Document = Json>
 Document json_of(const T& value) {
   Document json;
-  if constexpr (HasFields<T>) {  // here and not by write_value, where a list that another file does not see would be to_json
+  if constexpr (
+      HasFields<T>) {  // not by write_value: another file, without the list, makes it call to_json, which calls this
     FieldWriter visit(json);
     visit_fields(visit, value);
   } else {

@@ -2,9 +2,12 @@
 // read by simdjson in front/). Objects keep the order in which their members were added.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
