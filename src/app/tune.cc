@@ -167,7 +167,7 @@ bool is_no(const TuneResult& result) {
 Json to_json(const TuneResult& result) {
   Json json = to_json(result.tuning);
   if (result.compared.empty()) return json;
-  json["compared"] = to_json(result.compared);
+  json["compared"] = json_of(result.compared);
   json["regressed"] = tune::regressed(result.compared);
   return json;
 }

@@ -270,7 +270,13 @@ void read_value(const JsonCursor& at, T& value, Range range) {
 template <typename T, typename Document = Json>
 Document json_of(const T& value) {
   Document json;
-  write_value(json, value);
+  if constexpr (
+      HasFields<T>) {  // not by write_value: another file, without the list, makes it call to_json, which calls this
+    FieldWriter visit(json);
+    visit_fields(visit, value);
+  } else {
+    write_value(json, value);
+  }
   return json;
 }
 

@@ -69,31 +69,6 @@ Result<T> json_member_or(const Json& json, const char* key, T otherwise) {
   return json_member<T>(json, key);
 }
 
-template <typename T>
-Status read_optional(const Json& json, const char* key, std::optional<T>& into) {
-  auto found = json.find(key);
-  if (found == json.end() || found->is_null()) return {};
-  RIDGE_ASSIGN(into, json_member<T>(json, key));
-  return {};
-}
-
-Status read_array(const Json& json, const char* key, const std::function<Status(const Json&)>& read_element) {
-  auto found = json.find(key);
-  if (found == json.end() || !found->is_array())
-    return Error{Code::kInvalid, std::string("member '") + key + "' should be an array"};
-  for (const Json& element : *found)
-    if (Status status = read_element(element); !status) return wrap(std::move(status).error(), key);
-  return {};
-}
-
-Status read_strings(const Json& json, const char* key, std::vector<std::string>& into) {
-  return read_array(json, key, [&](const Json& element) -> Status {
-    if (!element.is_string()) return Error{Code::kInvalid, "expected strings"};
-    into.push_back(element.get<std::string>());
-    return {};
-  });
-}
-
 template Result<bool> json_member(const Json&, const char*);
 template Result<int64_t> json_member(const Json&, const char*);
 template Result<double> json_member(const Json&, const char*);
@@ -102,9 +77,5 @@ template Result<bool> json_member_or(const Json&, const char*, bool);
 template Result<int64_t> json_member_or(const Json&, const char*, int64_t);
 template Result<double> json_member_or(const Json&, const char*, double);
 template Result<std::string> json_member_or(const Json&, const char*, std::string);
-template Status read_optional(const Json&, const char*, std::optional<bool>&);
-template Status read_optional(const Json&, const char*, std::optional<int64_t>&);
-template Status read_optional(const Json&, const char*, std::optional<double>&);
-template Status read_optional(const Json&, const char*, std::optional<std::string>&);
 
 }  // namespace ridge

@@ -28,13 +28,5 @@ Result<T> json_member(const Json& json, const char* key);
 // The same with a default for an absent (or null) member; a member of another type is still an error.
 template <typename T>
 Result<T> json_member_or(const Json& json, const char* key, T otherwise);
-// Absent where the member is, or is null.
-template <typename T>
-Status read_optional(const Json& json, const char* key, std::optional<T>& into);
-
-// Calls `read_element` for each element of the array `key`; the member must be there.
-Status read_array(const Json& json, const char* key, const std::function<Status(const Json&)>& read_element);
-// Likewise of an array of strings.
-Status read_strings(const Json& json, const char* key, std::vector<std::string>& into);
 
 }  // namespace ridge

@@ -144,6 +144,4 @@ std::string conclusion(const std::vector<Compared>& all, const Strictness& stric
                      worst->unit.empty() ? "" : " " + worst->unit, worst->change_percent, more);
 }
 
-Json to_json(const std::vector<Compared>& all) { return json_of(all); }
-
 }  // namespace ridge::tune

@@ -71,6 +71,4 @@ bool regressed(const std::vector<Compared>& all);
 // One plain sentence.
 std::string conclusion(const std::vector<Compared>& all, const Strictness& strictness);
 
-Json to_json(const std::vector<Compared>& all);
-
 }  // namespace ridge::tune
