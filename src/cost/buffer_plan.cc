@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "cost/operators.h"
@@ -50,17 +51,21 @@ class Block {
 class Planner {
  public:
   Planner(const model::Graph& graph, bool takes_freed)
-      : graph_(graph), residency_(residency_of(graph)), takes_freed_(takes_freed) {
-    buffer_.resize(graph.tensors.size());
-    uses_.resize(graph.tensors.size());
-    last_.resize(graph.tensors.size());
-    output_.resize(graph.tensors.size());
-    for (size_t t = 0; t < buffer_.size(); ++t) buffer_[t] = static_cast<int>(t);
-    for (int t : graph.outputs) output_[static_cast<size_t>(t)] = true;
+      : graph_(graph),
+        residency_(residency_of(graph)),
+        takes_freed_(takes_freed),
+        buffer_(graph.tensors.size()),
+        uses_(graph.tensors.size()),
+        last_(graph.tensors.size()),
+        output_(graph.tensors.size()) {
+    std::iota(buffer_.begin(), buffer_.end(), 0);
+    for (int t : graph.outputs)
+      if (t >= 0) output_[index(t)] = true;
     for (size_t n = 0; n < graph.nodes.size(); ++n) for_each_read(n, [&](int t) { ++uses_[index(t)]; });
     // Never written over, never free again.
     for (size_t t = 0; t < uses_.size(); ++t) uses_[t] += residency_.constant[t] || output_[t] ? 1 : 0;
-    for (int t : graph.inputs) ++uses_[index(t)];
+    for (int t : graph.inputs)
+      if (t >= 0) ++uses_[index(t)];
   }
 
   BufferPlan plan() {
@@ -86,14 +91,12 @@ class Planner {
     return info(a).type == info(b).type && info(a).shape && info(a).shape == info(b).shape;
   }
 
-  bool may_write_over(int input, int output) const {
-    return uses_[index(buffer_of(input))] == 1 && same_shape(input, output);
-  }
-
   // The input whose buffer the node's first output has; -1: none.
   int shared_input(const model::Node& node) const {
     auto input = [&](size_t i) { return i < node.inputs.size() ? node.inputs[i] : -1; };
-    auto written_over = [&](int t) { return t >= 0 && may_write_over(t, node.outputs[0]) ? t : -1; };
+    auto written_over = [&](int t) {
+      return t >= 0 && uses_[index(buffer_of(t))] == 1 && same_shape(t, node.outputs[0]) ? t : -1;
+    };
     const Operator& row = operator_of(node.domain, node.op);
     if (row.values == Values::kSameValues) return input(0);
     if (row.buffer == Buffer::kOverwrites) return written_over(input(0));
@@ -122,13 +125,14 @@ class Planner {
       uses_[index(buffer_of(t))] += uses_[index(t)];
     }
     for_each_read(n, [&](int t) {
+      last_[index(buffer_of(t))] = n;
       if (--uses_[index(buffer_of(t))] == 0) free_.push_back(buffer_of(t));
     });
-    for (int t : node.outputs)
-      if (t >= 0 && uses_[index(t)] == 0 && buffer_of(t) == t) free_.push_back(t);
-    for_each_read(n, [&](int t) { last_[index(buffer_of(t))] = n; });
-    for (int t : node.outputs)
-      if (t >= 0) last_[index(buffer_of(t))] = n;
+    for (int t : node.outputs) {
+      if (t < 0) continue;
+      last_[index(buffer_of(t))] = n;
+      if (buffer_of(t) == t && uses_[index(t)] == 0) free_.push_back(t);
+    }
   }
 
   double bytes_of(int t) const {
