@@ -121,14 +121,14 @@ struct LlmSource {
 };
 Result<LlmSource> read_llm(const PlanRequest& request);
 // Errors are of the request.
-Result<sizing::LlmWishes> llm_wishes(const PlanRequest& request, const LlmSource& source);
+Result<sizing::LlmSetup> llm_wishes(const PlanRequest& request, const LlmSource& source);
 
 struct LlmPlan {
   sizing::LlmForecast forecast;
   std::vector<sizing::LlmForecast> by_weights;  // the same in every form of weights
   std::optional<CostPlan> cost;                 // of decoding with as many sequences as fit, one token each per step
 };
-Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmWishes wishes,
+Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup wishes,
                          const PlanControl& control);
 Json to_json(const LlmPlan& plan);
 

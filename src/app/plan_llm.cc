@@ -62,9 +62,9 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
   return LlmSource{found->model, found->stored, found->kv_bits};
 }
 
-Result<sizing::LlmWishes> llm_wishes(const PlanRequest& request, const LlmSource& source) {
+Result<sizing::LlmSetup> llm_wishes(const PlanRequest& request, const LlmSource& source) {
   const LlmRequest& llm = request.llm;
-  sizing::LlmWishes wishes;
+  sizing::LlmSetup wishes;
   wishes.precision = request.precision;
   const bool wide = source.stored && source.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed so
   if (!llm.precision_given && wide) wishes.precision = Precision::kFp32;
@@ -89,7 +89,7 @@ Result<sizing::LlmWishes> llm_wishes(const PlanRequest& request, const LlmSource
   return wishes;
 }
 
-Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmWishes wishes,
+Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup wishes,
                          const PlanControl& control) {
   RIDGE_ASSIGN(const PlanDevice device, know_device(request, control));
   const int threads = device.machine ? request.threads.value_or(machine::usable_threads(*device.machine)) : 1;

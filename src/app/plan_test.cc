@@ -410,7 +410,7 @@ class PlanLlmTest : public PlanTest {
   Result<LlmPlan> size() {
     Result<LlmSource> source = read_llm(request_);
     if (!source) return source.error();
-    Result<sizing::LlmWishes> wishes = llm_wishes(request_, *source);
+    Result<sizing::LlmSetup> wishes = llm_wishes(request_, *source);
     if (!wishes) return wishes.error();
     return plan_llm(request_, *source, *wishes, plan_control_);
   }
@@ -459,7 +459,7 @@ TEST_F(PlanLlmTest, AFileOfFp32IsComputedAsItIsStoredUnlessAPrecisionIsGiven) {
   LlmSource source;
   source.stored = *sizing::weight_format("fp32");
   source.kv_bits = 32;
-  const Result<sizing::LlmWishes> stored = llm_wishes(request_, source);
+  const Result<sizing::LlmSetup> stored = llm_wishes(request_, source);
   ASSERT_TRUE(stored);
   EXPECT_EQ(stored->precision, Precision::kFp32);
   EXPECT_EQ(stored->weights.name, "fp32");

@@ -44,7 +44,7 @@ Status check_admitted(const tune::Candidate& candidate, const tune::VariantSelec
 }
 
 // The winner of a search: a candidate whose rows lose accuracy when they run together is withdrawn, and the next one confirmed.
-Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& search, const tune::Explored& explored,
+Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& search, const tune::Exploration& explored,
                                         const tune::TuneOptions& how) {
   while (true) {
     RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, *model.benchmark, explored, model.untuned, how));
@@ -57,8 +57,8 @@ Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& se
 
 // The best of all candidates; of a recorded one that one, measured again.
 Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune::Store& store,
-                              const tune::TuneOptions& how, tune::Explored& explored) {
-  if (const std::optional<tune::Recorded>& recorded = model.request.recorded) {
+                              const tune::TuneOptions& how, tune::Exploration& explored) {
+  if (const std::optional<tune::TuningRecord>& recorded = model.request.recorded) {
     RIDGE_TRY(check_admitted(recorded->candidate, model.admission));
     return tune::remeasure(recorded->candidate, *model.benchmark, model.untuned, how);
   }
@@ -104,7 +104,7 @@ Result<TuneResult> search(const TuneModel& model, tune::Space space, const RunCo
   const std::optional<tune::BatchingOutlook> outlook = tune::batching_outlook(space.entries);
   tune::Search search(std::move(space), request.goal, request.trials, request.strategy);
   const tune::TuneOptions how{request.goal, request.seconds, control.interrupted, control.progress};
-  tune::Explored explored;
+  tune::Exploration explored;
   RIDGE_ASSIGN(const tune::Decision decision, decide(model, search, store, how, explored));
 
   TuneResult result;
@@ -121,8 +121,8 @@ Result<TuneResult> search(const TuneModel& model, tune::Space space, const RunCo
 // The result beside the recorded one.
 Status compare(const TuneRequest& request, TuneResult& result) {
   if (!request.recorded) return {};
-  const tune::Recorded& before = *request.recorded;
-  RIDGE_ASSIGN(const tune::Recorded now, tune::recorded_from_json(to_json(result.tuning)));
+  const tune::TuningRecord& before = *request.recorded;
+  RIDGE_ASSIGN(const tune::TuningRecord now, tune::recorded_from_json(to_json(result.tuning)));
   if (!before.shapes.empty() && before.shapes != now.shapes)
     return Error{Code::kFailed, "the stored result is for inputs " + before.shapes + ", this run of " + now.shapes +
                                     ": give the same --shape"};

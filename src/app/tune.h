@@ -16,8 +16,8 @@ namespace ridge::app {
 
 struct TuneResult {
   tune::Tuning tuning;
-  int64_t verified_batch = 1;            // the largest batch that was measured and met the goal
-  std::vector<tune::Compared> compared;  // with what was recorded
+  int64_t verified_batch = 1;                // the largest batch that was measured and met the goal
+  std::vector<tune::FigureChange> compared;  // with what was recorded
 };
 
 // Interrupted after the untuned model was measured: the best by then. Before that: kCancelled.

@@ -46,8 +46,8 @@ struct TuneRequest {
   std::string store;   // file of measured trials; empty: the usual one
   bool fresh = false;  // what is stored does not count
 
-  std::optional<tune::Recorded> recorded;  // its candidate is measured again instead of a search
-  tune::Strictness strictness;             // of that comparison
+  std::optional<tune::TuningRecord> recorded;  // its candidate is measured again instead of a search
+  tune::Strictness strictness;                 // of that comparison
 
   std::string name;        // of the repository's entry
   std::string repository;  // folder; empty: nothing is written

@@ -17,7 +17,7 @@ namespace ridge::app {
 namespace {
 
 // One model, measured alone. It is closed: its memory belongs to what is measured together.
-struct Alone {
+struct SoloModel {
   std::unique_ptr<TuneModel> model;
   tune::StoreKey key;
   tune::share::SoloProfile solo;
@@ -27,7 +27,8 @@ tune::TuneOptions tuning_options(const TuneRequest& request, const RunControl& c
   return {request.goal, request.seconds, control.interrupted, control.progress};
 }
 
-Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& machine, const RunControl& control) {
+Result<SoloModel> measure_alone(const TuneRequest& request, const machine::Machine& machine,
+                                const RunControl& control) {
   RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
   RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
   cost::Costs costs = cost::count(graph);
@@ -47,17 +48,17 @@ Result<Alone> measure_alone(const TuneRequest& request, const machine::Machine& 
     return Error{Code::kCancelled, "interrupted before its first measurement; nothing was written"};
   if (solo.measured.empty()) return Error{Code::kFailed, "no candidate could be measured"};
   model->benchmark.reset();
-  return Alone{std::move(model), key, std::move(solo)};
+  return SoloModel{std::move(model), key, std::move(solo)};
 }
 
-Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
-                                              const RunControl& control) {
-  std::vector<Alone> all;
+Result<std::vector<SoloModel>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
+                                                  const RunControl& control) {
+  std::vector<SoloModel> all;
   for (const TuneRequest& one : request.models) {
     const std::string& name = one.name;
     RunControl own = control;
     own.progress = [&](const std::string& step, double share) { control.report(name + " alone: " + step, share); };
-    Result<Alone> alone = measure_alone(one, machine, own);
+    Result<SoloModel> alone = measure_alone(one, machine, own);
     if (!alone) return wrap(alone.error(), name);
     all.push_back(std::move(*alone));
   }
@@ -65,10 +66,10 @@ Result<std::vector<Alone>> measure_each_alone(const ShareRequest& request, const
 }
 
 // Of all models together: a result holds only for these, in this order.
-tune::StoreKey shared_key(const std::vector<Alone>& all) {
+tune::StoreKey shared_key(const std::vector<SoloModel>& all) {
   tune::StoreKey key;
   std::string identities;
-  for (const Alone& alone : all) {
+  for (const SoloModel& alone : all) {
     key.machine = alone.key.machine;
     key.engine += (key.engine.empty() ? "" : " | ") + alone.key.engine;
     key.shapes += (key.shapes.empty() ? "" : " | ") + alone.key.shapes;
@@ -80,18 +81,18 @@ tune::StoreKey shared_key(const std::vector<Alone>& all) {
   return key;
 }
 
-std::vector<tune::BenchmarkedModel> models_of(const std::vector<Alone>& all) {
+std::vector<tune::BenchmarkedModel> models_of(const std::vector<SoloModel>& all) {
   std::vector<tune::BenchmarkedModel> models;
-  for (const Alone& alone : all)
+  for (const SoloModel& alone : all)
     models.push_back({alone.model->plan, alone.model->graph.get(), implementations_of(alone.model->admission)});
   return models;
 }
 
 // The models open together, and the search over their partitions.
-struct Together {
+struct CoLocatedSearch {
   const ShareRequest& request;
   const RunControl& control;
-  const std::vector<Alone>& all;
+  const std::vector<SoloModel>& all;
   tune::share::ResourceBudget budget;
   tune::BenchmarkOptions how;
   std::vector<tune::BenchmarkedModel> models;
@@ -112,8 +113,8 @@ tune::share::ResourceBudget budget_of(const ShareRequest& request, const machine
           given > 0 ? given : tune::available_bytes(machine), static_cast<double>(measure::settled_resident_bytes())};
 }
 
-Together together_of(const ShareRequest& request, const machine::Machine& machine, const std::vector<Alone>& all,
-                     const RunControl& control) {
+CoLocatedSearch together_of(const ShareRequest& request, const machine::Machine& machine,
+                            const std::vector<SoloModel>& all, const RunControl& control) {
   std::vector<tune::share::CoLocatedModel> members;
   std::vector<tune::SkipCount> skipped;
   for (size_t i = 0; i < all.size(); ++i)
@@ -135,7 +136,7 @@ Together together_of(const ShareRequest& request, const machine::Machine& machin
           nullptr};
 }
 
-Result<tune::CoLocatedTrial> measure_untuned(Together& together) {
+Result<tune::CoLocatedTrial> measure_untuned(CoLocatedSearch& together) {
   Result<tune::CoLocatedTrial> trial =
       together.benchmark->measure(tune::share::untuned_partition(together.all.size()), tune::Effort::kLong);
   if (!trial && trial.error().code == Code::kCancelled)
@@ -147,7 +148,7 @@ Result<tune::CoLocatedTrial> measure_untuned(Together& together) {
 }
 
 // Rows of one batch that run together must not cost accuracy.
-Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::share::Partition& partition,
+Result<std::string> lost_accuracy(const std::vector<SoloModel>& all, const tune::share::Partition& partition,
                                   const RunControl& control) {
   for (size_t i = 0; i < all.size(); ++i) {
     TuneModel& model = *all[i].model;
@@ -163,7 +164,7 @@ Result<std::string> lost_accuracy(const std::vector<Alone>& all, const tune::sha
 
 // Why the partition may not be the answer after all; empty = it may. What is free at the moment is no goal that the defaults
 // could miss, a budget that was given is one. Closes the models.
-Result<std::string> objection(Together& together, const tune::share::Partition& partition) {
+Result<std::string> objection(CoLocatedSearch& together, const tune::share::Partition& partition) {
   together.benchmark.reset();
   RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, partition, together.control));
   if (!lost.empty()) return lost;
@@ -179,8 +180,8 @@ Result<std::string> objection(Together& together, const tune::share::Partition& 
   return tune::share::refuted(*together.proof, members);
 }
 
-Result<tune::share::CoLocatedDecision> decide_together(Together& together,
-                                                       const tune::share::CoLocatedExplored& explored,
+Result<tune::share::CoLocatedDecision> decide_together(CoLocatedSearch& together,
+                                                       const tune::share::CoLocatedExploration& explored,
                                                        const tune::CoLocatedTrial& untuned,
                                                        const tune::TuneOptions& how) {
   while (true) {
@@ -205,14 +206,14 @@ Result<tune::share::CoLocatedDecision> decide_together(Together& together,
 }
 
 // The candidate's own trial alone: its place on the curve over the batch.
-const tune::Trial& solo_trial(const Alone& alone, const tune::Candidate& candidate) {
+const tune::Trial& solo_trial(const SoloModel& alone, const tune::Candidate& candidate) {
   for (const auto& [standing, trial] : alone.solo.measured)
     if (standing.candidate == candidate) return trial;
   return alone.model->untuned;
 }
 
 // The curve over the batch, measured alone, as far as sharing stretches it: by what it does to the chosen batch.
-Result<std::vector<tune::BatchPoint>> shared_curve(const Alone& alone, const tune::Decision& decision,
+Result<std::vector<tune::BatchPoint>> shared_curve(const SoloModel& alone, const tune::Decision& decision,
                                                    const RunControl& control) {
   const TuneModel& model = *alone.model;
   tune::Store store(model.request.store, alone.key);
@@ -233,7 +234,7 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const Alone& alone, const tun
 }
 
 // The model's own tuning, with what it did beside the others as its figures.
-Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::CoLocatedDecision& shared, size_t index,
+Result<tune::Tuning> tuning_of(const SoloModel& alone, const tune::share::CoLocatedDecision& shared, size_t index,
                                const RunControl& control) {
   TuneModel& model = *alone.model;
   const tune::Candidate& candidate = shared.candidate[index];
@@ -260,7 +261,8 @@ Result<tune::Tuning> tuning_of(const Alone& alone, const tune::share::CoLocatedD
   return tuning;
 }
 
-Status save_all(const std::vector<Alone>& all, tune::share::CoLocatedTuning& sharing, const std::string& repository) {
+Status save_all(const std::vector<SoloModel>& all, tune::share::CoLocatedTuning& sharing,
+                const std::string& repository) {
   if (repository.empty() || sharing.choice == tune::Choice::kNone) return {};
   for (size_t i = 0; i < all.size(); ++i) {
     tune::Tuning& tuning = sharing.models[i].tuning;
@@ -273,7 +275,8 @@ Status save_all(const std::vector<Alone>& all, tune::share::CoLocatedTuning& sha
   return {};
 }
 
-Result<tune::share::CoLocatedTuning> result_of(const Together& together, const tune::share::CoLocatedExplored& explored,
+Result<tune::share::CoLocatedTuning> result_of(const CoLocatedSearch& together,
+                                               const tune::share::CoLocatedExploration& explored,
                                                const tune::share::CoLocatedDecision& decision,
                                                const tune::CoLocatedTrial& untuned, const RunControl& control) {
   tune::share::CoLocatedTuning sharing =
@@ -299,15 +302,15 @@ Result<tune::share::CoLocatedTuning> result_of(const Together& together, const t
 Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& control) {
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.common().device, request.common().fresh, control));
-  RIDGE_ASSIGN(const std::vector<Alone> all, measure_each_alone(request, machine, control));
-  Together together = together_of(request, machine, all, control);
+  RIDGE_ASSIGN(const std::vector<SoloModel> all, measure_each_alone(request, machine, control));
+  CoLocatedSearch together = together_of(request, machine, all, control);
   RIDGE_TRY(together.open());
   control.report("together: the engines' defaults", 0);
   RIDGE_ASSIGN(const tune::CoLocatedTrial untuned, measure_untuned(together));
   tune::Store store(request.common().store, shared_key(all));
   if (request.common().fresh) store.clear();
   const tune::TuneOptions how{{}, request.common().seconds, control.interrupted, control.progress};
-  RIDGE_ASSIGN(const tune::share::CoLocatedExplored explored,
+  RIDGE_ASSIGN(const tune::share::CoLocatedExploration explored,
                tune::share::explore(together.search, *together.benchmark, store, how));
   RIDGE_ASSIGN(const tune::share::CoLocatedDecision decision, decide_together(together, explored, untuned, how));
   together.benchmark.reset();

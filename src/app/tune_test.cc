@@ -13,10 +13,10 @@ namespace fs = std::filesystem;
 
 using TuneTest = TuningTest;
 
-tune::Recorded recorded(const TuneResult& result) {
-  Result<tune::Recorded> read = tune::recorded_from_json(to_json(result));
+tune::TuningRecord recorded(const TuneResult& result) {
+  Result<tune::TuningRecord> read = tune::recorded_from_json(to_json(result));
   EXPECT_TRUE(read) << read.error().message;
-  return read ? *read : tune::Recorded{};
+  return read ? *read : tune::TuningRecord{};
 }
 
 TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {
@@ -101,7 +101,7 @@ TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
 
 TEST_F(TuneTest, RecordedCandidateThatMayNotBeUsedAnyMoreIsAnError) {
   TuneRequest request = request_for("copy");
-  request.recorded = tune::Recorded{};
+  request.recorded = tune::TuningRecord{};
   request.recorded->candidate = tune::baseline_candidate();
   request.recorded->candidate.variant = "int8";
   Result<TuneResult> result = tune(request, control_);

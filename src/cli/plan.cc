@@ -90,7 +90,7 @@ int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
 int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   Result<app::LlmSource> source = app::read_llm(request);
   if (!source) return request.llm.flags.empty() ? fail("plan", source.error()) : ask_back(source.error());
-  Result<sizing::LlmWishes> wishes = app::llm_wishes(request, *source);
+  Result<sizing::LlmSetup> wishes = app::llm_wishes(request, *source);
   if (!wishes) return ask_back(wishes.error());
   Result<app::LlmPlan> plan = app::plan_llm(request, *source, *wishes, control_of(options));
   if (!plan) return fail("plan", plan.error());

@@ -40,11 +40,11 @@ Status check_alone(const TuneOptions& options) {
 }
 
 // A tuning.json, or the folder that holds it: of a model in a repository.
-Result<tune::Recorded> read_recorded(const std::string& given) {
+Result<tune::TuningRecord> read_recorded(const std::string& given) {
   const std::string path = std::filesystem::is_directory(given) ? given + "/tuning.json" : given;
   RIDGE_ASSIGN(const std::string text, read_file(path));
   RIDGE_ASSIGN(const Json json, parse_json(text, "the stored result " + path));
-  Result<tune::Recorded> recorded = tune::recorded_from_json(json);
+  Result<tune::TuningRecord> recorded = tune::recorded_from_json(json);
   return recorded ? recorded : wrap(recorded.error(), "the stored result " + path);
 }
 
@@ -57,7 +57,7 @@ Status check_objective(const app::TuneRequest& request) {
 
 // What was recorded of another device, or beside another engine's defaults, cannot be measured again by this run.
 Status check_recorded(const app::TuneRequest& request) {
-  const tune::Recorded& recorded = *request.recorded;
+  const tune::TuningRecord& recorded = *request.recorded;
   const std::string device = plan::device_name(request.device);
   auto other = [](const std::string& was, const std::string& is, const std::string& option) {
     return invalid("the stored result is of " + was + ", this run of " + is + ": give " + option + " " + was);

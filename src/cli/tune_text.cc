@@ -86,7 +86,7 @@ std::string batching_text(const tune::Tuning& tuning) {
   return text + "batching, measured: " + tuning.batching_advice.reason + "\n";
 }
 
-std::string figure(const tune::Compared& row, double value) {
+std::string figure(const tune::FigureChange& row, double value) {
   if (row.unit == "B") return format_bytes(value);
   if (row.unit == "ms") return format_ms(value);
   return fmt::format("{:.4g}{}{}", value, row.unit.empty() ? "" : " ", row.unit);
@@ -126,9 +126,9 @@ std::string tuning_text(const tune::Tuning& tuning) {
   return text + conclusion(tuning);
 }
 
-std::string comparison_text(const std::vector<tune::Compared>& compared, const tune::Strictness& strictness) {
+std::string comparison_text(const std::vector<tune::FigureChange>& compared, const tune::Strictness& strictness) {
   std::vector<std::vector<std::string>> rows;
-  for (const tune::Compared& row : compared) {
+  for (const tune::FigureChange& row : compared) {
     const bool known = row.before > 0 && row.now > 0;
     std::string spread = row.spread_percent > 0 ? fmt::format(" ± {:.1f} %", row.spread_percent) : "";
     rows.push_back(

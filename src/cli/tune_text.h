@@ -12,6 +12,6 @@ namespace ridge::cli {
 // The last line is the conclusion.
 std::string tuning_text(const tune::Tuning& tuning);
 
-std::string comparison_text(const std::vector<tune::Compared>& compared, const tune::Strictness& strictness);
+std::string comparison_text(const std::vector<tune::FigureChange>& compared, const tune::Strictness& strictness);
 
 }  // namespace ridge::cli

@@ -21,7 +21,7 @@ std::string bytes(int64_t value) { return format_bytes(static_cast<double>(value
 std::string address_of(const Gpu& gpu) { return gpu.pci_address ? *gpu.pci_address : ""; }
 
 // How to reset a GPU, as root, with the vendor's own tool.
-std::string reset_command(const KnownGpu& known) {
+std::string reset_command(const GpuOfVendor& known) {
   switch (known.vendor) {
     case machine::GpuVendor::kNvidia: return "nvidia-smi --gpu-reset";
     case machine::GpuVendor::kAmd: return fmt::format("rocm-smi --gpureset -d {}", known.gpu.index);
@@ -30,7 +30,7 @@ std::string reset_command(const KnownGpu& known) {
   return "";
 }
 
-std::string limit_command(const KnownGpu& known) {
+std::string limit_command(const GpuOfVendor& known) {
   int64_t limit_w = *known.gpu.power_limit_default_mw / 1000;
   switch (known.vendor) {
     case machine::GpuVendor::kNvidia: return fmt::format("nvidia-smi -i {} -pl {}", known.gpu.index, limit_w);
@@ -57,7 +57,7 @@ std::string remedy_of_silence(machine::GpuVendor vendor) {
   return "";
 }
 
-bool too_hot(const KnownGpu& known) {
+bool too_hot(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   return known.vendor != machine::GpuVendor::kNvidia && gpu.temperature_c && gpu.slowdown_temperature_c &&
          *gpu.temperature_c > *gpu.slowdown_temperature_c - kHeatMargin;
@@ -68,7 +68,7 @@ std::string count_text(const gpu::Reading<int64_t>& reading) {
 }
 
 // "12 corrected and 2 uncorrected since the driver started, 240 and 3 ever, 1 rows remapped"
-std::string health_text(const KnownGpu& known) {
+std::string health_text(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   std::string text = fmt::format("{} corrected and {} uncorrected since the driver started",
                                  count_text(gpu.ecc_corrected), count_text(gpu.ecc_uncorrected));
@@ -97,7 +97,7 @@ std::string_view library_name(machine::GpuVendor vendor) {
   return "";
 }
 
-Finding about_gpu(const KnownGpu& known, std::string_view id, std::string_view what) {
+Finding about_gpu(const GpuOfVendor& known, std::string_view id, std::string_view what) {
   const Gpu& gpu = known.gpu;
   std::string name = gpu.name ? *gpu.name : "unknown GPU";
   const std::string_view origin = library_name(known.vendor);
@@ -109,7 +109,7 @@ Finding about_gpu(const KnownGpu& known, std::string_view id, std::string_view w
   return about("gpu", fmt::format("{}.{}", place, id), fmt::format("{} of {} at {}", what, name, place), origin);
 }
 
-Finding judge_answer(const KnownGpu& known) {
+Finding judge_answer(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "state", "state");
   if (!gpu.failure.empty()) return fail(finding, gpu.failure, remedy_of_silence(known.vendor));
@@ -127,7 +127,7 @@ Finding judge_answer(const KnownGpu& known) {
   return ok(finding, evidence);
 }
 
-Finding judge_slowdown(const KnownGpu& known) {
+Finding judge_slowdown(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "throttle", "slowdown");
   if (!gpu.slowdown_bits) return not_applicable(finding, gpu.slowdown_bits.reason);
@@ -153,7 +153,7 @@ Finding judge_slowdown(const KnownGpu& known) {
   return finding;
 }
 
-Finding judge_ecc(const KnownGpu& known) {
+Finding judge_ecc(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "ecc", "memory errors");
   if (!gpu.ecc_uncorrected && !gpu.row_remap_failed)
@@ -173,7 +173,7 @@ Finding judge_ecc(const KnownGpu& known) {
   return ok(finding, evidence);
 }
 
-Finding judge_gpu_link(const KnownGpu& known) {
+Finding judge_gpu_link(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "link", "PCIe link");
   if (!gpu.pcie_width || !gpu.pcie_width_max || !gpu.pcie_generation || !gpu.pcie_generation_max)
@@ -196,7 +196,7 @@ Finding judge_gpu_link(const KnownGpu& known) {
   return ok(finding, evidence);
 }
 
-Finding judge_use(const KnownGpu& known) {
+Finding judge_use(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "use", "other work");
   if (!gpu.memory_used_bytes) return not_applicable(finding, gpu.memory_used_bytes.reason);
@@ -213,7 +213,7 @@ Finding judge_use(const KnownGpu& known) {
   return ok(finding, evidence);
 }
 
-Finding judge_power_limit(const KnownGpu& known) {
+Finding judge_power_limit(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "power_limit", "power limit");
   if (!gpu.power_limit_mw || !gpu.power_limit_default_mw)

@@ -11,7 +11,7 @@
 namespace ridge::doctor {
 
 // A GPU with its vendor, and so with the words and tools for it.
-struct KnownGpu {
+struct GpuOfVendor {
   const gpu::Gpu& gpu;
   machine::GpuVendor vendor;
 };
@@ -27,14 +27,14 @@ std::string_view library_name(machine::GpuVendor vendor);
 
 // A finding whose id and title name the GPU: NVIDIA's by its index ("gpu.0.link", "PCIe link of GPU 0 (…)"), others by
 // their address ("gpu.0000:18:00.0.link", "PCIe link of … at 0000:18:00.0").
-Finding about_gpu(const KnownGpu& known, std::string_view id, std::string_view what);
+Finding about_gpu(const GpuOfVendor& known, std::string_view id, std::string_view what);
 
-Finding judge_answer(const KnownGpu& known);
-Finding judge_slowdown(const KnownGpu& known);
-Finding judge_ecc(const KnownGpu& known);
-Finding judge_gpu_link(const KnownGpu& known);
-Finding judge_use(const KnownGpu& known);
-Finding judge_power_limit(const KnownGpu& known);
+Finding judge_answer(const GpuOfVendor& known);
+Finding judge_slowdown(const GpuOfVendor& known);
+Finding judge_ecc(const GpuOfVendor& known);
+Finding judge_gpu_link(const GpuOfVendor& known);
+Finding judge_use(const GpuOfVendor& known);
+Finding judge_power_limit(const GpuOfVendor& known);
 
 // From the findings of the bus and those of the libraries: one per matter. Where both speak of the same of a GPU (its
 // link or errors), the worse verdict stays, in doubt the library's, which knows more.

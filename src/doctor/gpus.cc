@@ -145,7 +145,7 @@ Findings judge_bus(const Facts& facts, const std::vector<machine::PciGpu>& gpus)
   return findings;
 }
 
-Finding judge_level(const KnownGpu& known) {
+Finding judge_level(const GpuOfVendor& known) {
   Finding finding = about_gpu(known, "level", "performance level");
   const gpu::Reading<std::string>& level = known.gpu.performance_level;
   if (!level) return not_applicable(finding, level.reason);
@@ -155,7 +155,7 @@ Finding judge_level(const KnownGpu& known) {
                           *known.gpu.pci_address));
 }
 
-Findings judge_kernel_gpu(const KnownGpu& known) {
+Findings judge_kernel_gpu(const GpuOfVendor& known) {
   if (!known.gpu.failure.empty()) return {judge_answer(known)};
   Findings findings = {judge_answer(known),   judge_slowdown(known), judge_ecc(known),
                        judge_gpu_link(known), judge_use(known),      judge_power_limit(known)};

@@ -20,7 +20,7 @@ void keep_newest(std::optional<InstalledPart>& known, const std::string& version
 }
 
 // Which part a path shows, by the file's or package's name.
-void read_path(const std::string& path, Installed& installed) {
+void read_path(const std::string& path, InstalledSoftware& installed) {
   static const std::regex library(R"(lib(cuda|cudart|cudnn|nvinfer|nccl)\.so\.([0-9.]+)$)");
   static const std::regex package(
       R"(/(onnxruntime|onnxruntime_gpu|tensorrt|tensorrt_cu\d+|nvidia_cudnn_cu\d+|nvidia_nccl_cu\d{1,3}|nvidia_cuda_runtime(?:_cu\d+)?)-([0-9.]+)[^/]*\.dist-info$)");
@@ -52,7 +52,7 @@ void read_path(const std::string& path, Installed& installed) {
 }
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 ..." (also "Open Kernel Module for x86_64")
-void read_module(const machine::Tree& tree, Installed& installed) {
+void read_module(const machine::Tree& tree, InstalledSoftware& installed) {
   std::string line =
       line_value(machine::text_at(tree, "proc/driver/nvidia/version").value_or(""), "NVRM version").value_or("");
   static const std::regex version(R"(\s(\d+\.\d+(?:\.\d+)?)\s)");
@@ -61,7 +61,7 @@ void read_module(const machine::Tree& tree, Installed& installed) {
 }
 
 // The toolkit's own list, more exact than the library's name.
-void read_toolkit(const machine::Tree& tree, Installed& installed) {
+void read_toolkit(const machine::Tree& tree, InstalledSoftware& installed) {
   Result<Json> json = machine::json_at(tree, "usr/local/cuda/version.json");
   if (!json || !json->contains("cuda")) return;
   Result<std::string> version = json_member<std::string>((*json)["cuda"], "version");
@@ -82,8 +82,8 @@ std::optional<std::string> container_sign(const machine::Tree& tree) {
 
 }  // namespace
 
-Installed installed_of(const machine::Tree& tree) {
-  Installed installed;
+InstalledSoftware installed_of(const machine::Tree& tree) {
+  InstalledSoftware installed;
   read_module(tree, installed);
   std::istringstream lines(machine::text_at(tree, entry::kInstalled).value_or(""));
   for (std::string line; std::getline(lines, line);) read_path(line, installed);

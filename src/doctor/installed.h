@@ -16,7 +16,7 @@ struct InstalledPart {
   std::string path;  // the file or package that shows it
 };
 
-struct Installed {
+struct InstalledSoftware {
   std::optional<InstalledPart> module;  // kernel module: /proc/driver/nvidia/version; of the host, also in a container
   std::optional<InstalledPart> driver;  // user library libcuda.so.<version>
   std::optional<InstalledPart> compatibility;  // forward compatibility package: cuda/compat/libcuda.so.<version>
@@ -30,7 +30,7 @@ struct Installed {
   std::optional<std::string> container;      // what shows that this is a container
 };
 
-Installed installed_of(const machine::Tree& tree);
+InstalledSoftware installed_of(const machine::Tree& tree);
 
 // The patterns, without leading slash, that the files and packages above have; `python` are site-packages folders.
 std::vector<std::string> installed_patterns(const std::vector<std::string>& library_folders,

@@ -15,7 +15,7 @@ using gpu::Gpu;
 
 constexpr const char* kOrigin = "NVML";
 
-Finding judge_persistence(const KnownGpu& known) {
+Finding judge_persistence(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "persistence", "persistence mode");
   if (!gpu.persistence) return not_applicable(finding, gpu.persistence.reason);
@@ -25,7 +25,7 @@ Finding judge_persistence(const KnownGpu& known) {
               "initialise, and clock settings are lost");
 }
 
-Finding judge_mode(const KnownGpu& known) {
+Finding judge_mode(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "compute_mode", "compute mode");
   if (!gpu.compute_mode) return not_applicable(finding, gpu.compute_mode.reason);
@@ -36,7 +36,7 @@ Finding judge_mode(const KnownGpu& known) {
   }
 }
 
-Finding judge_mig(const KnownGpu& known) {
+Finding judge_mig(const GpuOfVendor& known) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "mig", "MIG");
   if (!gpu.mig) return not_applicable(finding, gpu.mig.reason);
@@ -49,7 +49,7 @@ Finding judge_mig(const KnownGpu& known) {
             fmt::format("on, {} instance{}: name one in CUDA_VISIBLE_DEVICES", instances, instances == 1 ? "" : "s"));
 }
 
-Findings judge_nvidia_gpu(const KnownGpu& known, const std::vector<Gpu>& all) {
+Findings judge_nvidia_gpu(const GpuOfVendor& known, const std::vector<Gpu>& all) {
   if (!known.gpu.failure.empty()) return {judge_answer(known)};
   return {judge_answer(known), judge_slowdown(known),   judge_ecc(known),      judge_persistence(known),
           judge_mode(known),   judge_mig(known),        judge_gpu_link(known), judge_peer_links(known, all),

@@ -59,7 +59,7 @@ std::string link_errors_text(const Gpu& gpu) {
 
 }  // namespace
 
-Finding judge_peer_links(const KnownGpu& known, const std::vector<Gpu>& all) {
+Finding judge_peer_links(const GpuOfVendor& known, const std::vector<Gpu>& all) {
   const Gpu& gpu = known.gpu;
   Finding finding = about_gpu(known, "nvlink", "NVLink");
   if (gpu.links.empty()) return not_applicable(finding, "it has none: " + gpu.peer_links.reason);

@@ -8,6 +8,6 @@
 namespace ridge::doctor {
 
 // `all`: the GPUs of the machine, to compare with others of the same name.
-Finding judge_peer_links(const KnownGpu& known, const std::vector<gpu::Gpu>& all);
+Finding judge_peer_links(const GpuOfVendor& known, const std::vector<gpu::Gpu>& all);
 
 }  // namespace ridge::doctor

@@ -19,7 +19,7 @@ std::string shown(const InstalledPart& part) {
 }
 
 struct Stack {
-  Installed installed;
+  InstalledSoftware installed;
   std::optional<catalogue::Version>
       driver;  // what the system runs: the kernel module's, else NVML's, else the user library's
   std::string driver_origin;
@@ -52,7 +52,7 @@ Stack stack_of(const machine::Tree& tree) {
 Finding judge_halves(const Stack& stack) {
   Finding finding = about(kVersionsArea, "driver", "NVIDIA driver, kernel module and library",
                           "/proc/driver/nvidia/version, libcuda.so");
-  const Installed& installed = stack.installed;
+  const InstalledSoftware& installed = stack.installed;
   std::string where = installed.container ? "; in a container (" + *installed.container + ")" : "; no container";
   if (!installed.module && !installed.driver)
     return not_applicable(finding, "there is no NVIDIA driver" + where +
@@ -172,7 +172,7 @@ Finding judge_nccl(const Stack& stack) {
 
 Finding judge_onnxruntime(const Stack& stack) {
   Finding finding = about(kVersionsArea, "onnxruntime", "ONNX Runtime for GPUs", kMatrix);
-  const Installed& installed = stack.installed;
+  const InstalledSoftware& installed = stack.installed;
   if (!installed.onnxruntime) return not_applicable(finding, "no python package of ONNX Runtime found");
   std::string evidence =
       (installed.onnxruntime_gpu ? "onnxruntime-gpu " : "onnxruntime ") + shown(*installed.onnxruntime);

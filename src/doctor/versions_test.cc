@@ -91,7 +91,7 @@ std::string judged_versions(const std::string& text, std::string_view id) {
 }
 
 TEST(Installed, ReadsVersionsFromNamesAndPrefersTheExactOne) {
-  Installed found = installed_of(
+  InstalledSoftware found = installed_of(
       facts_of(kModule +
                installed({"/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.14", "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
                           "/usr/local/cuda/lib64/libcudart.so.12.4.127", "/v/nvidia/cudnn/lib/libcudnn.so.9",

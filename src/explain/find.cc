@@ -55,9 +55,9 @@ std::vector<Hit> by_name(const Book& book, std::string_view query) {
 }
 
 // `text` is what the codes were found in, in its own case.
-std::vector<Hit> hits_of(const std::vector<CodeSeen>& codes, std::string_view text) {
+std::vector<Hit> hits_of(const std::vector<CodeMention>& codes, std::string_view text) {
   std::vector<Hit> hits;
-  for (const CodeSeen& seen : codes)
+  for (const CodeMention& seen : codes)
     hits.push_back({HitKind::kCode, seen.code, std::string(text.substr(seen.at, seen.matched.size()))});
   return hits;
 }
@@ -70,7 +70,7 @@ std::vector<Hit> by_message(const Book& book, std::string_view text, std::string
   };
   std::vector<Match> matches;
   for (size_t i = 0; i < book.entries.size(); ++i) {
-    std::optional<PatternFound> best;
+    std::optional<PatternMatch> best;
     for (const std::string& pattern : book.entries[i].match) {
       auto found = find_pattern(lower, pattern);
       if (found && (!best || found->literal > best->literal)) best = found;

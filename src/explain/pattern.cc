@@ -22,7 +22,7 @@ std::vector<std::string> parts_of(std::string_view pattern) {
 
 }  // namespace
 
-std::optional<PatternFound> find_pattern(std::string_view text, std::string_view pattern) {
+std::optional<PatternMatch> find_pattern(std::string_view text, std::string_view pattern) {
   const std::vector<std::string> parts = parts_of(pattern);
   if (parts.empty()) return std::nullopt;
   size_t literal = 0;
@@ -39,7 +39,7 @@ std::optional<PatternFound> find_pattern(std::string_view text, std::string_view
       if (next == std::string_view::npos) break;
       end = next + parts[matched++].size();
     }
-    if (matched == parts.size()) return PatternFound{at, text.substr(at, end - at), literal};
+    if (matched == parts.size()) return PatternMatch{at, text.substr(at, end - at), literal};
     from = line_end + 1;  // no later start in this line has more of it
   }
   return std::nullopt;

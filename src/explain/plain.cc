@@ -17,14 +17,14 @@ constexpr Typographic kTypographic[] = {{"‘", '\''}, {"’", '\''}, {"“", '"
                                         {"—", '-'},  {"‑", '-'},  {" ", ' '}, {"　", ' '}};
 
 // The ASCII character that the text begins with in another form, and its length in bytes; length 0: none.
-struct Folded {
+struct AsciiForm {
   char ascii = 0;
   size_t length = 0;
 };
 
-Folded folded(std::string_view text) {
+AsciiForm folded(std::string_view text) {
   if (static_cast<unsigned char>(text.front()) < 0xE2) {  // U+00A0 has two bytes, the others three from 0xE2 on
-    return text.starts_with("\xC2\xA0") ? Folded{' ', 2} : Folded{};
+    return text.starts_with("\xC2\xA0") ? AsciiForm{' ', 2} : AsciiForm{};
   }
   for (const Typographic& each : kTypographic)
     if (text.starts_with(each.utf8)) return {each.ascii, each.utf8.size()};
@@ -52,7 +52,7 @@ size_t control_sequence(std::string_view text) {
 std::string plain(std::string_view name) {
   std::string result;
   while (!name.empty()) {
-    const Folded other = folded(name);
+    const AsciiForm other = folded(name);
     const char c = other.length > 0 ? other.ascii : name.front();
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x80 || std::isalnum(byte) != 0 || c == '+' || c == '#' || c == '%') result += lower(c);
@@ -69,7 +69,7 @@ std::string message_text(std::string_view text) {
       text.remove_prefix(skip);
       continue;
     }
-    const Folded other = folded(text);
+    const AsciiForm other = folded(text);
     const char c = other.length > 0 ? other.ascii : text.front();
     text.remove_prefix(other.length > 0 ? other.length : 1);
     const bool blank = c == ' ' || c == 0x7F || (c >= 0 && c < ' ' && c != '\n');

@@ -101,15 +101,16 @@ class Collector {
     if (found != book_.code_numbers.end()) add(found->second, at, matched);
   }
 
-  std::vector<CodeSeen> in_order() {
-    std::stable_sort(found_.begin(), found_.end(), [](const CodeSeen& a, const CodeSeen& b) { return a.at < b.at; });
+  std::vector<CodeMention> in_order() {
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const CodeMention& a, const CodeMention& b) { return a.at < b.at; });
     return std::move(found_);
   }
 
  private:
   const Book& book_;
   std::set<size_t> seen_;
-  std::vector<CodeSeen> found_;
+  std::vector<CodeMention> found_;
 };
 
 void collect_words(const Book& book, std::string_view text, Collector& collector) {
@@ -130,7 +131,7 @@ void collect_words(const Book& book, std::string_view text, Collector& collector
 
 }  // namespace
 
-std::vector<CodeSeen> codes_in(const Book& book, std::string_view text) {
+std::vector<CodeMention> codes_in(const Book& book, std::string_view text) {
   Collector collector(book);
   collect_words(book, text, collector);
   for (size_t i = 0; i < book.codes.size(); ++i) {
@@ -140,7 +141,7 @@ std::vector<CodeSeen> codes_in(const Book& book, std::string_view text) {
   return collector.in_order();
 }
 
-std::vector<CodeSeen> codes_by_number(const Book& book, std::string_view query) {
+std::vector<CodeMention> codes_by_number(const Book& book, std::string_view query) {
   const std::string name = plain(query);
   Collector collector(book);
   const size_t digits = name.find_first_of("0123456789");

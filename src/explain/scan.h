@@ -12,7 +12,7 @@
 
 namespace ridge::explain {
 
-struct CodeSeen {
+struct CodeMention {
   size_t code = 0;      // position in Book::codes
   size_t at = 0;        // where in the text
   std::string matched;  // the words that named it
@@ -20,9 +20,9 @@ struct CodeSeen {
 
 // `text` in lower case. Each code once, in the order of the text. A version ("CUDA 12.8") is no code: a number
 // counts only after a word such as "error", for XIDs also after a PCI address.
-std::vector<CodeSeen> codes_in(const Book& book, std::string_view text);
+std::vector<CodeMention> codes_in(const Book& book, std::string_view text);
 
 // A query that is nothing but a family and a number ("cuda 700", "XID79", "nccl:3") or a number alone (all families).
-std::vector<CodeSeen> codes_by_number(const Book& book, std::string_view query);
+std::vector<CodeMention> codes_by_number(const Book& book, std::string_view query);
 
 }  // namespace ridge::explain

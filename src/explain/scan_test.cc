@@ -26,7 +26,7 @@ class Scan : public testing::Test {
   }
   std::string seen(std::string_view text) {
     std::string all;
-    for (const CodeSeen& code : codes_in(book_, lower_case(message_text(text))))
+    for (const CodeMention& code : codes_in(book_, lower_case(message_text(text))))
       all += book_.codes[code.code].family + std::to_string(book_.codes[code.code].number) + " ";
     return all;
   }

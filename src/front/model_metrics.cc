@@ -10,7 +10,7 @@ using telemetry::MetricFamily;
 using telemetry::MetricType;
 using telemetry::Series;
 using enum MetricType;
-using enum Shown;
+using enum MetricScale;
 
 // Members as the statistics extension has them, in its order. Names of families, their meaning and units as Triton's (its
 // docs/user_guide/metrics.md).

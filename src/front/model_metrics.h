@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "serve/service.h"
-#include "telemetry/gpus.h"
 #include "telemetry/exposition.h"
+#include "telemetry/gpus.h"
 #include "telemetry/host.h"
 
 namespace ridge::front {
 
 // What Prometheus shows of a value.
-enum class Shown : uint8_t {
+enum class MetricScale : uint8_t {
   kAsIs,
   kMicroseconds,  // of nanoseconds, whole ones
   kSeconds,       // of nanoseconds
@@ -27,7 +27,7 @@ struct ModelMetric {
   std::string_view name;    // of the family in Prometheus' text; empty: not told there
   std::string_view help;
   telemetry::MetricType type = telemetry::MetricType::kCounter;
-  Shown shown = Shown::kAsIs;
+  MetricScale shown = MetricScale::kAsIs;
   uint64_t (*value)(const serve::ModelStatistics& model);
   std::string_view reason = {};  // label that tells apart rows of one family; they follow one another
 };

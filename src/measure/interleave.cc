@@ -47,12 +47,12 @@ double widest_percent(size_t arms, std::span<const Round> rounds, double confide
 
 }  // namespace
 
-Interleaved interleave(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock) {
+InterleavedResult interleave(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock) {
   assert(!arms.empty());
   const TimePoint begin = clock.now();
   Orders orders(arms.size(), options.seed);
   StopRule rule(options.stop);
-  Interleaved result;
+  InterleavedResult result;
   while (result.verdict == Verdict::kContinue && !result.interrupted) {
     Round round(arms.size());
     for (size_t arm : orders.next()) {
@@ -101,7 +101,7 @@ Comparison standings_of(std::span<const Arm> arms, std::span<const Round> rounds
 }
 
 Result<Comparison> compare(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock) {
-  const Interleaved interleaved = interleave(arms, options, clock);
+  const InterleavedResult interleaved = interleave(arms, options, clock);
   if (interleaved.failed_arm) return wrap(interleaved.failure, arms[*interleaved.failed_arm].name);
   if (interleaved.rounds.empty()) return Error{Code::kCancelled, "interrupted before the first round was complete"};
   Comparison comparison = standings_of(arms, interleaved.rounds, options.stop.confidence);

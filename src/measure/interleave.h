@@ -40,14 +40,14 @@ struct InterleaveOptions {
   std::function<bool()> interrupted;  // polled after each round; may be empty
 };
 
-struct Interleaved {
+struct InterleavedResult {
   std::vector<Round> rounds;             // whole ones
   Verdict verdict = Verdict::kContinue;  // kContinue: it was interrupted, or an arm failed
   bool interrupted = false;
   std::optional<size_t> failed_arm = {};  // and why:
   Error failure = {};
 };
-Interleaved interleave(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock);
+InterleavedResult interleave(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock);
 
 // ln(of the arm ÷ of the reference) in each round, of the rate or of another member; rounds in which it is 0 are left out.
 std::vector<double> log_ratios(std::span<const Round> rounds, size_t arm, size_t reference = 0, size_t model = 0,

@@ -62,7 +62,7 @@ TEST(Interleave, ASteadyChangeCancelsOverTwoRounds) {
   FakeClock clock;
   double speed = 1;
   const Arm same = arm("", [&] { return speed *= 0.99; });
-  const Interleaved result = interleave(std::vector{same, same, same}, rounds(4), clock);
+  const InterleavedResult result = interleave(std::vector{same, same, same}, rounds(4), clock);
   for (size_t other : {1, 2}) EXPECT_NEAR(ratio_of(log_ratios(result.rounds, other), 0.95).value, 1, 1e-12);
 }
 
@@ -88,7 +88,7 @@ TEST(Interleave, EndsWithTheTimeOrTheNumberOfRounds) {
                                  arm("b", [&] { return clock.sleep_for(seconds(2)), 1.0; })};
   InterleaveOptions options = rounds(100);
   options.stop.max_time = milliseconds(8500);
-  Interleaved result = interleave(arms, options, clock);
+  InterleavedResult result = interleave(arms, options, clock);
   EXPECT_EQ(result.rounds.size(), 3u) << "of 3 s each";
   EXPECT_EQ(result.verdict, Verdict::kSpent);
   options.stop.sure_samples = 5;
@@ -105,7 +105,7 @@ TEST(Interleave, AnArmThatFailsEndsItAndIsNamed) {
                      return at_rate(1);
                    }};
   const std::vector<Arm> arms = {arm("one", [] { return 1.0; }), broken};
-  const Interleaved result = interleave(arms, rounds(10), clock);
+  const InterleavedResult result = interleave(arms, rounds(10), clock);
   EXPECT_EQ(result.failed_arm, 1u);
   EXPECT_EQ(result.rounds.size(), 2u) << "what was whole stays";
   calls = 2;
@@ -119,7 +119,7 @@ TEST(Interleave, InterruptedItKeepsItsWholeRounds) {
   const Arm counting = arm("", [&] { return static_cast<double>(++calls); });
   InterleaveOptions options = rounds(10);
   options.interrupted = [&] { return calls >= 5; };
-  Interleaved result = interleave(std::vector{counting, counting}, options, clock);
+  InterleavedResult result = interleave(std::vector{counting, counting}, options, clock);
   EXPECT_TRUE(result.interrupted);
   EXPECT_EQ(result.rounds.size(), 3u);
   const Arm cancelled{"", [&]() -> Result<std::vector<Slice>> {
@@ -137,7 +137,7 @@ TEST(Interleave, OfCoLocatedModelsEachHasItsRatios) {
   auto pair = [](double a, double b, double p50_ms) {
     return Arm{"", [=]() -> Result<std::vector<Slice>> { return std::vector{Slice{a, p50_ms, 0}, Slice{b, 0, 0}}; }};
   };
-  const Interleaved result = interleave(std::vector{pair(1, 2, 6), pair(3, 1, 2)}, rounds(2), clock);
+  const InterleavedResult result = interleave(std::vector{pair(1, 2, 6), pair(3, 1, 2)}, rounds(2), clock);
   EXPECT_EQ(log_ratios(result.rounds, 1, 0, 0), std::vector(2, std::log(3.0)));
   EXPECT_EQ(log_ratios(result.rounds, 1, 0, 1), std::vector(2, std::log(0.5)));
   EXPECT_EQ(log_ratios(result.rounds, 0, 1, 0, &Slice::p50_ms), std::vector(2, std::log(3.0)));

@@ -204,7 +204,7 @@ Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOpt
   how.stop.max_time = options.most_time;
   how.seed = options.seed;
   how.interrupted = options.interrupted;
-  const measure::Interleaved interleaved = measure::interleave(arms, how, clock);
+  const measure::InterleavedResult interleaved = measure::interleave(arms, how, clock);
   result.interrupted = options.interrupted && options.interrupted();
   if (interleaved.failed_arm && (!result.interrupted || interleaved.rounds.empty()))
     return wrap(interleaved.failure, arms[*interleaved.failed_arm].name);

@@ -58,7 +58,7 @@ void quantise_bins(std::span<const double> bins, size_t kept, size_t levels, std
 }
 
 // A tensor whose range is wanted, and where a run has it: it is an input of the model, or an output of the exposed one.
-struct Exposed {
+struct TensorTap {
   int input = -1, output = -1;
   size_t bytes = 0;  // of an output, as last seen
   Histogram histogram;
@@ -84,21 +84,21 @@ size_t expected_bytes(const TensorSpec& spec) {
 }
 
 // The end of the group that begins with tensor `first`: as many as fit the memory for one run.
-size_t end_of_group(const std::vector<Exposed>& tensors, size_t first) {
+size_t end_of_group(const std::vector<TensorTap>& tensors, size_t first) {
   size_t end = first + 1;
   for (size_t bytes = tensors[first].bytes; end < tensors.size() && bytes + tensors[end].bytes <= kBytesAtOnce; ++end)
     bytes += tensors[end].bytes;
   return end;
 }
 
-Status run_group(engine::Session& session, std::span<const TensorView> inputs, std::span<Exposed> tensors) {
+Status run_group(engine::Session& session, std::span<const TensorView> inputs, std::span<TensorTap> tensors) {
   std::vector<int> wanted;
-  for (const Exposed& tensor : tensors)
+  for (const TensorTap& tensor : tensors)
     if (tensor.input < 0) wanted.push_back(tensor.output);
   std::vector<engine::Output> outputs(wanted.size());
   if (!wanted.empty()) RIDGE_TRY(session.run(inputs, wanted, outputs));
   size_t next = 0;
-  for (Exposed& tensor : tensors) {
+  for (TensorTap& tensor : tensors) {
     if (tensor.input >= 0) {
       add_values(inputs[static_cast<size_t>(tensor.input)], tensor.histogram);
       continue;
@@ -110,7 +110,7 @@ Status run_group(engine::Session& session, std::span<const TensorView> inputs, s
   return {};
 }
 
-Status run_sample(engine::Session& session, const Sample& sample, std::vector<Exposed>& tensors) {
+Status run_sample(engine::Session& session, const Sample& sample, std::vector<TensorTap>& tensors) {
   const std::vector<TensorView> inputs = views_of(sample);
   for (size_t first = 0, end = 0; first < tensors.size(); first = end) {
     end = end_of_group(tensors, first);
@@ -126,10 +126,11 @@ int place_of(const std::vector<TensorSpec>& specs, const std::string& name) {
   return found == specs.end() ? -1 : static_cast<int>(found - specs.begin());
 }
 
-Result<std::vector<Exposed>> find_tensors(const engine::Signature& signature, const std::vector<std::string>& tensors) {
-  std::vector<Exposed> exposed;
+Result<std::vector<TensorTap>> find_tensors(const engine::Signature& signature,
+                                            const std::vector<std::string>& tensors) {
+  std::vector<TensorTap> exposed;
   for (const std::string& name : tensors) {
-    Exposed tensor;
+    TensorTap tensor;
     tensor.input = place_of(signature.inputs, name);
     tensor.output = place_of(signature.outputs, name);
     if (tensor.input < 0 && tensor.output < 0)
@@ -233,7 +234,7 @@ Result<Activations> observe(const plan::Plan& plan, const std::vector<TensorSpec
   RIDGE_ASSIGN(const Place place, place_for(options));
   const ExposedFile file{fmt::format("{}/exposed-{}.onnx", place.folder, getpid())};
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, open_exposed(plan, inputs, tensors, file.path));
-  RIDGE_ASSIGN(std::vector<Exposed> exposed, find_tensors(session->signature(), tensors));
+  RIDGE_ASSIGN(std::vector<TensorTap> exposed, find_tensors(session->signature(), tensors));
   Activations result;
   for (const Sample& sample : samples) {
     if (options.interrupted && options.interrupted()) return Error{Code::kCancelled, "interrupted while calibrating"};

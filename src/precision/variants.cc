@@ -66,7 +66,7 @@ struct AttemptFile {
 };
 
 // One variant while it is made.
-struct Making {
+struct VariantBuild {
   const VariantBasis& basis;
   const VariantOptions& options;
   const VariantFiles& files;
@@ -86,7 +86,7 @@ plan::Plan plan_with(const VariantBasis& basis, const std::string& file, Precisi
   return plan;
 }
 
-Result<Verdict> judge_file(const Making& making, const std::string& file, size_t samples) {
+Result<Verdict> judge_file(const VariantBuild& making, const std::string& file, size_t samples) {
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session,
                engine::open(plan_with(making.basis, file, making.variant.precision)));
   const std::span<const Sample> held_out(making.basis.samples.held_out);
@@ -95,7 +95,7 @@ Result<Verdict> judge_file(const Making& making, const std::string& file, size_t
 }
 
 // The verdict on a file, and on all that is asked of it: variant.holds and what it rests on.
-Status decide(const Making& making, const std::string& file) {
+Status decide(const VariantBuild& making, const std::string& file) {
   Variant& variant = making.variant;
   RIDGE_ASSIGN(variant.verdict, judge_file(making, file, making.basis.samples.held_out.size()));
   variant.holds = variant.verdict.holds;
@@ -109,7 +109,7 @@ Status decide(const Making& making, const std::string& file) {
 }
 
 // Writes the model with `kept` to its place and judges it.
-Status settle(const Making& making, const Write& write, const Kept& kept) {
+Status settle(const VariantBuild& making, const Write& write, const Kept& kept) {
   RIDGE_ASSIGN(making.variant.report, write(kept, making.files.model));
   making.variant.model = making.files.model;
   return decide(making, making.files.model);
@@ -117,7 +117,7 @@ Status settle(const Making& making, const Write& write, const Kept& kept) {
 
 // ------------------------------------------------------------------------------------------- layers to keep in FP32
 
-SensitivityOptions how_long(const Making& making, double seconds) {
+SensitivityOptions how_long(const VariantBuild& making, double seconds) {
   SensitivityOptions how;
   how.seconds = seconds;
   how.interrupted = making.options.interrupted;
@@ -125,7 +125,7 @@ SensitivityOptions how_long(const Making& making, double seconds) {
   return how;
 }
 
-Attempt attempt_with(const Making& making, const Write& write, size_t samples) {
+Attempt attempt_with(const VariantBuild& making, const Write& write, size_t samples) {
   return [&making, &write, samples](const Kept& kept) -> Result<Verdict> {
     const AttemptFile file{making.files.attempts + "attempt.onnx"};
     RIDGE_TRY(write(kept, file.path));
@@ -134,7 +134,7 @@ Attempt attempt_with(const Making& making, const Write& write, size_t samples) {
 }
 
 // As attempt_with(), but what decides in the end decides here.
-Attempt final_attempt(const Making& making, const Write& write) {
+Attempt final_attempt(const VariantBuild& making, const Write& write) {
   return [&making, &write](const Kept& kept) -> Result<Verdict> {
     const AttemptFile file{making.files.attempts + "attempt.onnx"};
     RIDGE_TRY(write(kept, file.path));
@@ -146,7 +146,7 @@ Attempt final_attempt(const Making& making, const Write& write) {
 }
 
 // The table, and if accuracy was lost the layers to keep so that it holds.
-Status look_into_layers(const Making& making, const Write& write) {
+Status look_into_layers(const VariantBuild& making, const Write& write) {
   Variant& variant = making.variant;
   const SensitivityTable when = making.options.sensitivity;
   if (when == SensitivityTable::kNever || (when == SensitivityTable::kIfLost && variant.holds)) return {};
@@ -174,7 +174,7 @@ Status look_into_layers(const Making& making, const Write& write) {
 
 // ------------------------------------------------------------------------------------------------------ static INT8
 
-Result<Activations> calibrate(const Making& making) {
+Result<Activations> calibrate(const VariantBuild& making) {
   const VariantBasis& basis = making.basis;
   RIDGE_ASSIGN(const std::vector<std::string> tensors, calibration_tensors(basis.plan.model, making.options.quantise));
   ObserveOptions how;
@@ -191,7 +191,7 @@ Result<Activations> calibrate(const Making& making) {
   return observe(plan, basis.inputs, tensors, basis.samples.calibration, how);
 }
 
-Write static_writer(const Making& making, TensorRanges ranges) {
+Write static_writer(const VariantBuild& making, TensorRanges ranges) {
   return [&making, ranges = std::move(ranges)](const Kept& kept, const std::string& file) {
     QuantiseOptions options = making.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
@@ -200,7 +200,7 @@ Write static_writer(const Making& making, TensorRanges ranges) {
 }
 
 // Ranges by each method until the guard holds, or those that lose least.
-Status make_static(const Making& making) {
+Status make_static(const VariantBuild& making) {
   Variant& variant = making.variant;
   RIDGE_ASSIGN(const Activations activations, calibrate(making));
   variant.notes = activations.notes;
@@ -224,7 +224,7 @@ Status make_static(const Making& making) {
 
 // ------------------------------------------------------------------------------------------------------- the others
 
-Write direct_writer(const Making& making, const VariantKind& kind) {
+Write direct_writer(const VariantBuild& making, const VariantKind& kind) {
   return [&making, &kind](const Kept& kept, const std::string& file) {
     QuantiseOptions options = making.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
@@ -232,7 +232,7 @@ Write direct_writer(const Making& making, const VariantKind& kind) {
   };
 }
 
-Status make(const Making& making, const VariantKind& kind) {
+Status make(const VariantBuild& making, const VariantKind& kind) {
   if (kind.needs_ranges) return make_static(making);
   const Write write = direct_writer(making, kind);
   RIDGE_TRY(settle(making, write, {}));
@@ -269,7 +269,7 @@ Result<Variant> make_variant(const VariantBasis& basis, const std::string& name,
   if (is_given(*kind)) return Error{Code::kInvalid, fmt::format("variant '{}' is the model as given", name)};
   variant.precision = kind->precision;
   RIDGE_ASSIGN(const VariantFiles files, variant_files(basis, name, options));
-  const Making making{basis, options, files, variant};
+  const VariantBuild making{basis, options, files, variant};
   variant.reused = recall(files, variant);
   Status done = variant.reused ? decide(making, files.model) : make(making, *kind);
   if (done && !variant.reused) done = remember(files, variant);

@@ -28,7 +28,7 @@ std::vector<zoo::Dimension> CalibrationBuilder::dimensions(const Shape& shape) c
   return list;
 }
 
-Shaped CalibrationBuilder::input(const Shape& shape, DataType type) {
+ShapedValue CalibrationBuilder::input(const Shape& shape, DataType type) {
   return {builder_.input("input_" + std::to_string(inputs_++), type, dimensions(shape)), shape};
 }
 
@@ -43,40 +43,40 @@ Value CalibrationBuilder::reals(const std::vector<float>& values) {
   return builder_.table("reals" + std::to_string(weights_++), {std::ssize(values)}, values);
 }
 
-Shaped CalibrationBuilder::op(const std::string& op, std::vector<Value> inputs, Shape shape,
-                              zoo::Attributes attributes) {
+ShapedValue CalibrationBuilder::op(const std::string& op, std::vector<Value> inputs, Shape shape,
+                                   zoo::Attributes attributes) {
   return {builder_.node(op, op, std::move(inputs), std::move(attributes)), std::move(shape)};
 }
 
-std::vector<Shaped> CalibrationBuilder::split(const Shaped& x, int64_t axis, int64_t parts) {
+std::vector<ShapedValue> CalibrationBuilder::split(const ShapedValue& x, int64_t axis, int64_t parts) {
   Shape shape = x.shape;
   shape[static_cast<size_t>(axis)] /= parts;
-  std::vector<Shaped> result;
+  std::vector<ShapedValue> result;
   for (Value& value : builder_.nodes("Split", "Split", {x.value}, static_cast<size_t>(parts), {{"axis", axis}}))
     result.push_back({std::move(value), shape});
   return result;
 }
 
-Shaped CalibrationBuilder::activation(const Shaped& x, const std::string& name) {
+ShapedValue CalibrationBuilder::activation(const ShapedValue& x, const std::string& name) {
   if (name.empty()) return x;
   if (name == "silu") return binary("Mul", x, unary("Sigmoid", x));
   return unary(name, x);
 }
 
-Shaped CalibrationBuilder::convolution(const Shaped& x, const Convolution& c) {
+ShapedValue CalibrationBuilder::convolution(const ShapedValue& x, const Convolution& c) {
   const int64_t k = c.kernel, pad = k / 2;
   auto out_size = [&](int64_t size) { return (size + 2 * pad - k) / c.stride + 1; };
-  Shaped y = op("Conv", {x.value, weight({c.out, x.shape[1] / c.group, k, k}), weight({c.out})},
-                {x.shape[0], c.out, out_size(x.shape[2]), out_size(x.shape[3])},
-                {{"dilations", std::vector<int64_t>{1, 1}},
-                 {"group", c.group},
-                 {"kernel_shape", std::vector<int64_t>{k, k}},
-                 {"pads", std::vector<int64_t>(4, pad)},
-                 {"strides", std::vector<int64_t>(2, c.stride)}});
+  ShapedValue y = op("Conv", {x.value, weight({c.out, x.shape[1] / c.group, k, k}), weight({c.out})},
+                     {x.shape[0], c.out, out_size(x.shape[2]), out_size(x.shape[3])},
+                     {{"dilations", std::vector<int64_t>{1, 1}},
+                      {"group", c.group},
+                      {"kernel_shape", std::vector<int64_t>{k, k}},
+                      {"pads", std::vector<int64_t>(4, pad)},
+                      {"strides", std::vector<int64_t>(2, c.stride)}});
   return activation(y, c.activation);
 }
 
-Shaped CalibrationBuilder::pool(const std::string& name, const Shaped& x, int64_t k, int64_t stride) {
+ShapedValue CalibrationBuilder::pool(const std::string& name, const ShapedValue& x, int64_t k, int64_t stride) {
   const int64_t pad = k % 2 == 1 ? k / 2 : 0;
   auto out_size = [&](int64_t size) { return (size + 2 * pad - k) / stride + 1; };
   return op(name, {x.value}, {x.shape[0], x.shape[1], out_size(x.shape[2]), out_size(x.shape[3])},
@@ -85,31 +85,31 @@ Shaped CalibrationBuilder::pool(const std::string& name, const Shaped& x, int64_
              {"strides", std::vector<int64_t>(2, stride)}});
 }
 
-Shaped CalibrationBuilder::concat(const std::vector<Shaped>& parts, int64_t axis) {
+ShapedValue CalibrationBuilder::concat(const std::vector<ShapedValue>& parts, int64_t axis) {
   std::vector<Value> values;
   Shape shape = parts.front().shape;
   shape[static_cast<size_t>(axis)] = 0;
-  for (const Shaped& part : parts) {
+  for (const ShapedValue& part : parts) {
     values.push_back(part.value);
     shape[static_cast<size_t>(axis)] += part.shape[static_cast<size_t>(axis)];
   }
   return op("Concat", std::move(values), shape, {{"axis", axis}});
 }
 
-Shaped CalibrationBuilder::linear(const Shaped& x, int64_t out) {
+ShapedValue CalibrationBuilder::linear(const ShapedValue& x, int64_t out) {
   Shape shape = x.shape;
   const int64_t in = shape.back();
   shape.back() = out;
-  Shaped product = op("MatMul", {x.value, weight({in, out})}, shape);
+  ShapedValue product = op("MatMul", {x.value, weight({in, out})}, shape);
   return op("Add", {weight({out}), product.value}, shape);
 }
 
-Shaped CalibrationBuilder::gemm(const Shaped& x, int64_t out) {
+ShapedValue CalibrationBuilder::gemm(const ShapedValue& x, int64_t out) {
   return op("Gemm", {x.value, weight({out, x.shape.back()}), weight({out})}, {x.shape.front(), out},
             {{"transB", int64_t{1}}});
 }
 
-void CalibrationBuilder::output(const Shaped& value, DataType type) {
+void CalibrationBuilder::output(const ShapedValue& value, DataType type) {
   builder_.output(value.value, type, dimensions(value.shape));
 }
 

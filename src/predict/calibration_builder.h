@@ -26,7 +26,7 @@ class Dice {
 };
 
 // A value and its shape.
-struct Shaped {
+struct ShapedValue {
   zoo::Value value;
   Shape shape;
 };
@@ -36,21 +36,21 @@ class CalibrationBuilder {
   // `open`: the first dimension of every input has a name instead of a size, as most exports have it.
   explicit CalibrationBuilder(const std::string& name, bool open = false) : builder_(name, 17), open_(open) {}
 
-  Shaped input(const Shape& shape, DataType type = DataType::kFp32);
+  ShapedValue input(const Shape& shape, DataType type = DataType::kFp32);
   zoo::Value weight(const Shape& shape, float value = 0);  // 0: a small number of its own
   zoo::Value integers(const std::vector<int64_t>& values) { return builder_.integers(values); }
   zoo::Value reals(const std::vector<float>& values);
   zoo::Value real(float value) { return builder_.real(value); }
 
   // One operator with one output of `shape`.
-  Shaped op(const std::string& op, std::vector<zoo::Value> inputs, Shape shape, zoo::Attributes attributes = {});
-  std::vector<Shaped> split(const Shaped& x, int64_t axis, int64_t parts);
-  Shaped unary(const std::string& name, const Shaped& x) { return op(name, {x.value}, x.shape); }
-  Shaped binary(const std::string& name, const Shaped& a, const Shaped& b) {
+  ShapedValue op(const std::string& op, std::vector<zoo::Value> inputs, Shape shape, zoo::Attributes attributes = {});
+  std::vector<ShapedValue> split(const ShapedValue& x, int64_t axis, int64_t parts);
+  ShapedValue unary(const std::string& name, const ShapedValue& x) { return op(name, {x.value}, x.shape); }
+  ShapedValue binary(const std::string& name, const ShapedValue& a, const ShapedValue& b) {
     return op(name, {a.value, b.value}, a.shape);
   }
   // "": none; "silu": x · sigmoid(x); otherwise an operator.
-  Shaped activation(const Shaped& x, const std::string& name);
+  ShapedValue activation(const ShapedValue& x, const std::string& name);
 
   struct Convolution {
     int64_t out = 16;
@@ -59,14 +59,14 @@ class CalibrationBuilder {
     int64_t group = 1;
     std::string activation = {};
   };
-  Shaped convolution(const Shaped& x, const Convolution& options);
+  ShapedValue convolution(const ShapedValue& x, const Convolution& options);
   // Padding kernel / 2 where the kernel is odd.
-  Shaped pool(const std::string& op, const Shaped& x, int64_t kernel, int64_t stride);
-  Shaped concat(const std::vector<Shaped>& parts, int64_t axis);
-  Shaped linear(const Shaped& x, int64_t out);  // MatMul and Add
-  Shaped gemm(const Shaped& x, int64_t out);    // weight [out, in]
+  ShapedValue pool(const std::string& op, const ShapedValue& x, int64_t kernel, int64_t stride);
+  ShapedValue concat(const std::vector<ShapedValue>& parts, int64_t axis);
+  ShapedValue linear(const ShapedValue& x, int64_t out);  // MatMul and Add
+  ShapedValue gemm(const ShapedValue& x, int64_t out);    // weight [out, in]
 
-  void output(const Shaped& value, DataType type = DataType::kFp32);
+  void output(const ShapedValue& value, DataType type = DataType::kFp32);
   const zoo::Blueprint& blueprint() const { return builder_.blueprint(); }
 
  private:

@@ -13,31 +13,31 @@ using zoo::Blueprint;
 // ------------------------------------------------------------------------------------------------ convolutions
 
 // What may follow in a convolutional network; each returns the new end of the chain.
-Shaped inception(CalibrationBuilder& b, Dice& dice, const Shaped& x, const std::string& act) {
+ShapedValue inception(CalibrationBuilder& b, Dice& dice, const ShapedValue& x, const std::string& act) {
   const int64_t c = x.shape[1];
-  Shaped one = b.convolution(x, {.out = dice.channels(16, std::max<int64_t>(32, c / 2)), .activation = act});
-  Shaped three = b.convolution(x, {.out = dice.channels(16, std::max<int64_t>(32, c / 2)), .activation = act});
+  ShapedValue one = b.convolution(x, {.out = dice.channels(16, std::max<int64_t>(32, c / 2)), .activation = act});
+  ShapedValue three = b.convolution(x, {.out = dice.channels(16, std::max<int64_t>(32, c / 2)), .activation = act});
   three = b.convolution(three, {.out = dice.channels(16, 192), .kernel = 3, .activation = act});
-  Shaped pooled = b.convolution(b.pool("MaxPool", x, 3, 1), {.out = dice.channels(16, 96), .activation = act});
+  ShapedValue pooled = b.convolution(b.pool("MaxPool", x, 3, 1), {.out = dice.channels(16, 96), .activation = act});
   return b.concat({one, three, pooled}, 1);
 }
 
-Shaped bottleneck(CalibrationBuilder& b, Dice& dice, const Shaped& x, const std::string& act) {
+ShapedValue bottleneck(CalibrationBuilder& b, Dice& dice, const ShapedValue& x, const std::string& act) {
   const int64_t c = x.shape[1], middle = dice.channels(c / 4, c);
-  Shaped y = b.convolution(x, {.out = middle, .activation = act});
+  ShapedValue y = b.convolution(x, {.out = middle, .activation = act});
   y = b.convolution(y, {.out = middle, .kernel = 3, .activation = act});
   y = b.convolution(y, {.out = c});
   return b.activation(b.binary("Add", y, x), act);
 }
 
-Shaped next_layer(CalibrationBuilder& b, Dice& dice, const Shaped& x, const std::string& act) {
+ShapedValue next_layer(CalibrationBuilder& b, Dice& dice, const ShapedValue& x, const std::string& act) {
   const int64_t c = x.shape[1];
   switch (dice.below(8)) {
     case 0: return b.convolution(x, {.out = std::min<int64_t>(dice.channels(c, 4 * c), 2048), .activation = act});
     case 1: return b.convolution(x, {.out = dice.channels(c / 4, c), .activation = act});
     case 2: return b.convolution(x, {.out = c, .activation = act});
     case 3: {
-      Shaped y = b.convolution(x, {.out = dice.channels(16, std::max<int64_t>(32, c / 6)), .activation = act});
+      ShapedValue y = b.convolution(x, {.out = dice.channels(16, std::max<int64_t>(32, c / 6)), .activation = act});
       return b.convolution(y, {.out = dice.channels(16, 128), .kernel = 5, .activation = act});
     }
     case 4: return bottleneck(b, dice, x, act);
@@ -49,7 +49,7 @@ Shaped next_layer(CalibrationBuilder& b, Dice& dice, const Shaped& x, const std:
   }
 }
 
-Shaped smaller(CalibrationBuilder& b, Dice& dice, const Shaped& x, const std::string& act) {
+ShapedValue smaller(CalibrationBuilder& b, Dice& dice, const ShapedValue& x, const std::string& act) {
   const int64_t kind = dice.below(4), out = std::min<int64_t>(dice.channels(x.shape[1], 2 * x.shape[1]), 1024);
   if (kind < 2) return b.pool("MaxPool", x, kind == 0 ? 3 : 2, 2);
   return b.convolution(x, {.out = out, .kernel = kind == 2 ? 3 : 1, .stride = 2, .activation = act});
@@ -58,13 +58,13 @@ Shaped smaller(CalibrationBuilder& b, Dice& dice, const Shaped& x, const std::st
 Blueprint convolutions(uint64_t seed, int64_t batch, int64_t size, const std::string& act) {
   Dice dice(seed);
   CalibrationBuilder b("convolutions");
-  Shaped x = b.input({batch, 3, size, size});
+  ShapedValue x = b.input({batch, 3, size, size});
   x = b.convolution(x,
                     {.out = dice.channels(16, 64), .kernel = dice.one_of({3, 5, 7}), .stride = 2, .activation = act});
   for (int layer = 0; layer < 24; ++layer)
     x = layer % 5 == 4 && x.shape[2] > 9 ? smaller(b, dice, x, act) : next_layer(b, dice, x, act);
-  Shaped pooled = b.op("GlobalAveragePool", {x.value}, {batch, x.shape[1], 1, 1});
-  Shaped flat = b.op("Flatten", {pooled.value}, {batch, x.shape[1]}, {{"axis", int64_t{1}}});
+  ShapedValue pooled = b.op("GlobalAveragePool", {x.value}, {batch, x.shape[1], 1, 1});
+  ShapedValue flat = b.op("Flatten", {pooled.value}, {batch, x.shape[1]}, {{"axis", int64_t{1}}});
   b.output(b.gemm(flat, dice.one_of({10, 100, 500, 800})));
   return b.blueprint();
 }
@@ -73,20 +73,21 @@ Blueprint convolutions(uint64_t seed, int64_t batch, int64_t size, const std::st
 Blueprint detector(uint64_t seed, int64_t batch, int64_t size, int64_t width) {
   Dice dice(seed);
   CalibrationBuilder b("detector");
-  Shaped y =
+  ShapedValue y =
       b.convolution(b.input({batch, 3, size, size}), {.out = width, .kernel = 3, .stride = 2, .activation = "silu"});
   for (int stage = 0; stage < 4; ++stage) {
     y = b.convolution(y,
                       {.out = std::min<int64_t>(2 * y.shape[1], 640), .kernel = 3, .stride = 2, .activation = "silu"});
     const int64_t c = y.shape[1];
-    std::vector<Shaped> halves = b.split(b.convolution(y, {.out = c, .activation = "silu"}), 1, 2);
-    Shaped z = b.convolution(halves[1], {.out = c / 2, .kernel = 3, .activation = "silu"});
+    std::vector<ShapedValue> halves = b.split(b.convolution(y, {.out = c, .activation = "silu"}), 1, 2);
+    ShapedValue z = b.convolution(halves[1], {.out = c / 2, .kernel = 3, .activation = "silu"});
     z = b.binary("Add", b.convolution(z, {.out = c / 2, .kernel = 3, .activation = "silu"}), halves[1]);
     y = b.convolution(b.concat({halves[0], halves[1], z}, 1), {.out = c, .activation = "silu"});
   }
   Shape twice = {batch, y.shape[1], 2 * y.shape[2], 2 * y.shape[3]};
-  Shaped up = b.op("Resize", {y.value, "", b.reals({1, 1, 2, 2})}, twice,
-                   {{"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}});
+  ShapedValue up =
+      b.op("Resize", {y.value, "", b.reals({1, 1, 2, 2})}, twice,
+           {{"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}});
   b.output(b.convolution(up, {.out = 80}));
   b.output(b.convolution(b.pool("MaxPool", y, 5, 1), {.out = dice.channels(32, 96)}));
   return b.blueprint();
@@ -96,10 +97,10 @@ Blueprint detector(uint64_t seed, int64_t batch, int64_t size, int64_t width) {
 Blueprint first_layers(uint64_t seed, int64_t batch, int64_t size) {
   Dice dice(seed);
   CalibrationBuilder b("first layers");
-  Shaped x = b.input({batch, 3, size, size});
+  ShapedValue x = b.input({batch, 3, size, size});
   const std::vector<std::pair<int64_t, int64_t>> windows = {{3, 1}, {3, 2}, {5, 2}, {7, 2}, {11, 4}, {3, 2}};
   for (auto [kernel, stride] : windows) {
-    Shaped y =
+    ShapedValue y =
         b.convolution(x, {.out = dice.channels(16, 96), .kernel = kernel, .stride = stride, .activation = "Relu"});
     y = b.pool("MaxPool", y, dice.one_of({2, 3}), 2);
     b.output(b.op("GlobalAveragePool", {y.value}, {batch, y.shape[1], 1, 1}));
@@ -111,14 +112,14 @@ Blueprint first_layers(uint64_t seed, int64_t batch, int64_t size) {
 Blueprint grouped(uint64_t seed, int64_t batch, int64_t size, const std::vector<int64_t>& widths) {
   Dice dice(seed);
   CalibrationBuilder b("grouped");
-  Shaped y =
+  ShapedValue y =
       b.convolution(b.input({batch, 3, size, size}), {.out = 24, .kernel = 3, .stride = 2, .activation = "Relu"});
   y = b.pool("MaxPool", y, 3, 2);
   for (int64_t width : widths) {
     const int64_t group = dice.one_of({2, 3, 4, 8});
     const int64_t c = (width + 4 * group - 1) / (4 * group) * 4 * group;
     if (y.shape[1] % group != 0) y = b.convolution(y, {.out = c, .activation = "Relu"});
-    Shaped z = b.convolution(y, {.out = c, .group = group, .activation = "Relu"});
+    ShapedValue z = b.convolution(y, {.out = c, .group = group, .activation = "Relu"});
     const Shape whole = z.shape;
     const Shape parts = {batch, group, c / group, whole[2], whole[3]},
                 swapped = {batch, c / group, group, whole[2], whole[3]};
@@ -142,8 +143,8 @@ Blueprint grouped(uint64_t seed, int64_t batch, int64_t size, const std::vector<
 Blueprint mobile(uint64_t seed, int64_t batch, int64_t size) {
   Dice dice(seed);
   CalibrationBuilder b("mobile");
-  Shaped y = b.convolution(b.input({batch, 3, size, size}),
-                           {.out = dice.channels(16, 48), .kernel = 3, .stride = 2, .activation = "Relu"});
+  ShapedValue y = b.convolution(b.input({batch, 3, size, size}),
+                                {.out = dice.channels(16, 48), .kernel = 3, .stride = 2, .activation = "Relu"});
   for (int layer = 0; layer < 7; ++layer) {
     const int64_t c = y.shape[1], stride = y.shape[2] > 12 && layer % 2 == 1 ? 2 : 1;
     y = b.convolution(y,
@@ -168,7 +169,7 @@ Blueprint mobile(uint64_t seed, int64_t batch, int64_t size) {
 Blueprint dense(uint64_t seed, int64_t batch, int layers) {
   Dice dice(seed);
   CalibrationBuilder b("dense");
-  Shaped x = b.input({batch, dice.one_of({512, 1024, 2048, 4096, 6000})});
+  ShapedValue x = b.input({batch, dice.one_of({512, 1024, 2048, 4096, 6000})});
   for (int layer = 0; layer < layers; ++layer) {
     int64_t out = dice.one_of({64, 256, 500, 1100, 1536, 2048, 3000, 5000, 8192, 12288});
     if (out * x.shape.back() > 40'000'000) out = 1100;
@@ -184,21 +185,22 @@ struct Encoder {
   bool open = false;
 };
 
-Shaped normalised(CalibrationBuilder& b, const Shaped& x) {
+ShapedValue normalised(CalibrationBuilder& b, const ShapedValue& x) {
   const int64_t width = x.shape.back();
   return b.op("LayerNormalization", {x.value, b.weight({width}), b.weight({width})}, x.shape,
               {{"axis", int64_t{-1}}, {"epsilon", 1e-5F}});
 }
 
-Shaped gelu(CalibrationBuilder& b, const Shaped& x) {
-  Shaped y = b.op("Div", {x.value, b.real(1.4142135F)}, x.shape);
+ShapedValue gelu(CalibrationBuilder& b, const ShapedValue& x) {
+  ShapedValue y = b.op("Div", {x.value, b.real(1.4142135F)}, x.shape);
   y = b.op("Add", {b.unary("Erf", y).value, b.real(1)}, x.shape);
   return b.op("Mul", {b.binary("Mul", x, y).value, b.real(0.5F)}, x.shape);
 }
 
-Shaped heads(CalibrationBuilder& b, const Shaped& x, const Encoder& e, bool swapped) {
+ShapedValue heads(CalibrationBuilder& b, const ShapedValue& x, const Encoder& e, bool swapped) {
   const int64_t size = e.width / e.heads;
-  Shaped split = b.op("Reshape", {x.value, b.integers({0, 0, e.heads, size})}, {e.batch, e.sequence, e.heads, size});
+  ShapedValue split =
+      b.op("Reshape", {x.value, b.integers({0, 0, e.heads, size})}, {e.batch, e.sequence, e.heads, size});
   if (swapped)
     return b.op("Transpose", {split.value}, {e.batch, e.heads, size, e.sequence},
                 {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
@@ -209,20 +211,20 @@ Shaped heads(CalibrationBuilder& b, const Shaped& x, const Encoder& e, bool swap
 // Attention and two dense layers, as exports of encoders spell them.
 Blueprint encoder(const Encoder& e, int layers) {
   CalibrationBuilder b("encoder", e.open);
-  Shaped x = b.input({e.batch, e.sequence, e.width});
-  Shaped mask = b.input({e.batch, 1, 1, e.sequence});
+  ShapedValue x = b.input({e.batch, e.sequence, e.width});
+  ShapedValue mask = b.input({e.batch, 1, 1, e.sequence});
   for (int layer = 0; layer < layers; ++layer) {
-    Shaped query = heads(b, b.linear(x, e.width), e, false), key = heads(b, b.linear(x, e.width), e, true);
-    Shaped value = heads(b, b.linear(x, e.width), e, false);
+    ShapedValue query = heads(b, b.linear(x, e.width), e, false), key = heads(b, b.linear(x, e.width), e, true);
+    ShapedValue value = heads(b, b.linear(x, e.width), e, false);
     const Shape pairs = {e.batch, e.heads, e.sequence, e.sequence};
-    Shaped scores = b.op("MatMul", {query.value, key.value}, pairs);
+    ShapedValue scores = b.op("MatMul", {query.value, key.value}, pairs);
     scores = b.op("Div", {scores.value, b.real(std::sqrt(static_cast<float>(e.width / e.heads)))}, pairs);
-    Shaped share = b.op("Softmax", {b.binary("Add", scores, mask).value}, pairs, {{"axis", int64_t{-1}}});
-    Shaped mixed = b.op("MatMul", {share.value, value.value}, query.shape);
+    ShapedValue share = b.op("Softmax", {b.binary("Add", scores, mask).value}, pairs, {{"axis", int64_t{-1}}});
+    ShapedValue mixed = b.op("MatMul", {share.value, value.value}, query.shape);
     mixed = b.op("Transpose", {mixed.value}, {e.batch, e.sequence, e.heads, e.width / e.heads},
                  {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
     mixed = b.op("Reshape", {mixed.value, b.integers({0, 0, e.width})}, x.shape);
-    Shaped y = normalised(b, b.binary("Add", b.linear(mixed, e.width), x));
+    ShapedValue y = normalised(b, b.binary("Add", b.linear(mixed, e.width), x));
     x = normalised(b, b.binary("Add", b.linear(gelu(b, b.linear(y, 4 * e.width)), e.width), y));
   }
   b.output(x);
@@ -231,7 +233,7 @@ Blueprint encoder(const Encoder& e, int layers) {
 
 // -------------------------------------------------------------------------------------------- everything else
 
-Shaped elementwise(CalibrationBuilder& b, Shaped y, const Shaped& x) {
+ShapedValue elementwise(CalibrationBuilder& b, ShapedValue y, const ShapedValue& x) {
   const int64_t c = x.shape[1];
   for (const char* name : {"Relu", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "Elu", "Exp", "Sqrt", "HardSigmoid",
                            "Softplus", "Neg", "Abs", "Erf"})
@@ -247,18 +249,18 @@ Shaped elementwise(CalibrationBuilder& b, Shaped y, const Shaped& x) {
   return b.activation(b.unary("Relu", y), "silu");
 }
 
-Shaped moved(CalibrationBuilder& b, Shaped y, const Shaped& x) {
+ShapedValue moved(CalibrationBuilder& b, ShapedValue y, const ShapedValue& x) {
   const int64_t n = x.shape[0], c = x.shape[1], h = x.shape[2], w = x.shape[3];
   y = b.op("Transpose", {y.value}, {n, h, w, c}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
   y = b.op("Transpose", {b.unary("Tanh", y).value}, {n, c, h, w}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
   y = b.op("Reshape", {b.unary("Tanh", y).value, b.integers({n, 4, c / 4, h, w})}, {n, 4, c / 4, h, w});
   y = b.op("Transpose", {y.value}, {n, c / 4, 4, h, w}, {{"perm", std::vector<int64_t>{0, 2, 1, 3, 4}}});
   y = b.op("Reshape", {y.value, b.integers({n, c, h, w})}, {n, c, h, w});
-  std::vector<Shaped> halves = b.split(b.concat({y, x}, 1), 1, 2);
+  std::vector<ShapedValue> halves = b.split(b.concat({y, x}, 1), 1, 2);
   return b.binary("Add", halves[0], halves[1]);
 }
 
-void end_images(CalibrationBuilder& b, const Shaped& y) {
+void end_images(CalibrationBuilder& b, const ShapedValue& y) {
   const int64_t n = y.shape[0], c = y.shape[1], h = y.shape[2], w = y.shape[3];
   b.output(b.op("Slice", {y.value, b.integers({0}), b.integers({c / 2}), b.integers({1})}, {n, c / 2, h, w}));
   b.output(b.op("ReduceMean", {y.value}, {n, c, 1, 1}, {{"axes", std::vector<int64_t>{2, 3}}}));
@@ -274,8 +276,8 @@ void end_images(CalibrationBuilder& b, const Shaped& y) {
 
 Blueprint images(int64_t batch, int64_t channels, int64_t size) {
   CalibrationBuilder b("images");
-  Shaped x = b.input({batch, channels, size, size});
-  Shaped y = elementwise(b, x, x);
+  ShapedValue x = b.input({batch, channels, size, size});
+  ShapedValue y = elementwise(b, x, x);
   const Shape c = {channels};
   y = b.op("BatchNormalization", {y.value, b.weight(c), b.weight(c), b.weight(c), b.weight(c, 1)}, y.shape,
            {{"epsilon", 1e-5F}});
@@ -288,16 +290,16 @@ Blueprint images(int64_t batch, int64_t channels, int64_t size) {
 // Tables that are looked up, long rows.
 Blueprint tokens(int64_t batch, int64_t sequence, int64_t width) {
   CalibrationBuilder b("tokens");
-  Shaped ids = b.input({batch, sequence}, DataType::kInt64);
+  ShapedValue ids = b.input({batch, sequence}, DataType::kInt64);
   const Shape shape = {batch, sequence, width};
-  Shaped x = b.op("Gather", {b.weight({20000, width}), ids.value}, shape);
-  Shaped places = b.op("Gather", {b.weight({1000, width}), ids.value}, shape);
+  ShapedValue x = b.op("Gather", {b.weight({20000, width}), ids.value}, shape);
+  ShapedValue places = b.op("Gather", {b.weight({1000, width}), ids.value}, shape);
   x = normalised(b, b.unary("Tanh", b.binary("Add", x, places)));
   x = b.op("Add", {x.value, b.weight({width})}, shape);
   x = b.op("Mul", {x.value, b.weight({1, 1, width})}, shape);
   x = b.op("Softmax", {x.value}, shape, {{"axis", int64_t{-1}}});
   x = normalised(b, b.unary("Relu", x));
-  Shaped mean = b.op("ReduceMean", {x.value}, {batch, sequence, 1}, {{"axes", std::vector<int64_t>{-1}}});
+  ShapedValue mean = b.op("ReduceMean", {x.value}, {batch, sequence, 1}, {{"axes", std::vector<int64_t>{-1}}});
   b.output(b.op("Sub", {x.value, mean.value}, shape));
   b.output(b.op("Transpose", {x.value}, {batch, width, sequence}, {{"perm", std::vector<int64_t>{0, 2, 1}}}));
   return b.blueprint();

@@ -80,8 +80,8 @@ Range predicted_training_ms(const std::vector<cost::Bound>& layers, double nodes
           ms(efficiency.share.fast, efficiency.layer_seconds.fast)};
 }
 
-Held held_by(const std::vector<cost::Bound>& layers, const CarriedOver& efficiency) {
-  Held held;
+BottleneckShares held_by(const std::vector<cost::Bound>& layers, const CarriedOver& efficiency) {
+  BottleneckShares held;
   double least_ms = 1e3 * efficiency.layer_seconds.likely, sum_ms = 0;
   for (const cost::Bound& layer : layers) {
     double ms = layer.ms / efficiency.share.likely;

@@ -39,9 +39,9 @@ Range predicted_training_ms(const std::vector<cost::Bound>& layers, double nodes
 
 // Where the likely time goes, as shares that add up to 1: layers that compute, that wait for memory, and that are so short
 // that starting them takes longer.
-struct Held {
+struct BottleneckShares {
   double compute = 0, memory = 0, start = 0;
 };
-Held held_by(const std::vector<cost::Bound>& layers, const CarriedOver& efficiency);
+BottleneckShares held_by(const std::vector<cost::Bound>& layers, const CarriedOver& efficiency);
 
 }  // namespace ridge::predict

@@ -33,7 +33,7 @@ Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, con
 }
 
 Json to_json(const DeviceEstimate& estimate) {
-  const Held& held = estimate.held;
+  const BottleneckShares& held = estimate.held;
   Json answer{
       {"basis", "carried over"},
       {"range_ms", {{"slow", estimate.ms.slow}, {"fast", estimate.ms.fast}}},

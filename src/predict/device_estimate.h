@@ -19,7 +19,7 @@ struct DeviceEstimate {
   Range ms = {};                // of one run
   double throughput_per_s = 0;  // rows, at the likely time
   double error_percent = 0;     // to the farther end of the range
-  Held held = {};               // where the likely time goes
+  BottleneckShares held = {};   // where the likely time goes
   std::vector<std::string> evidence = {};
 };
 

@@ -95,7 +95,7 @@ struct Sum {
 };
 
 // How long one kernel takes, with all that happens inside it.
-struct Timed {
+struct KernelDuration {
   std::vector<double> us;  // per source
   double squares = 0;      // of the errors [µs²] of the last source
   double unknown_us = 0;   // likewise
@@ -107,17 +107,17 @@ class KernelTimeSum {
  public:
   KernelTimeSum(const std::vector<Source>& sources, double footprint) : sources_(sources), footprint_(footprint) {}
 
-  Timed time_of(const ExecutedKernel& executed, Sum& sum) const {
+  KernelDuration time_of(const ExecutedKernel& executed, Sum& sum) const {
     if (executed.inside.empty()) return leaf(executed, sum);
-    Timed slowest = list(executed.inside[0], sum);
+    KernelDuration slowest = list(executed.inside[0], sum);
     for (size_t i = 1; i < executed.inside.size(); ++i)
-      if (Timed side = list(executed.inside[i], sum); side.us[0] > slowest.us[0]) slowest = std::move(side);
+      if (KernelDuration side = list(executed.inside[i], sum); side.us[0] > slowest.us[0]) slowest = std::move(side);
     return scaled(std::move(slowest), executed);
   }
 
  private:
-  Timed leaf(const ExecutedKernel& executed, Sum& sum) const {
-    Timed timed;
+  KernelDuration leaf(const ExecutedKernel& executed, Sum& sum) const {
+    KernelDuration timed;
     KernelTime time;
     for (const Source& source : sources_) {
       time = source.predictor->time_of(executed.kernel, footprint_, source.device);
@@ -133,11 +133,11 @@ class KernelTimeSum {
     return scaled(std::move(timed), executed);
   }
 
-  Timed list(const std::vector<ExecutedKernel>& kernels, Sum& sum) const {
-    Timed all;
+  KernelDuration list(const std::vector<ExecutedKernel>& kernels, Sum& sum) const {
+    KernelDuration all;
     all.us.resize(sources_.size());
     for (const ExecutedKernel& kernel : kernels) {
-      const Timed one = time_of(kernel, sum);
+      const KernelDuration one = time_of(kernel, sum);
       for (size_t i = 0; i < all.us.size(); ++i)
         all.us[i] += one.us[i] + one.dispatched * sources_[i].predictor->dispatch_us();
       all.squares += one.squares;
@@ -147,7 +147,7 @@ class KernelTimeSum {
     return all;
   }
 
-  static Timed scaled(Timed timed, const ExecutedKernel& executed) {
+  static KernelDuration scaled(KernelDuration timed, const ExecutedKernel& executed) {
     for (double& us : timed.us) us *= executed.times;
     timed.squares *= executed.times * executed.times;
     timed.unknown_us *= executed.times;
@@ -164,7 +164,7 @@ Sum add_layers(const std::vector<ExecutedKernel>& kernels, const std::vector<Sou
   const KernelTimeSum stopwatch(sources, footprint_of(flattened(kernels)));
   Sum sum;
   for (const ExecutedKernel& executed : kernels) {
-    Timed timed = stopwatch.time_of(executed, sum);
+    KernelDuration timed = stopwatch.time_of(executed, sum);
     const bool exact = sources.size() == 1 && sources[0].threads == options.threads;
     const double value = (exact ? timed.us[0] : at_threads(sources, timed.us, options.threads)) * turns;
     const double scale = timed.us.back() > 0 ? value / timed.us.back() : 0;

@@ -30,8 +30,8 @@ Calibration part_of(const Calibration& whole, const std::vector<bool>& keep) {
 
 }  // namespace
 
-HeldOut held_out(const Calibration& calibration, const KernelDevice& device) {
-  HeldOut result;
+HoldOutResult held_out(const Calibration& calibration, const KernelDevice& device) {
+  HoldOutResult result;
   result.ratios.assign(calibration.samples.size(), 1);
   for (size_t fold = 0; fold < std::min(kFolds, calibration.samples.size()); ++fold) {
     std::vector<bool> keep(calibration.samples.size(), true);

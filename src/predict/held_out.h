@@ -9,11 +9,11 @@
 
 namespace ridge::predict {
 
-struct HeldOut {
+struct HoldOutResult {
   std::vector<double> ratios;  // predicted over measured run, per sample
   double error = 0;            // the relative error that two of three samples stay within
 };
 
-HeldOut held_out(const Calibration& calibration, const KernelDevice& device);
+HoldOutResult held_out(const Calibration& calibration, const KernelDevice& device);
 
 }  // namespace ridge::predict

@@ -169,7 +169,7 @@ TEST(KernelWork, ThreadsShareTheRowsAndTheBusiestOneCounts) {
 
 TEST(HeldOut, APerfectMachineIsPredictedFromItsOtherSamples) {
   const KernelDevice device;
-  const HeldOut result = held_out(synthetic(device), device);
+  const HoldOutResult result = held_out(synthetic(device), device);
   EXPECT_LT(result.error, 0.02);
   for (double ratio : result.ratios) EXPECT_NEAR(ratio, 1, 0.03);
 }

@@ -93,7 +93,7 @@ Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, c
   measure::InterleaveOptions how;
   how.stop = {.half_width_percent = 0, .max_samples = kRounds, .max_time = Nanoseconds::max()};
   how.interrupted = options.interrupted;
-  const measure::Interleaved measured = measure::interleave(arms, how, *options.clock);
+  const measure::InterleavedResult measured = measure::interleave(arms, how, *options.clock);
   if (measured.failed_arm) return wrap(measured.failure, arms[*measured.failed_arm].name);
   Verification result;
   result.machine = efficiency.machine;

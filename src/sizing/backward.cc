@@ -25,12 +25,12 @@ bool any_other_wants(const Operands& operands, size_t but) {
   return false;
 }
 
-void keep_factors(const Operands& inputs, Kept& kept) {
+void keep_factors(const Operands& inputs, SavedTensors& kept) {
   for (size_t i = 0; i < inputs.size(); ++i)
     if (any_other_wants(inputs, i)) kept.inputs.push_back(i);
 }
 
-void keep_all(const Operands& inputs, const Operands& outputs, Kept& kept) {
+void keep_all(const Operands& inputs, const Operands& outputs, SavedTensors& kept) {
   for (size_t i = 0; i < inputs.size(); ++i) kept.inputs.push_back(i);
   for (size_t i = 0; i < outputs.size(); ++i) kept.outputs.push_back(i);
 }
@@ -53,7 +53,8 @@ double row_statistics(const model::Node& node, const BackwardOperand& x) {
   return 2 * rows;
 }
 
-void apply(Backward rule, const model::Node& node, const Operands& inputs, const Operands& outputs, Kept& kept) {
+void apply(Backward rule, const model::Node& node, const Operands& inputs, const Operands& outputs,
+           SavedTensors& kept) {
   const BackwardOperand none;
   const BackwardOperand& x = inputs.empty() ? none : inputs[0];
   const BackwardOperand& y = outputs.empty() ? none : outputs[0];
@@ -96,8 +97,8 @@ const cost::Operator& row_of(const model::Node& node) { return cost::operator_of
 
 }  // namespace
 
-Kept kept_for_backward(const model::Node& node, const Operands& inputs, const Operands& outputs) {
-  Kept kept;
+SavedTensors kept_for_backward(const model::Node& node, const Operands& inputs, const Operands& outputs) {
+  SavedTensors kept;
   if (std::any_of(inputs.begin(), inputs.end(), [](const auto& operand) { return operand.wants_gradient; }))
     apply(row_of(node).backward, node, inputs, outputs, kept);
   return kept;

@@ -17,7 +17,7 @@ struct BackwardOperand {
   bool wants_gradient = false;  // a trainable weight, or computed from one
 };
 
-struct Kept {
+struct SavedTensors {
   std::vector<size_t> inputs;   // positions in Node::inputs
   std::vector<size_t> outputs;  // positions in Node::outputs
   double mask_bytes = 0;        // masks and indices: no tensor of the graph, whatever the precision
@@ -26,8 +26,8 @@ struct Kept {
 };
 
 // Nothing if no input wants a gradient.
-Kept kept_for_backward(const model::Node& node, const std::vector<BackwardOperand>& inputs,
-                       const std::vector<BackwardOperand>& outputs);
+SavedTensors kept_for_backward(const model::Node& node, const std::vector<BackwardOperand>& inputs,
+                               const std::vector<BackwardOperand>& outputs);
 
 // Whether a gradient passes through the node at all: not through comparisons, shapes, arg-max, rounding, integer casts.
 bool is_differentiable(const model::Node& node);

@@ -17,19 +17,23 @@ BackwardOperand trained(Shape shape) { return {std::move(shape), true}; }
 BackwardOperand fixed(Shape shape) { return {std::move(shape), false}; }
 
 TEST(Backward, NothingIsKeptWhereNoInputWantsAGradient) {
-  Kept kept = kept_for_backward(node("Conv"), {fixed({1, 3, 8, 8}), fixed({4, 3, 3, 3})}, {fixed({1, 4, 8, 8})});
+  SavedTensors kept =
+      kept_for_backward(node("Conv"), {fixed({1, 3, 8, 8}), fixed({4, 3, 3, 3})}, {fixed({1, 4, 8, 8})});
   EXPECT_TRUE(kept.inputs.empty());
   EXPECT_TRUE(kept.outputs.empty());
 }
 
 TEST(Backward, ConvolutionKeepsItsInputForTheGradientOfItsWeights) {
   // The first layer: the image itself wants no gradient, so the weights need not be kept for it.
-  Kept first = kept_for_backward(node("Conv"), {fixed({1, 3, 8, 8}), trained({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
+  SavedTensors first =
+      kept_for_backward(node("Conv"), {fixed({1, 3, 8, 8}), trained({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
   EXPECT_EQ(first.inputs, Positions({0}));
-  Kept later = kept_for_backward(node("Conv"), {trained({1, 3, 8, 8}), trained({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
+  SavedTensors later =
+      kept_for_backward(node("Conv"), {trained({1, 3, 8, 8}), trained({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
   EXPECT_EQ(later.inputs, Positions({0, 1}));
   // Frozen weights: only they are needed, to carry the gradient on.
-  Kept frozen = kept_for_backward(node("Conv"), {trained({1, 3, 8, 8}), fixed({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
+  SavedTensors frozen =
+      kept_for_backward(node("Conv"), {trained({1, 3, 8, 8}), fixed({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
   EXPECT_EQ(frozen.inputs, Positions({1}));
 }
 
@@ -40,7 +44,7 @@ TEST(Backward, ProductOfTwoActivationsKeepsBoth) {
 }
 
 TEST(Backward, SumKeepsNothing) {
-  Kept kept = kept_for_backward(node("Add"), {trained({2, 8}), trained({2, 8})}, {trained({2, 8})});
+  SavedTensors kept = kept_for_backward(node("Add"), {trained({2, 8}), trained({2, 8})}, {trained({2, 8})});
   EXPECT_TRUE(kept.inputs.empty());
   EXPECT_TRUE(kept.outputs.empty());
   EXPECT_TRUE(kept.has_rule);
@@ -54,30 +58,31 @@ TEST(Backward, DivisionByAConstantDoesNotKeepTheDividend) {
 
 TEST(Backward, ReluSigmoidAndSoftmaxKeepTheirResultGeluItsInput) {
   for (const char* op : {"Relu", "Sigmoid", "Tanh", "Softmax", "Exp"}) {
-    Kept kept = kept_for_backward(node(op), {trained({2, 8})}, {trained({2, 8})});
+    SavedTensors kept = kept_for_backward(node(op), {trained({2, 8})}, {trained({2, 8})});
     EXPECT_EQ(kept.outputs, Positions({0})) << op;
     EXPECT_TRUE(kept.inputs.empty()) << op;
   }
-  Kept gelu = kept_for_backward(node("Gelu"), {trained({2, 8})}, {trained({2, 8})});
+  SavedTensors gelu = kept_for_backward(node("Gelu"), {trained({2, 8})}, {trained({2, 8})});
   EXPECT_EQ(gelu.inputs, Positions({0}));
   EXPECT_TRUE(gelu.outputs.empty());
 }
 
 TEST(Backward, BatchNormalisationKeepsInputAndTwoStatisticsPerChannel) {
-  Kept kept = kept_for_backward(node("BatchNormalization"), {trained({32, 64, 56, 56})}, {trained({32, 64, 56, 56})});
+  SavedTensors kept =
+      kept_for_backward(node("BatchNormalization"), {trained({32, 64, 56, 56})}, {trained({32, 64, 56, 56})});
   EXPECT_EQ(kept.inputs, Positions({0}));
   EXPECT_EQ(kept.extra_elements, 2 * 64);
 }
 
 TEST(Backward, LayerNormalisationKeepsInputAndTwoStatisticsPerRow) {
-  Kept kept = kept_for_backward(node("LayerNormalization"), {trained({8, 128, 768})}, {trained({8, 128, 768})});
+  SavedTensors kept = kept_for_backward(node("LayerNormalization"), {trained({8, 128, 768})}, {trained({8, 128, 768})});
   EXPECT_EQ(kept.inputs, Positions({0}));
   EXPECT_EQ(kept.extra_elements, 2 * 8 * 128);
 }
 
 TEST(Backward, DropoutKeepsOneByteAndMaxPoolEightPerElement) {
   EXPECT_EQ(kept_for_backward(node("Dropout"), {trained({4, 10})}, {trained({4, 10})}).mask_bytes, 40);
-  Kept pool = kept_for_backward(node("MaxPool"), {trained({1, 2, 8, 8})}, {trained({1, 2, 4, 4})});
+  SavedTensors pool = kept_for_backward(node("MaxPool"), {trained({1, 2, 8, 8})}, {trained({1, 2, 4, 4})});
   EXPECT_EQ(pool.mask_bytes, 8 * 32);
   EXPECT_EQ(pool.inputs, Positions({0}));
 }
@@ -88,13 +93,13 @@ TEST(Backward, GatherKeepsIndices) {
 }
 
 TEST(Backward, LstmKeepsSixValuesPerStepBesideInputAndOutput) {
-  Kept kept = kept_for_backward(node("LSTM"), {trained({10, 4, 32}), trained({1, 64, 32}), trained({1, 64, 16})},
-                                {trained({10, 1, 4, 16})});
+  SavedTensors kept = kept_for_backward(
+      node("LSTM"), {trained({10, 4, 32}), trained({1, 64, 32}), trained({1, 64, 16})}, {trained({10, 1, 4, 16})});
   EXPECT_EQ(kept.extra_elements, 6 * 10 * 4 * 16);
 }
 
 TEST(Backward, UnknownOperatorKeepsAllAndSaysSo) {
-  Kept kept = kept_for_backward(node("Mystery"), {trained({2}), fixed({2})}, {trained({2})});
+  SavedTensors kept = kept_for_backward(node("Mystery"), {trained({2}), fixed({2})}, {trained({2})});
   EXPECT_FALSE(kept.has_rule);
   EXPECT_EQ(kept.inputs, Positions({0, 1}));
   EXPECT_EQ(kept.outputs, Positions({0}));

@@ -186,7 +186,7 @@ std::vector<int64_t> decode_batches(int64_t most) {
   return batches;
 }
 
-LlmForecast forecast(const LlmModel& model, const LlmWishes& wishes, const cost::DeviceLimits& limits) {
+LlmForecast forecast(const LlmModel& model, const LlmSetup& wishes, const cost::DeviceLimits& limits) {
   LlmForecast f;
   f.model = model.name;
   f.device = limits.device;

@@ -79,7 +79,7 @@ struct LlmModel {
 };
 LlmModel model_of(const LlmShape& shape);
 
-struct LlmWishes {
+struct LlmSetup {
   WeightFormat weights;
   double kv_bits = 16;                     // [bits] of one value in the cache
   Precision precision = Precision::kFp16;  // of the arithmetic
@@ -104,7 +104,7 @@ struct LlmForecast {
   std::string model, device;
   Origin origin = Origin::kMeasured;  // of the device's limits
   LlmParameters parameters;
-  LlmWishes wishes;
+  LlmSetup wishes;
   double weight_bytes = 0;
   double kv_bytes_per_token = 0;
   double kv_bytes_per_sequence = 0;
@@ -120,7 +120,7 @@ struct LlmForecast {
 };
 // Numbers of sequences worth showing where `most` fit: 1, 4, 16 … and `most`.
 std::vector<int64_t> decode_batches(int64_t most);
-LlmForecast forecast(const LlmModel& model, const LlmWishes& wishes, const cost::DeviceLimits& limits);
+LlmForecast forecast(const LlmModel& model, const LlmSetup& wishes, const cost::DeviceLimits& limits);
 
 Json to_json(const LlmForecast& forecast);
 

@@ -61,8 +61,8 @@ cost::DeviceLimits device_limits() {
   return limits;
 }
 
-LlmWishes llm_wishes(const char* weights = "fp16") {
-  LlmWishes llm_wishes;
+LlmSetup llm_wishes(const char* weights = "fp16") {
+  LlmSetup llm_wishes;
   llm_wishes.weights = *weight_format(weights);
   return llm_wishes;
 }
@@ -130,7 +130,7 @@ TEST(LlmWeights, FollowTheirFormat) {
 }
 
 TEST(LlmMemory, SequencesFillWhatTheWeightsAndTheReserveLeave) {
-  LlmWishes wish = llm_wishes();
+  LlmSetup wish = llm_wishes();
   wish.memory_bytes = 24 * kGib;
   wish.context = 4096;
   // 24 · 0.9 − 12.55 GiB of weights = 9.05 GiB; 2 GiB per sequence.
@@ -146,7 +146,7 @@ TEST(LlmMemory, SequencesFillWhatTheWeightsAndTheReserveLeave) {
 }
 
 TEST(LlmDecode, ReadsWeightsAndCacheOncePerStep) {
-  LlmWishes wish = llm_wishes();
+  LlmSetup wish = llm_wishes();
   wish.context = 1024;
   wish.batches = {1, 8};
   LlmForecast f = forecast(model_of(llama2_7b()), wish, device_limits());
@@ -160,7 +160,7 @@ TEST(LlmDecode, ReadsWeightsAndCacheOncePerStep) {
 }
 
 TEST(LlmDecode, TouchesMoreExpertsWithMoreSequences) {
-  LlmWishes wish = llm_wishes();
+  LlmSetup wish = llm_wishes();
   wish.context = 1;
   wish.batches = {1, 4, 1000};
   LlmForecast f = forecast(model_of(mixtral_8x7b()), wish, device_limits());
@@ -173,7 +173,7 @@ TEST(LlmDecode, TouchesMoreExpertsWithMoreSequences) {
 }
 
 TEST(LlmPrefill, IsBoundByArithmetic) {
-  LlmWishes wish = llm_wishes();
+  LlmSetup wish = llm_wishes();
   wish.prompt = 2048;
   LlmForecast f = forecast(model_of(llama2_7b()), wish, device_limits());
   // By hand: 2 · 6 476 271 616 per token, the head once, and 4 · 32 · 4096 per pair of 2048 · 2049 / 2.
@@ -184,7 +184,7 @@ TEST(LlmPrefill, IsBoundByArithmetic) {
 }
 
 TEST(LlmForecast, SaysWhenTheContextIsTooLong) {
-  LlmWishes wish = llm_wishes();
+  LlmSetup wish = llm_wishes();
   wish.context = 100000;
   EXPECT_THAT(forecast(model_of(llama2_7b()), wish, device_limits()).notes, Contains(HasSubstr("4096")));
 }

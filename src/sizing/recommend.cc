@@ -127,7 +127,7 @@ std::optional<Objection> objection(const Goal& goal, const Candidate& candidate)
 
 // What holds the device back, by its share of the time, and how much of its memory is used.
 std::string praise(const Goal& goal, const Candidate& candidate) {
-  const predict::Held& held = candidate.held;
+  const predict::BottleneckShares& held = candidate.held;
   std::string sentence;
   if (held.start >= std::max(held.compute, held.memory))
     sentence = fmt::format("launch-bound: {:.0f} % of the time; use a larger batch", 100 * held.start);

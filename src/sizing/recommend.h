@@ -41,7 +41,7 @@ struct Candidate {
   catalogue::CatalogueDevice device = {};
   std::optional<catalogue::CloudPrice> price = {};
   std::optional<double> bound_ms = {};  // of an inference run: what nothing on this device can beat
-  predict::Held held = {};              // where the likely time goes
+  predict::BottleneckShares held = {};  // where the likely time goes
   predict::Range run_ms = {};           // of one run or training step at the goal's batch
   double rows_per_s = 0;                // of one device, likely
   double needed_bytes = 0, available_bytes = 0;

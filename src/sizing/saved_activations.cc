@@ -113,7 +113,7 @@ class Walk {
       std::vector<BackwardOperand> inputs = inputs_of(node);
       pass_gradients(node, inputs);
       note_uses(node, n);
-      Kept kept = kept_for_backward(node, inputs, outputs_of(node));
+      SavedTensors kept = kept_for_backward(node, inputs, outputs_of(node));
       for (size_t i : kept.inputs)
         if (i < node.inputs.size()) keep(node.inputs[i], n);
       for (size_t i : kept.outputs)

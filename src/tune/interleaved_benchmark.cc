@@ -168,7 +168,7 @@ Result<CoLocatedTrial> InterleavedBenchmark::measure(std::span<const Candidate> 
   measure::InterleaveOptions how;
   how.stop = rounds_of(effort, options_.seconds, clock_.now() - begin);
   how.seed = ++trials_;
-  const measure::Interleaved measured = measure::interleave(arms, how, clock_);
+  const measure::InterleavedResult measured = measure::interleave(arms, how, clock_);
   if (measured.interrupted) return measured.failure;
   if (measured.failed_arm == kUntuned) return wrap(measured.failure, name_of_untuned());
   if (measured.failed_arm == kCandidate) return finished(measured.failure.message);

@@ -34,9 +34,9 @@ double half_width(const Gain& gain) {
 }
 
 // The change in logarithms with the spread of both sides; independent errors add in squares.
-Compared judge_figure(std::string id, std::string what, std::string unit, double before, double now, double half,
-                      Good good, double tolerance) {
-  Compared row{std::move(id), std::move(what), std::move(unit), before, now, 0, 100 * half, Change::kAsBefore, ""};
+FigureChange judge_figure(std::string id, std::string what, std::string unit, double before, double now, double half,
+                          Good good, double tolerance) {
+  FigureChange row{std::move(id), std::move(what), std::move(unit), before, now, 0, 100 * half, Change::kAsBefore, ""};
   if (before <= 0 || now <= 0) {
     row.verdict = Change::kNotComparable;
     row.reason = "not recorded";
@@ -51,28 +51,28 @@ Compared judge_figure(std::string id, std::string what, std::string unit, double
 
 double both(double a, double b) { return std::sqrt(a * a + b * b); }
 
-void set_aside(Compared& row, const char* reason) {
+void set_aside(FigureChange& row, const char* reason) {
   row.verdict = Change::kNotComparable;
   row.reason = reason;
 }
 
-Compared of_drift(double before, double now) {
-  Compared row{"relative-l2", "relative L2 of the outputs", "", before, now, 0, 0, Change::kAsBefore, ""};
+FigureChange of_drift(double before, double now) {
+  FigureChange row{"relative-l2", "relative L2 of the outputs", "", before, now, 0, 0, Change::kAsBefore, ""};
   if (before > 0) row.change_percent = 100 * (now / before - 1);
   if (now > 1.5 * before + kDriftSlack) row.verdict = Change::kRegressed;
   return row;
 }
 
-Compared of_memory(double before, double now, double tolerance) {
-  Compared row = judge_figure("memory", "growth of resident memory", "B", before, now, 0, Good::kLow, tolerance);
+FigureChange of_memory(double before, double now, double tolerance) {
+  FigureChange row = judge_figure("memory", "growth of resident memory", "B", before, now, 0, Good::kLow, tolerance);
   if (row.verdict == Change::kRegressed && now < before + kMemorySlackBytes) row.verdict = Change::kAsBefore;
   return row;
 }
 
 }  // namespace
 
-Result<Recorded> recorded_from_json(const Json& tuning) {
-  Recorded recorded;
+Result<TuningRecord> recorded_from_json(const Json& tuning) {
+  TuningRecord recorded;
   std::string version;
   RIDGE_TRY(read_fields(tuning, [&](auto& visit) {
     visit.object("machine", [&](auto& machine) { machine("id", recorded.machine); });
@@ -101,9 +101,9 @@ Result<Recorded> recorded_from_json(const Json& tuning) {
 
 NameTable<Change> names_of(Change) { return kChanges; }
 
-std::vector<Compared> compare(const Recorded& before, const Recorded& now, const Strictness& strictness) {
+std::vector<FigureChange> compare(const TuningRecord& before, const TuningRecord& now, const Strictness& strictness) {
   const double tolerance_percent = strictness.tolerance_percent;
-  std::vector<Compared> rows;
+  std::vector<FigureChange> rows;
   rows.push_back(judge_figure("gain", "gain over the untuned model", "×", before.gain.ratio, now.gain.ratio,
                               both(half_width(before.gain), half_width(now.gain)), Good::kHigh, tolerance_percent));
   const double half = both(before.ci95_percent, now.ci95_percent) / 100;
@@ -126,18 +126,18 @@ std::vector<Compared> compare(const Recorded& before, const Recorded& now, const
   return rows;
 }
 
-bool regressed(const std::vector<Compared>& all) {
-  return std::any_of(all.begin(), all.end(), [](const Compared& row) { return row.verdict == Change::kRegressed; });
+bool regressed(const std::vector<FigureChange>& all) {
+  return std::any_of(all.begin(), all.end(), [](const FigureChange& row) { return row.verdict == Change::kRegressed; });
 }
 
-std::string conclusion(const std::vector<Compared>& all, const Strictness& strictness) {
+std::string conclusion(const std::vector<FigureChange>& all, const Strictness& strictness) {
   const auto worst =
-      std::find_if(all.begin(), all.end(), [](const Compared& r) { return r.verdict == Change::kRegressed; });
+      std::find_if(all.begin(), all.end(), [](const FigureChange& r) { return r.verdict == Change::kRegressed; });
   if (worst == all.end())
     return fmt::format("No regression: nothing is significantly worse by more than {:.3g} %.",
                        strictness.tolerance_percent);
   const auto others =
-      std::count_if(worst + 1, all.end(), [](const Compared& r) { return r.verdict == Change::kRegressed; });
+      std::count_if(worst + 1, all.end(), [](const FigureChange& r) { return r.verdict == Change::kRegressed; });
   std::string more = others > 0 ? fmt::format(", and {} more", others) : "";
   return fmt::format("Regressed: {} {:.4g}{} against {:.4g}{} before ({:+.3g} %){}.", worst->what, worst->now,
                      worst->unit.empty() ? "" : " " + worst->unit, worst->before,

@@ -19,7 +19,7 @@
 namespace ridge::tune {
 
 // What a tuning.json (the `tune` contract) says of its result.
-struct Recorded {
+struct TuningRecord {
   std::string machine;  // machine::Machine::id
   std::string engine;   // name and version
   std::string device = "cpu";
@@ -35,12 +35,12 @@ struct Recorded {
   double rss_delta_bytes = 0;  // 0 = not recorded
   double relative_l2 = 0;      // drift of the outputs
 };
-Result<Recorded> recorded_from_json(const Json& tuning);
+Result<TuningRecord> recorded_from_json(const Json& tuning);
 
 enum class Change { kAsBefore, kBetter, kRegressed, kNotComparable };
 NameTable<Change> names_of(Change);  // "as before", …
 
-struct Compared {
+struct FigureChange {
   std::string id;    // "gain", "throughput", "untuned-throughput", "p99", "memory", "relative-l2"
   std::string what;  // "gain over the untuned model"
   std::string unit;  // "", "rows/s", "ms", "B"
@@ -50,7 +50,7 @@ struct Compared {
   Change verdict = Change::kAsBefore;
   std::string reason;  // of kNotComparable
 };
-void visit_fields(auto& visit, Is<Compared> auto& row) {
+void visit_fields(auto& visit, Is<FigureChange> auto& row) {
   visit("id", row.id);
   visit("what", row.what);
   visit("unit", row.unit);
@@ -66,9 +66,9 @@ struct Strictness {
   double tolerance_percent = 5;  // changes for the worse up to this much are accepted
   bool absolute = false;         // absolute figures count whatever the untuned model does
 };
-std::vector<Compared> compare(const Recorded& before, const Recorded& now, const Strictness& strictness);
-bool regressed(const std::vector<Compared>& all);
+std::vector<FigureChange> compare(const TuningRecord& before, const TuningRecord& now, const Strictness& strictness);
+bool regressed(const std::vector<FigureChange>& all);
 // One plain sentence.
-std::string conclusion(const std::vector<Compared>& all, const Strictness& strictness);
+std::string conclusion(const std::vector<FigureChange>& all, const Strictness& strictness);
 
 }  // namespace ridge::tune

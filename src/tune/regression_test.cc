@@ -7,8 +7,8 @@
 namespace ridge::tune {
 namespace {
 
-Recorded recorded() {
-  Recorded r;
+TuningRecord recorded() {
+  TuningRecord r;
   r.machine = "m1";
   r.gain = {2.0, 1.96, 2.04};
   r.rows_per_s = 200;
@@ -20,67 +20,67 @@ Recorded recorded() {
   return r;
 }
 
-Change verdict(const std::vector<Compared>& all, const std::string& id) {
-  for (const Compared& row : all)
+Change verdict(const std::vector<FigureChange>& all, const std::string& id) {
+  for (const FigureChange& row : all)
     if (row.id == id) return row.verdict;
   ADD_FAILURE() << id;
   return Change::kNotComparable;
 }
 
 TEST(Compare, TheSameAgainIsNoRegression) {
-  const std::vector<Compared> all = compare(recorded(), recorded(), {5});
+  const std::vector<FigureChange> all = compare(recorded(), recorded(), {5});
   EXPECT_FALSE(regressed(all));
-  for (const Compared& row : all) EXPECT_EQ(row.verdict, Change::kAsBefore) << row.id;
+  for (const FigureChange& row : all) EXPECT_EQ(row.verdict, Change::kAsBefore) << row.id;
 }
 
 TEST(Compare, ALossBeyondToleranceAndSpreadIsOne) {
-  Recorded now = recorded();
+  TuningRecord now = recorded();
   now.gain = {1.8, 1.77, 1.83};  // −10 %, spread 2.6 %
-  const std::vector<Compared> all = compare(recorded(), now, {5});
+  const std::vector<FigureChange> all = compare(recorded(), now, {5});
   EXPECT_EQ(verdict(all, "gain"), Change::kRegressed);
   EXPECT_NE(conclusion(all, {5}).find("Regressed: gain"), std::string::npos);
   EXPECT_FALSE(regressed(compare(recorded(), now, {12})));
 }
 
 TEST(Compare, ALossThatTheSpreadExplainsIsNone) {
-  Recorded now = recorded();
+  TuningRecord now = recorded();
   now.gain = {1.8, 1.5, 2.16};
   EXPECT_FALSE(regressed(compare(recorded(), now, {5})));
 }
 
 TEST(Compare, WhereTheUntunedModelIsSlowerTooTheTuningIsNotToBlame) {
-  Recorded now = recorded();
+  TuningRecord now = recorded();
   now.rows_per_s = 150;
   now.untuned_rows_per_s = 75;
   now.p99_ms = 67;
-  const std::vector<Compared> all = compare(recorded(), now, {5});
+  const std::vector<FigureChange> all = compare(recorded(), now, {5});
   EXPECT_FALSE(regressed(all));
   EXPECT_EQ(verdict(all, "gain"), Change::kAsBefore);
   EXPECT_EQ(verdict(all, "throughput"), Change::kNotComparable);
-  const std::vector<Compared> strict = compare(recorded(), now, {5, true});
+  const std::vector<FigureChange> strict = compare(recorded(), now, {5, true});
   EXPECT_EQ(verdict(strict, "throughput"), Change::kRegressed);
   EXPECT_EQ(verdict(strict, "untuned-throughput"), Change::kRegressed);
   EXPECT_EQ(verdict(strict, "p99"), Change::kRegressed);
 }
 
 TEST(Compare, AnotherMachineSaysNothingAboutAbsoluteFigures) {
-  Recorded now = recorded();
+  TuningRecord now = recorded();
   now.machine = "m2";
   now.rows_per_s = 20;
-  const std::vector<Compared> all = compare(recorded(), now, {5});
+  const std::vector<FigureChange> all = compare(recorded(), now, {5});
   EXPECT_EQ(verdict(all, "throughput"), Change::kNotComparable);
   EXPECT_FALSE(regressed(all));
 }
 
 TEST(Compare, WorseOutputsAreARegressionWhereverTheyWereComputed) {
-  Recorded now = recorded();
+  TuningRecord now = recorded();
   now.machine = "m2";
   now.relative_l2 = 1e-2;
   EXPECT_EQ(verdict(compare(recorded(), now, {5}), "relative-l2"), Change::kRegressed);
 }
 
 TEST(Compare, AFewMebibytesMoreAreNone) {
-  Recorded now = recorded(), small = recorded();
+  TuningRecord now = recorded(), small = recorded();
   small.rss_delta_bytes = 4 << 20;
   now.rss_delta_bytes = 8 << 20;
   EXPECT_EQ(verdict(compare(small, now, {5}), "memory"), Change::kAsBefore);
@@ -89,7 +89,7 @@ TEST(Compare, AFewMebibytesMoreAreNone) {
 }
 
 TEST(RecordedFromJson, NamesWhatIsMissing) {
-  Result<Recorded> wrong = recorded_from_json(Json{{"machine", Json::object()}});
+  Result<TuningRecord> wrong = recorded_from_json(Json{{"machine", Json::object()}});
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().message.find("'machine.id'"), std::string::npos);
 }

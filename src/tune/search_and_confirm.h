@@ -47,7 +47,7 @@ struct TuneOptions {
 
 // Every trial of a search, from the store or just measured.
 template <typename Candidate, typename Trial>
-struct ExploredOf {
+struct ExplorationOf {
   std::vector<std::pair<Candidate, Trial>> trials;
   int reused = 0;  // of them from the store
   bool interrupted = false;
@@ -83,9 +83,9 @@ Choice choose(const std::optional<Leader<Candidate>>& leader, bool untuned_meets
 }
 
 template <typename Problem>
-Result<ExploredOf<typename Problem::Candidate, typename Problem::Trial>> explore(Problem& problem,
-                                                                                 const TuneOptions& options) {
-  ExploredOf<typename Problem::Candidate, typename Problem::Trial> explored;
+Result<ExplorationOf<typename Problem::Candidate, typename Problem::Trial>> explore(Problem& problem,
+                                                                                    const TuneOptions& options) {
+  ExplorationOf<typename Problem::Candidate, typename Problem::Trial> explored;
   const TimePoint begin = problem.clock().now();
   double paid_before = 0;  // [s] by earlier runs, for what the store gave
   auto spent = [&] { return (to_seconds(problem.clock().now() - begin) + paid_before) / options.seconds; };
@@ -113,7 +113,7 @@ Result<ExploredOf<typename Problem::Candidate, typename Problem::Trial>> explore
 // Of the candidate's trials the one with the most rounds; null if none succeeded.
 template <typename Problem>
 const typename Problem::Trial* longest_trial(
-    const ExploredOf<typename Problem::Candidate, typename Problem::Trial>& explored,
+    const ExplorationOf<typename Problem::Candidate, typename Problem::Trial>& explored,
     const typename Problem::Candidate& candidate) {
   const typename Problem::Trial* longest = nullptr;
   for (const auto& [other, trial] : explored.trials)
@@ -130,7 +130,7 @@ constexpr int kConfirmations = 3;
 // decides by what was explored.
 template <typename Problem>
 Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm(
-    Problem& problem, const ExploredOf<typename Problem::Candidate, typename Problem::Trial>& explored,
+    Problem& problem, const ExplorationOf<typename Problem::Candidate, typename Problem::Trial>& explored,
     const typename Problem::Trial& untuned, const TuneOptions& options) {
   using Decision = DecisionOf<typename Problem::Candidate, typename Problem::Trial>;
   typename Problem::Trial last = untuned;

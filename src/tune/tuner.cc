@@ -82,18 +82,18 @@ Result<Trial> short_trial(const Candidate& candidate, InterleavedBenchmark& benc
 
 }  // namespace
 
-Result<Explored> explore(Search& search, InterleavedBenchmark& benchmark, Store& store, const TuneOptions& options) {
+Result<Exploration> explore(Search& search, InterleavedBenchmark& benchmark, Store& store, const TuneOptions& options) {
   OneModel problem{search, benchmark, &store, options.goal};
   return explore(problem, options);
 }
 
-Result<Decision> confirm(Search& search, InterleavedBenchmark& benchmark, const Explored& explored,
+Result<Decision> confirm(Search& search, InterleavedBenchmark& benchmark, const Exploration& explored,
                          const Trial& untuned, const TuneOptions& options) {
   OneModel problem{search, benchmark, nullptr, options.goal};
   return confirm(problem, explored, untuned, options);
 }
 
-const Trial* longest_trial(const Explored& explored, const Candidate& candidate) {
+const Trial* longest_trial(const Exploration& explored, const Candidate& candidate) {
   return longest_trial<OneModel>(explored, candidate);
 }
 

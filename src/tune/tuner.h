@@ -14,15 +14,15 @@
 
 namespace ridge::tune {
 
-using Explored = ExploredOf<Candidate, Trial>;
+using Exploration = ExplorationOf<Candidate, Trial>;
 using Decision = DecisionOf<Candidate, Trial>;
 
-Result<Explored> explore(Search& search, InterleavedBenchmark& benchmark, Store& store, const TuneOptions& options);
+Result<Exploration> explore(Search& search, InterleavedBenchmark& benchmark, Store& store, const TuneOptions& options);
 // `untuned` is the untuned model against itself.
-Result<Decision> confirm(Search& search, InterleavedBenchmark& benchmark, const Explored& explored,
+Result<Decision> confirm(Search& search, InterleavedBenchmark& benchmark, const Exploration& explored,
                          const Trial& untuned, const TuneOptions& options);
 // Of its trials the one with the most rounds; null if none succeeded.
-const Trial* longest_trial(const Explored& explored, const Candidate& candidate);
+const Trial* longest_trial(const Exploration& explored, const Candidate& candidate);
 
 std::optional<Leader<Candidate>> leader_of(const Search& search);
 

@@ -113,7 +113,7 @@ TEST_F(TunerTest, FindsTheLayoutThatTheScriptFavours) {
   auto benchmark = this->benchmark(scripted());
   Store store(store_file(), key_);
   Search search(small_space(), options_.goal);
-  const Result<Explored> explored = explore(search, *benchmark, store, options_);
+  const Result<Exploration> explored = explore(search, *benchmark, store, options_);
   ASSERT_TRUE(explored) << explored.error().message;
   const Result<Trial> untuned = benchmark->measure(baseline_candidate(), Effort::kShort);
   ASSERT_TRUE(untuned);
@@ -133,7 +133,7 @@ TEST_F(TunerTest, BaselineStandsWhereNothingIsBetter) {
   Space same;  // as fast as the baseline
   same.entries = {{laid_out(1, 1, 1), 0, 0, 0}, {laid_out(1, 1, 2), 0, 0, 0}};
   Search search(same, options_.goal);
-  const Result<Explored> explored = explore(search, *benchmark, store, options_);
+  const Result<Exploration> explored = explore(search, *benchmark, store, options_);
   ASSERT_TRUE(explored);
   for (const Standing& standing : search.measured()) EXPECT_NEAR(standing.gain.ratio, 1, 1e-9);
   const Result<Trial> untuned = benchmark->measure(baseline_candidate(), Effort::kShort);
@@ -169,14 +169,14 @@ TEST_F(TunerTest, SecondRunReusesWhatTheFirstMeasured) {
   {
     Store store(store_file(), key_);
     Search search(small_space(), options_.goal);
-    Result<Explored> explored = explore(search, *benchmark, store, options_);
+    Result<Exploration> explored = explore(search, *benchmark, store, options_);
     ASSERT_TRUE(explored);
     EXPECT_EQ(explored->reused, 0);
     first_trials = search.trials();
   }
   Store store(store_file(), key_);
   Search search(small_space(), options_.goal);
-  Result<Explored> again = explore(search, *benchmark, store, options_);
+  Result<Exploration> again = explore(search, *benchmark, store, options_);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->reused, first_trials);
   EXPECT_EQ(search.trials(), first_trials);
@@ -189,7 +189,7 @@ TEST_F(TunerTest, InterruptedSearchKeepsItsBestAndMeasuresNothingMore) {
   Result<Trial> untuned = benchmark->measure(baseline_candidate(), Effort::kShort);
   ASSERT_TRUE(untuned);
   options_.progress = [this, &search](const std::string&, double) { stop_ = search.trials() >= 2; };
-  Result<Explored> explored = explore(search, *benchmark, store, options_);
+  Result<Exploration> explored = explore(search, *benchmark, store, options_);
   ASSERT_TRUE(explored);
   EXPECT_TRUE(explored->interrupted);
   EXPECT_EQ(search.trials(), 2);
@@ -206,7 +206,7 @@ TEST_F(TunerTest, NothingMeetsAnImpossibleGoal) {
   auto benchmark = this->benchmark(scripted());
   Store store(store_file(), key_);
   Search search(small_space(), options_.goal);
-  Result<Explored> explored = explore(search, *benchmark, store, options_);
+  Result<Exploration> explored = explore(search, *benchmark, store, options_);
   ASSERT_TRUE(explored);
   Result<Trial> untuned = benchmark->measure(baseline_candidate(), Effort::kShort);
   Result<Decision> decision = confirm(search, *benchmark, *explored, *untuned, options_);

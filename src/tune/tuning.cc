@@ -106,7 +106,7 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
 
 }  // namespace
 
-Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Explored& explored,
+Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned) {
   Tuning tuning;
   tuning.machine = subject.machine;

@@ -56,7 +56,7 @@ struct Subject {
 };
 
 // All but drift, batching, seconds and repository. `untuned` is the baseline against itself.
-Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Explored& explored,
+Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned);
 
 // The largest batch that was measured and met the goal.

@@ -28,7 +28,7 @@ void Placements::belong_to(uint64_t session, const Library& library, size_t slot
 
 Result<OrtValue*> Placements::place(size_t slot, const TensorSpec& spec, DataType type, const Shape& shape,
                                     std::span<const std::byte> data) {
-  Placed& kept = slots_[slot];
+  BoundTensor& kept = slots_[slot];
   if (kept.value.get() != nullptr && kept.data.data() == data.data() && kept.data.size() == data.size() &&
       kept.type == type && kept.shape == shape)
     return kept.value.get();

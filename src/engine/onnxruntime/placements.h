@@ -28,7 +28,7 @@ class Placements {
                           std::span<const std::byte> data);
 
  private:
-  struct Placed {
+  struct BoundTensor {
     ValueHandle value;
     std::span<const std::byte> data;
     DataType type = DataType::kInvalid;
@@ -36,7 +36,7 @@ class Placements {
   };
   uint64_t session_ = 0;
   const Library* library_ = nullptr;
-  std::vector<Placed> slots_;
+  std::vector<BoundTensor> slots_;
 };
 
 }  // namespace ridge::engine::onnxruntime

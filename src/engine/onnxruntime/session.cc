@@ -248,7 +248,7 @@ int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int sta
 }
 
 // The model in ONNX Runtime, and which nodes of it are where, as far as they are on a GPU.
-struct MadeSession {
+struct LoadedGraph {
   SessionHandle session;
   std::string executed;
   bool mixed = false;  // some nodes are on a GPU, and some are not
@@ -285,10 +285,10 @@ Result<std::unique_ptr<GpuRunner>> use_gpu(const Library& library, const plan::D
   return gpu;
 }
 
-Result<MadeSession> make_session(const Library& library, const plan::Plan& plan, const plan::Device& device,
+Result<LoadedGraph> make_session(const Library& library, const plan::Plan& plan, const plan::Device& device,
                                  OrtEnv* env, OrtSessionOptions* options) {
   const OrtApi& api = *library.api;
-  MadeSession made{SessionHandle(api), ""};
+  LoadedGraph made{SessionHandle(api), ""};
   if (device.kind == plan::DeviceKind::kCpu) {
     Status status = take(api, api.CreateSession(env, plan.model.c_str(), options, made.session.out()));
     if (status) return made;
@@ -326,7 +326,7 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
 
   const int threads_before = threads_of_this_process();
   const TimePoint begin = SteadyClock::now();
-  RIDGE_ASSIGN(MadeSession made, make_session(*library, plan, device, env, options.get()));
+  RIDGE_ASSIGN(LoadedGraph made, make_session(*library, plan, device, env, options.get()));
   if (gpu) gpu->set_mixed(made.mixed);
   const Nanoseconds load_time = SteadyClock::now() - begin;
   const int threads_started = threads_of_this_process() - threads_before;

@@ -52,7 +52,7 @@ Result<int64_t> read_unsigned(const dom::element& value, std::string_view what) 
 
 // Calls member(key, value) for each member of an object. A key given twice has no agreed meaning and is refused where
 // the caller knows the key: member() gets a slot number back from it.
-class SeenOnce {
+class UniqueMembers {
  public:
   Status see(unsigned slot, std::string_view key) {
     if ((seen_ & (1u << slot)) != 0) return invalid("member " + in_quotes(key) + " is given twice");
@@ -71,7 +71,7 @@ struct Wanted {
 };
 
 Status pick(const dom::object& object, std::span<const Wanted> wanted) {
-  SeenOnce seen;
+  UniqueMembers seen;
   for (dom::key_value_pair member : object)
     for (unsigned i = 0; i < wanted.size(); ++i) {
       if (wanted[i].key != member.key) continue;
@@ -128,11 +128,11 @@ Status take_blob(Reading& reading, int64_t size, serve::RequestInput& input) {
 }
 
 // The three parameters that name a part of a region, as a tensor has them.
-struct PartAsked {
+struct ViewMembers {
   std::optional<dom::element> region, offset, byte_size;
 };
 
-Result<std::optional<serve::SharedMemoryView>> read_part(const PartAsked& asked) {
+Result<std::optional<serve::SharedMemoryView>> read_part(const ViewMembers& asked) {
   if (!asked.region && !asked.offset && !asked.byte_size) return std::optional<serve::SharedMemoryView>();
   if (!asked.region || !asked.byte_size)
     return invalid("'shared_memory_region' and 'shared_memory_byte_size' are needed, both or none");
@@ -151,7 +151,7 @@ Status read_input_data(Reading& reading, const std::optional<dom::element>& data
                        const std::optional<dom::element>& parameters, serve::RequestInput& input) {
   std::optional<dom::element> blob_size;
   if (parameters) {
-    PartAsked asked;
+    ViewMembers asked;
     RIDGE_ASSIGN(dom::object object, read_parameters(*parameters));
     RIDGE_TRY(
         pick(object, std::array{Wanted{"binary_data_size", &blob_size}, Wanted{"shared_memory_region", &asked.region},
@@ -206,19 +206,19 @@ Status read_inputs(Reading& reading, const dom::element& list, std::vector<serve
   return {};
 }
 
-struct OutputAsked {
+struct OutputRequest {
   serve::RequestedOutput output;
   std::optional<bool> binary;
 };
 
-Status read_output(const dom::object& object, OutputAsked& asked) {
+Status read_output(const dom::object& object, OutputRequest& asked) {
   std::optional<dom::element> name, parameters, binary, classification;
   RIDGE_TRY(pick(object, std::array{Wanted{"name", &name}, Wanted{"parameters", &parameters}}));
   if (!name) return invalid("'name' is missing");
   RIDGE_ASSIGN(asked.output.name, read_string(*name, "'name'"));
   if (!parameters) return {};
   RIDGE_ASSIGN(dom::object values, read_parameters(*parameters));
-  PartAsked part;
+  ViewMembers part;
   RIDGE_TRY(pick(values,
                  std::array{Wanted{"binary_data", &binary}, Wanted{"classification", &classification},
                             Wanted{"shared_memory_region", &part.region}, Wanted{"shared_memory_offset", &part.offset},
@@ -242,7 +242,7 @@ Status read_outputs(const dom::element& list, DecodedRequest& decoded) {
   for (dom::element element : elements) {
     ++number;
     if (!element.is_object()) return wrong_type("each member of 'outputs'", "an object", element);
-    OutputAsked asked;
+    OutputRequest asked;
     if (Status read = read_output(element.get_object().value_unsafe(), asked); !read) {
       std::string which = asked.output.name.empty() ? "number " + std::to_string(number) : in_quotes(asked.output.name);
       return wrap(read.error(), "output " + which);

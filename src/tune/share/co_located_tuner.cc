@@ -60,14 +60,14 @@ struct SeveralModels {
 
 }  // namespace
 
-Result<CoLocatedExplored> explore(PartitionSearch& search, InterleavedBenchmark& benchmark, Store& store,
-                                  const TuneOptions& options) {
+Result<CoLocatedExploration> explore(PartitionSearch& search, InterleavedBenchmark& benchmark, Store& store,
+                                     const TuneOptions& options) {
   SeveralModels problem{search, benchmark, &store};
   return explore(problem, options);
 }
 
 Result<CoLocatedDecision> confirm(PartitionSearch& search, InterleavedBenchmark& benchmark,
-                                  const CoLocatedExplored& explored, const CoLocatedTrial& untuned,
+                                  const CoLocatedExploration& explored, const CoLocatedTrial& untuned,
                                   const TuneOptions& options) {
   SeveralModels problem{search, benchmark, nullptr};
   return confirm(problem, explored, untuned, options);

@@ -11,15 +11,15 @@
 
 namespace ridge::tune::share {
 
-using CoLocatedExplored = ExploredOf<Partition, CoLocatedTrial>;
+using CoLocatedExploration = ExplorationOf<Partition, CoLocatedTrial>;
 using CoLocatedDecision = DecisionOf<Partition, CoLocatedTrial>;
 
 // Of `options` the goal is not read: the members have theirs.
-Result<CoLocatedExplored> explore(PartitionSearch& search, InterleavedBenchmark& benchmark, Store& store,
-                                  const TuneOptions& options);
+Result<CoLocatedExploration> explore(PartitionSearch& search, InterleavedBenchmark& benchmark, Store& store,
+                                     const TuneOptions& options);
 // `untuned` is the untuned models against themselves.
 Result<CoLocatedDecision> confirm(PartitionSearch& search, InterleavedBenchmark& benchmark,
-                                  const CoLocatedExplored& explored, const CoLocatedTrial& untuned,
+                                  const CoLocatedExploration& explored, const CoLocatedTrial& untuned,
                                   const TuneOptions& options);
 
 // What the untuned models' figures mean for the goals.

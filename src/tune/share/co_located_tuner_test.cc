@@ -117,7 +117,7 @@ TEST_F(CoLocatedTunerTest, OneThreadEachWinsAndTheDefaultsThatDoTheSameStand) {
   auto benchmark = this->benchmark();
   const Result<CoLocatedTrial> untuned = benchmark->measure(untuned_partition(2), Effort::kShort);
   ASSERT_TRUE(untuned) << untuned.error().message;
-  const Result<CoLocatedExplored> explored = explore(search, *benchmark, store, options_);
+  const Result<CoLocatedExploration> explored = explore(search, *benchmark, store, options_);
   ASSERT_TRUE(explored) << explored.error().message;
   ASSERT_TRUE(search.best());
   EXPECT_EQ(search.best()->entry.partition[0].threads, 1);
@@ -135,7 +135,7 @@ TEST_F(CoLocatedTunerTest, TheDefaultsGainNothingOverThemselvesAndThatIsCertain)
   auto benchmark = this->benchmark();
   Result<CoLocatedTrial> untuned = benchmark->measure(untuned_partition(2), Effort::kShort);
   ASSERT_TRUE(untuned) << untuned.error().message;
-  Result<CoLocatedDecision> decision = confirm(search, *benchmark, CoLocatedExplored{}, *untuned, options_);
+  Result<CoLocatedDecision> decision = confirm(search, *benchmark, CoLocatedExploration{}, *untuned, options_);
   ASSERT_TRUE(decision) << decision.error().message;
   ASSERT_EQ(decision->choice, Choice::kBaseline) << "nothing else was measured";
   EXPECT_EQ(decision->gain.low, 1);
@@ -149,14 +149,14 @@ TEST_F(CoLocatedTunerTest, ARunResumesFromTheStoreWithoutMeasuringAgain) {
   {
     Store store(file, key_);
     PartitionSearch search(members, make_partitions(members, {2, 0, 0}));
-    Result<CoLocatedExplored> first = explore(search, *benchmark(), store, options_);
+    Result<CoLocatedExploration> first = explore(search, *benchmark(), store, options_);
     ASSERT_TRUE(first) << first.error().message;
     EXPECT_EQ(first->reused, 0);
     measured = first->trials.size();
   }
   Store store(file, key_);
   PartitionSearch search(members, make_partitions(members, {2, 0, 0}));
-  Result<CoLocatedExplored> again = explore(search, *benchmark(), store, options_);
+  Result<CoLocatedExploration> again = explore(search, *benchmark(), store, options_);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->reused, static_cast<int>(measured));
   EXPECT_EQ(again->trials.size(), measured);
@@ -170,7 +170,7 @@ TEST_F(CoLocatedTunerTest, GoalsThatCannotBeMetTogetherAreAnsweredNo) {
   auto benchmark = this->benchmark();
   Result<CoLocatedTrial> untuned = benchmark->measure(untuned_partition(2), Effort::kShort);
   ASSERT_TRUE(untuned);
-  Result<CoLocatedExplored> explored = explore(search, *benchmark, store, options_);
+  Result<CoLocatedExploration> explored = explore(search, *benchmark, store, options_);
   ASSERT_TRUE(explored);
   Result<CoLocatedDecision> decision = confirm(search, *benchmark, *explored, *untuned, options_);
   ASSERT_TRUE(decision);
@@ -227,7 +227,7 @@ TEST_F(CoLocatedTunerTest, AnInterruptionKeepsWhatWasMeasured) {
   Result<CoLocatedTrial> untuned = benchmark->measure(untuned_partition(2), Effort::kShort);
   ASSERT_TRUE(untuned);
   options_.interrupted = [&] { return search.trials() >= 1; };
-  Result<CoLocatedExplored> explored = explore(search, *benchmark, store, options_);
+  Result<CoLocatedExploration> explored = explore(search, *benchmark, store, options_);
   ASSERT_TRUE(explored);
   EXPECT_TRUE(explored->interrupted);
   EXPECT_EQ(search.trials(), 1);

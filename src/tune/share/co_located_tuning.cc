@@ -118,7 +118,7 @@ std::vector<CoLocatedModel> CoLocatedTuning::members() const {
   return all;
 }
 
-CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLocatedExplored& explored,
+CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLocatedExploration& explored,
                                      const CoLocatedDecision& decision, const CoLocatedTrial& untuned,
                                      const ResourceBudget& budget) {
   CoLocatedTuning sharing;

@@ -57,7 +57,7 @@ struct CoLocatedTuning {
 };
 
 // All but models, memory, seconds and repository.
-CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLocatedExplored& explored,
+CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLocatedExploration& explored,
                                      const CoLocatedDecision& decision, const CoLocatedTrial& untuned,
                                      const ResourceBudget& budget);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr double kMissedAnyway = 1 / 1.15;
 
 // A candidate that several searches measured stays with the first, which was given the most time.
-void take_over_measured(SoloProfile& solo, const Search& search, const Explored& explored) {
+void take_over_measured(SoloProfile& solo, const Search& search, const Exploration& explored) {
   for (const Standing& standing : search.measured()) {
     const bool there = std::any_of(solo.measured.begin(), solo.measured.end(),
                                    [&](const auto& other) { return other.first.candidate == standing.candidate; });
@@ -70,7 +70,7 @@ Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchma
   how.seconds = options.seconds / 2 / static_cast<double>(std::max<size_t>(1, levels.size() - 1));
   for (size_t i = 1; i < levels.size() && !solo.explored.interrupted; ++i) {
     Search search = search_at(levels[i]);
-    RIDGE_ASSIGN(const Explored explored, explore(search, benchmark, store, how));
+    RIDGE_ASSIGN(const Exploration explored, explore(search, benchmark, store, how));
     take_over_measured(solo, search, explored);
     solo.explored.interrupted = explored.interrupted;
     solo.explored.reused += explored.reused;

@@ -18,7 +18,7 @@ namespace ridge::tune::share {
 
 struct SoloProfile {
   Search whole;                                      // with all CPUs
-  Explored explored;                                 // of that search
+  Exploration explored;                              // of that search
   std::vector<std::pair<Standing, Trial>> measured;  // of all searches, each candidate once, with its longest trial
 };
 

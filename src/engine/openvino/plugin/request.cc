@@ -37,7 +37,7 @@ ov::Tensor Request::fresh_output(size_t index) const {
 }
 
 void Request::place_input(size_t index, const TensorView& tensor) {
-  Placed& kept = inputs_[index];
+  BoundTensor& kept = inputs_[index];
   if (kept.set && kept.data == tensor.data.data() && kept.shape == tensor.shape) return;
   kept.set = false;
   request_.set_input_tensor(index, over(tensor.type, tensor.shape, tensor.data.data()));
@@ -45,7 +45,7 @@ void Request::place_input(size_t index, const TensorView& tensor) {
 }
 
 void Request::place_output(size_t index, const Output& output) {
-  Placed& kept = outputs_[index];
+  BoundTensor& kept = outputs_[index];
   if (output.data.empty()) {
     request_.set_output_tensor(index, fresh_output(index));
     kept = {Memory::kGivenAway, nullptr, {}, false};
@@ -58,7 +58,7 @@ void Request::place_output(size_t index, const Output& output) {
 }
 
 void Request::place_nowhere(size_t index) {
-  Placed& kept = outputs_[index];
+  BoundTensor& kept = outputs_[index];
   if (kept.memory == Memory::kOwn) return;
   request_.set_output_tensor(index, fresh_output(index));
   kept = {};

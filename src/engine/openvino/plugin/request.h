@@ -35,7 +35,7 @@ class Request {
 
  private:
   enum class Memory { kOwn, kCallers, kGivenAway };
-  struct Placed {
+  struct BoundTensor {
     Memory memory = Memory::kOwn;
     const std::byte* data = nullptr;
     Shape shape;
@@ -45,7 +45,7 @@ class Request {
 
   ov::CompiledModel model_;
   ov::InferRequest request_;
-  std::vector<Placed> inputs_, outputs_;
+  std::vector<BoundTensor> inputs_, outputs_;
 };
 
 }  // namespace ridge::engine::openvino::plugin
