@@ -56,13 +56,6 @@ Result<power::Knobs> open_device(const std::string& name) {
   return invalid(fmt::format("there are {} GPUs: choose one with --device", knobs.size()));
 }
 
-Result<power::Sweep> run_sweep(power::PowerControl& knob, const power::Workload& workload, power::SweepOptions options,
-                               const RunControl& control) {
-  options.interrupted = control.interrupted;
-  options.progress = control.progress;
-  return power::sweep(knob, workload, options, *control.clock);
-}
-
 }  // namespace
 
 Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob) {
@@ -92,7 +85,9 @@ Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std
   std::optional<RunControl> control = begin();
   RIDGE_ASSIGN(power::ScopedSetting held,
                power::ScopedSetting::take(knobs, {options.limits_mw.front(), {}, {}}, guard, folder));
-  Result<power::Sweep> swept = run_sweep(knob, workload, options, *control);
+  options.interrupted = control->interrupted;
+  options.progress = control->progress;
+  Result<power::Sweep> swept = power::sweep(knob, workload, options, *control->clock);
   control.reset();
   Status restored = held.restore();
   if (!swept) return swept.error();

@@ -77,93 +77,74 @@ int wait_for_signal(const ServeControl& control, const std::atomic<bool>& until,
 
 }  // namespace
 
-struct ServeRun::Impl {
-  explicit Impl(ServeRequest request) : request(std::move(request)) {}
-  Status open_ports();
-  Status write_port_file() const;
-  void load();
-  void shut_down();
-  ServeEnd wait_for_end(const ServeControl& control) const;
-
-  ServeRequest request;
-  telemetry::HostSampler host;
-  std::optional<telemetry::GpuSampler> gpus;
-  std::unique_ptr<serve::Server> server;
-  std::unique_ptr<http::Server> http, metrics;  // destroying one closes its port
-  std::string not_loaded;                       // written before failed
-  std::atomic<bool> failed = false;             // a model could not be loaded, and that is to end the server
-  std::atomic<bool> answered = false;           // every request that was accepted
-  std::atomic<bool> ended = false;              // and every thread
-  std::jthread loading, stopper;                // last: they use the rest
-};
-
-Status ServeRun::Impl::open_ports() {
+Status ServeRun::open_ports() {
   auto metrics_text = [this] {
-    Result<std::vector<serve::ModelStatistics>> statistics = server->statistics("", 0);
-    return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host.sample(),
-                               gpus ? gpus->last() : std::vector<telemetry::GpuSample>{});
+    Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
+    return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
+                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{});
   };
-  if (request.allow_http) {
-    const int threads = http_threads(request);
+  if (request_.allow_http) {
+    const int threads = http_threads(request_);
     http::ApiOptions api{.server_version = RIDGE_VERSION,
-                         .max_input_bytes = request.max_input_bytes,
+                         .max_input_bytes = request_.max_input_bytes,
                          .io_threads = static_cast<size_t>(threads),
                          .conversion_threads = static_cast<size_t>(std::max(2, threads)),
-                         .shared_memory = request.shared_memory};
-    http::ServerOptions listen{.address = request.http_address,
-                               .port = request.http_port,
+                         .shared_memory = request_.shared_memory};
+    http::ServerOptions listen{.address = request_.http_address,
+                               .port = request_.http_port,
                                .threads = threads,
-                               .head_timeout = request.http_timeout,
-                               .stall_timeout = request.http_timeout};
-    RIDGE_ASSIGN(http, http::Server::start(listen, std::make_shared<http::Api>(*server, api, metrics_text)));
-    log::info("http: listening on {}:{}", request.http_address, http->port());
+                               .head_timeout = request_.http_timeout,
+                               .stall_timeout = request_.http_timeout};
+    RIDGE_ASSIGN(http_, http::Server::start(listen, std::make_shared<http::Api>(*server_, api, metrics_text)));
+    log::info("http: listening on {}:{}", request_.http_address, http_->port());
   }
-  const bool own_port = request.metrics_port == 0 || request.metrics_port != request.http_port || !request.allow_http;
-  if (request.allow_metrics && own_port) {
-    const std::string& address = request.metrics_address.empty() ? request.http_address : request.metrics_address;
-    http::ServerOptions listen{.address = address, .port = request.metrics_port};
-    RIDGE_ASSIGN(metrics, http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text)));
-    log::info("metrics: http://{}:{}/metrics", address, metrics->port());
+  const bool own_port =
+      request_.metrics_port == 0 || request_.metrics_port != request_.http_port || !request_.allow_http;
+  if (request_.allow_metrics && own_port) {
+    const std::string& address = request_.metrics_address.empty() ? request_.http_address : request_.metrics_address;
+    http::ServerOptions listen{.address = address, .port = request_.metrics_port};
+    RIDGE_ASSIGN(metrics_, http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text)));
+    log::info("metrics: http://{}:{}/metrics", address, metrics_->port());
   }
   return {};
 }
 
-Status ServeRun::Impl::write_port_file() const {
-  if (request.port_file.empty()) return {};
+Status ServeRun::write_port_file() const {
+  if (request_.port_file.empty()) return {};
   Json ports = Json::object();
-  if (http) ports["http"] = http->port();
-  if (metrics) ports["metrics"] = metrics->port();
-  return write_file_atomically(request.port_file, dump_json(ports) + "\n");
+  if (http_) ports["http"] = http_->port();
+  if (metrics_) ports["metrics"] = metrics_->port();
+  return write_file_atomically(request_.port_file, dump_json(ports) + "\n");
 }
 
-void ServeRun::Impl::load() {
-  server->load_all();
-  if (server->draining()) return;
-  not_loaded = failed_models(*server);
-  if (not_loaded.empty()) return log::info("all models are loaded");
-  if (!request.exit_on_error) return log::error("not all models could be loaded: {}", not_loaded);
-  failed = true;
+void ServeRun::load() {
+  server_->load_all();
+  if (server_->draining()) return;
+  not_loaded_ = failed_models(*server_);
+  if (not_loaded_.empty()) return log::info("all models are loaded");
+  if (!request_.exit_on_error) return log::error("not all models could be loaded: {}", not_loaded_);
+  failed_ = true;
 }
 
 // Answers what is in progress, refuses the rest, ends everything but the caller's own thread.
-void ServeRun::Impl::shut_down() {
-  server->begin_drain();
-  if (http) http->drain(kLongestDrain);  // wait_for_end() looks at the clock
-  answered = true;
-  if (metrics) metrics->drain(std::chrono::seconds(1));
-  http.reset();  // ends repository calls whose clients have gone
-  metrics.reset();
-  loading.join();
-  server->drain();
-  ended = true;
+void ServeRun::shut_down() {
+  server_->begin_drain();
+  if (http_) http_->drain(kLongestDrain);  // wait_for_end() looks at the clock
+  answered_ = true;
+  if (metrics_) metrics_->drain(std::chrono::seconds(1));
+  http_.reset();  // ends repository calls whose clients have gone
+  metrics_.reset();
+  loading_.join();
+  server_->drain();
+  ended_ = true;
 }
 
 // Of shut_down(), or of the time for it.
-ServeEnd ServeRun::Impl::wait_for_end(const ServeControl& control) const {
-  const auto patience = std::min<std::chrono::seconds>(kLongestDrain, request.exit_timeout);
-  if (wait_for_signal(control, ended, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
-  if (ended) return failed ? ServeEnd::kNotLoaded : ServeEnd::kDone;
-  if (!answered) {
+ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
+  const auto patience = std::min<std::chrono::seconds>(kLongestDrain, request_.exit_timeout);
+  if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
+  if (ended_) return failed_ ? ServeEnd::kNotLoaded : ServeEnd::kDone;
+  if (!answered_) {
     log::error("some requests were not answered within --exit-timeout-secs");
     return ServeEnd::kUnanswered;
   }
@@ -171,33 +152,26 @@ ServeEnd ServeRun::Impl::wait_for_end(const ServeControl& control) const {
   return ServeEnd::kCutOff;
 }
 
-ServeRun::ServeRun(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-ServeRun::~ServeRun() = default;
-
-serve::Server& ServeRun::server() { return *impl_->server; }
-uint16_t ServeRun::http_port() const { return impl_->http ? impl_->http->port() : 0; }
-uint16_t ServeRun::metrics_port() const { return impl_->metrics ? impl_->metrics->port() : 0; }
-
 Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   request.server.cores = usable_cores();
   RIDGE_ASSIGN(request.server.recorder, start_recorder(request.record));
-  auto impl = std::make_unique<Impl>(std::move(request));
-  if (impl->request.allow_metrics || impl->request.allow_http) impl->gpus.emplace();
-  RIDGE_ASSIGN(impl->server, serve::Server::create(std::move(impl->request.server)));
-  RIDGE_TRY(impl->open_ports());
-  RIDGE_TRY(impl->write_port_file());
-  log::info("models in the repository: {}", model_names(*impl->server));
-  return std::unique_ptr<ServeRun>(new ServeRun(std::move(impl)));
+  std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));
+  if (run->request_.allow_metrics || run->request_.allow_http) run->gpus_.emplace();
+  RIDGE_ASSIGN(run->server_, serve::Server::create(run->request_.server));
+  RIDGE_TRY(run->open_ports());
+  RIDGE_TRY(run->write_port_file());
+  log::info("models in the repository: {}", model_names(*run->server_));
+  return run;
 }
 
 ServeEnd ServeRun::run(const ServeControl& control) {
-  impl_->loading = std::jthread([this] { impl_->load(); });
-  if (const int signal = wait_for_signal(control, impl_->failed); signal != 0)
+  loading_ = std::jthread([this] { load(); });
+  if (const int signal = wait_for_signal(control, failed_); signal != 0)
     log::info("{}: finishing the requests in progress; a second signal exits at once", strsignal(signal));
   else
-    control.not_loaded(impl_->not_loaded);
-  impl_->stopper = std::jthread([this] { impl_->shut_down(); });
-  return impl_->wait_for_end(control);
+    control.not_loaded(not_loaded_);
+  stopper_ = std::jthread([this] { shut_down(); });
+  return wait_for_end(control);
 }
 
 }  // namespace ridge::app

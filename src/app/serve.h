@@ -4,18 +4,24 @@
 // thread of their own, and the caller's looks at the clock and listens for a second signal. Prints nothing but the log.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "front/http/server.h"
 #include "front/region_policy.h"
 #include "serve/recorder.h"
 #include "serve/server.h"
+#include "telemetry/gpus.h"
+#include "telemetry/host.h"
 
 namespace ridge::app {
 
@@ -55,17 +61,30 @@ class ServeRun {
  public:
   // Answers from now on, but is not ready. Errors: options, a repository that cannot be read, a port that is taken.
   static Result<std::unique_ptr<ServeRun>> open(ServeRequest request);
-  ~ServeRun();
-
-  serve::Server& server();
-  uint16_t http_port() const;  // 0: not open
-  uint16_t metrics_port() const;
   ServeEnd run(const ServeControl& control);
 
+  serve::Server& server() { return *server_; }
+  uint16_t http_port() const { return http_ ? http_->port() : 0; }  // 0: not open
+  uint16_t metrics_port() const { return metrics_ ? metrics_->port() : 0; }
+
  private:
-  struct Impl;
-  explicit ServeRun(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit ServeRun(ServeRequest request) : request_(std::move(request)) {}
+  Status open_ports();
+  Status write_port_file() const;
+  void load();
+  void shut_down();
+  ServeEnd wait_for_end(const ServeControl& control) const;
+
+  ServeRequest request_;
+  telemetry::HostSampler host_;
+  std::optional<telemetry::GpuSampler> gpus_;
+  std::unique_ptr<serve::Server> server_;
+  std::unique_ptr<front::http::Server> http_, metrics_;  // destroying one closes its port
+  std::string not_loaded_;                               // written before failed_
+  std::atomic<bool> failed_ = false;                     // a model could not be loaded, and that is to end the server
+  std::atomic<bool> answered_ = false;                   // every request that was accepted
+  std::atomic<bool> ended_ = false;                      // and every thread
+  std::jthread loading_, stopper_;                       // last: they use the rest
 };
 
 }  // namespace ridge::app

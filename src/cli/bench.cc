@@ -11,7 +11,6 @@
 
 #include "cli/bench_device.h"
 #include "cli/interruption.h"
-#include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
@@ -71,7 +70,7 @@ Result<app::BenchRequest> request_of(const BenchOptions& options) {
             std::to_string(request.device.index) +
             "` shows every layer's least time on the GPU, --device cpu --layers where the time goes on the "
             "CPU, and `nsys profile ridge bench ...` what the GPU's kernels took"};
-  RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
+  RIDGE_ASSIGN(request.engine_options, parse_assignments("--engine-option", options.engine_options));
   request.how.arrival = options.poisson ? measure::Arrival::kPoisson : measure::Arrival::kConstant;
   request.how.max_time = from_seconds(options.seconds);
   return request;
@@ -177,14 +176,6 @@ void render(const measure::Measurement& m) {
   print("\n" + m.advice.sentence);
 }
 
-Result<measure::Measurement> measure_shown(const app::BenchRequest& request, const model::Graph* graph) {
-  Progress progress("bench");
-  app::RunControl control;
-  control.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  control.interrupted = interrupted;
-  return app::bench(request, graph, control);
-}
-
 int usage(const Error& error) {
   fail("bench", error);
   return kUsage;
@@ -208,7 +199,7 @@ int bench(std::span<const std::string> arguments) {
     if (Status fits = app::check(*request, *read); !fits) return usage(fits.error());
     graph = std::move(*read);
   }
-  Result<measure::Measurement> measured = measure_shown(*request, graph ? &*graph : nullptr);
+  Result<measure::Measurement> measured = app::bench(*request, graph ? &*graph : nullptr, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
   options.json ? print_json(measure::to_json(*measured)) : render(*measured);
   return kDone;

@@ -3,13 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/power_sweep.h"
 #include "base/file.h"
 #include "base/units.h"
-#include "cli/interruption.h"
 #include "cli/power.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -115,20 +113,10 @@ Status write_sweep_page(const PowerSweepOptions& options, const power::Sweep& sw
   return {};
 }
 
-app::RunControl show_sweep() {
-  listen_for_interruption();
-  app::RunControl control;
-  control.progress = [progress = std::make_shared<Progress>("power sweep")](const std::string& step, double share) {
-    progress->update(step, share);
-  };
-  control.interrupted = interrupted;
-  return control;
-}
-
 int run_sweep(const PowerSweepOptions& options) {
   const Result<app::PowerSweepRequest> request = request_of(options);
   if (!request) return power_failed(kSweepVerb, request.error());
-  const Result<app::PowerSweepResult> result = app::sweep_power(*request, show_sweep);
+  const Result<app::PowerSweepResult> result = app::sweep_power(*request, [] { return interruptible(kSweepVerb); });
   if (!result) return power_failed(kSweepVerb, result.error());
   options.json ? print_json(to_json(result->sweep)) : render(result->sweep);
   if (Status written = write_sweep_page(options, result->sweep); !written)

@@ -8,7 +8,6 @@
 #include "app/tune_share.h"
 #include "base/fake_clock.h"
 #include "base/file.h"
-#include "cli/interruption.h"
 #include "cli/share_options.h"
 #include "cli/share_text.h"
 #include "cli/terminal.h"
@@ -25,13 +24,9 @@ constexpr const char* kTuneVerb = "tune";
 // The progress line ends before anything is printed.
 template <typename Request, typename Work>
 auto with_progress(const Request& request, Work work) {
-  listen_for_interruption();
-  Progress progress(kTuneVerb);
-  app::RunControl control;
+  app::RunControl control = interruptible(kTuneVerb);
   FakeClock fake;
   if (std::getenv("RIDGE_FAKE_CLOCK") != nullptr) control.clock = &fake;  // for tests, with the fake engine
-  control.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  control.interrupted = interrupted;
   return work(request, control);
 }
 
