@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "cli/terminal.h"
 #include "engine/engines.h"
 #include "precision/variants.h"
 #include "tune/repository.h"
