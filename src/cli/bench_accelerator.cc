@@ -103,8 +103,8 @@ std::string bandwidths_text(const DeviceMeasurement& measured) {
 std::string links_text(const DeviceMeasurement& measured) {
   Rows rows;
   for (const auto& link : measured.links) {
-    std::vector<std::string> row = {std::string(gpu::way_name(link.way)),
-                                    std::string(gpu::host_memory_name(link.memory))};
+    std::vector<std::string> row = {std::string(limits::accelerator::way_name(link.way)),
+                                    std::string(limits::accelerator::host_memory_name(link.memory))};
     add_cells(row, link.result, format_bandwidth);
     add_end(row, link.result);
     rows.push_back(std::move(row));

@@ -1,11 +1,16 @@
 // What to start on a device, in the terms that CUDA and OpenCL share: a block of threads is OpenCL's work-group. Plain values.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
+
+#include "base/name_table.h"
 
 namespace ridge::gpu {
 
@@ -19,6 +24,10 @@ enum class MemoryKind {
   kPinned,   // the process's, kept in place so that the device fetches from it by itself; kernels cannot take it
   kUnified,  // under one address for both, moved by the driver as it is touched: CUDA's managed memory, OpenCL's SVM
 };
+// Of those on the host's side that copies are measured from.
+constexpr std::array<std::pair<MemoryKind, std::string_view>, 2> kHostMemories = {
+    {{MemoryKind::kHost, "pageable"}, {MemoryKind::kPinned, "pinned"}}};
+inline NameTable<MemoryKind> names_of(MemoryKind) { return kHostMemories; }
 
 // A buffer of a workspace, by the number that it got when it was made.
 struct BufferNumber {

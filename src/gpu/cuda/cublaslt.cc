@@ -228,8 +228,6 @@ std::string CublasLt::version() const {
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
-const std::string& CublasLt::path() const { return state_->library->file.path(); }
-
 Result<CublasLtGemm> CublasLt::plan(const GemmProblem& problem, size_t workspace_bytes) const {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1)
     return invalid(fmt::format("a product of {} × {} × {}: each must be at least 1", problem.m, problem.n, problem.k));

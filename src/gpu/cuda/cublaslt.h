@@ -53,7 +53,6 @@ class CublasLt {
   static Result<CublasLt> open(const CudaContext& context, const std::string& library = "", int newest = 1000);
 
   std::string version() const;  // "13.4.1"
-  const std::string& path() const;
   // `workspace_bytes`: on the GPU, for the library's own use. kUnsupported: the library has no such product for this GPU.
   Result<CublasLtGemm> plan(const GemmProblem& problem, size_t workspace_bytes = size_t{32} << 20) const;
 

@@ -85,20 +85,20 @@ Device describe(const std::shared_ptr<const opencl::Library>& opened, cl_platfor
                        library.clEnqueueSVMMap && library.clEnqueueSVMUnmap;
   facts.unified_memory = has_all && number_info<cl_bitfield>(library, device, CL_DEVICE_SVM_CAPABILITIES) != 0;
   read_types(library, device, extensions, facts);
-  const Json details = {{"name", facts.name},
-                        {"vendor", text(CL_DEVICE_VENDOR)},
-                        {"platform", implementation},
-                        {"version", version},
-                        {"driver", driver},
-                        {"kind", facts.kind},
-                        {"compute_units", facts.compute_units},
-                        {"threads_per_block", facts.threads_per_block},
-                        {"memory_bytes", facts.memory_bytes},
-                        {"cache_bytes", facts.last_cache_bytes},
-                        {"shared_bytes", number_info<uint64_t>(library, device, CL_DEVICE_LOCAL_MEM_SIZE)},
-                        {"largest_buffer_bytes", facts.largest_buffer_bytes},
-                        {"clock_hz", facts.clock_hz},
-                        {"unified_memory", facts.unified_memory}};
+  Json details = {{"name", facts.name},
+                  {"vendor", text(CL_DEVICE_VENDOR)},
+                  {"platform", implementation},
+                  {"version", version},
+                  {"driver", driver},
+                  {"kind", facts.kind},
+                  {"compute_units", facts.compute_units},
+                  {"threads_per_block", facts.threads_per_block},
+                  {"memory_bytes", facts.memory_bytes},
+                  {"cache_bytes", facts.last_cache_bytes},
+                  {"shared_bytes", number_info<uint64_t>(library, device, CL_DEVICE_LOCAL_MEM_SIZE)},
+                  {"largest_buffer_bytes", facts.largest_buffer_bytes},
+                  {"clock_hz", facts.clock_hz},
+                  {"unified_memory", facts.unified_memory}};
   result.details = [details] { return details; };
   result.open_workspace = [opened, device, unified = facts.unified_memory](Timing timing) {
     return OpenClWorkspace::open(opened, device, unified, timing);

@@ -9,7 +9,7 @@ namespace ridge::limits::accelerator {
 std::string row_name(const PeakRow& row) { return fmt::format("{} {}", precision_name(row.precision), row.way); }
 std::string row_name(const BandwidthRow& row) { return row.level + " " + row.access; }
 std::string row_name(const LinkRow& row) {
-  return fmt::format("{}, {}", gpu::way_name(row.way), gpu::host_memory_name(row.memory));
+  return fmt::format("{}, {}", way_name(row.way), host_memory_name(row.memory));
 }
 std::string row_name(const StartRow& row) { return row.what; }
 

@@ -9,8 +9,8 @@
 #include "base/fields.h"
 #include "base/units.h"
 #include "gpu/device.h"
-#include "gpu/transfer.h"
 #include "limits/accelerator/setting.h"
+#include "limits/accelerator/transfer.h"
 #include "limits/metric_result.h"
 
 namespace ridge::limits::accelerator {
@@ -41,8 +41,8 @@ void visit_fields(auto& visit, Is<BandwidthRow> auto& row) {
   visit_result(visit, row.result, "bytes_per_s");
 }
 struct LinkRow {
-  gpu::Way way = gpu::Way::kToDevice;
-  gpu::HostMemory memory = gpu::HostMemory::kPageable;
+  Way way = Way::kToDevice;
+  gpu::MemoryKind memory = gpu::MemoryKind::kHost;
   int64_t bytes = 0;    // of one copy, each way
   MetricResult result;  // [bytes/s], of both ways together
 };

@@ -30,42 +30,38 @@ struct Lane {
 struct Link {
   std::unique_ptr<gpu::Workspace> first, second;
   int64_t bytes = 0;
-  std::map<gpu::HostMemory, Lane> to_device, to_host;
+  std::map<gpu::MemoryKind, Lane> to_device, to_host;
 
   Status make(const gpu::Device& device);
-  Result<double> seconds(gpu::Way way, gpu::HostMemory memory);
+  Result<double> seconds(Way way, gpu::MemoryKind memory);
   Result<double> both_in_two_threads(const Lane& there, const Lane& back) const;
-  Status check(gpu::HostMemory memory) const;
-  Status check(const Lane& lane, size_t seed) const;
+  Status check(gpu::MemoryKind memory) const;
+  Status check(const Lane& lane) const;
 };
 
 Status Link::make(const gpu::Device& device) {
   RIDGE_ASSIGN(first, device.open_workspace(gpu::Timing::kByHost));
   RIDGE_ASSIGN(second, device.open_workspace(gpu::Timing::kByHost));
-  auto add = [&](gpu::Workspace& workspace, gpu::MemoryKind kind) {
-    return workspace.add_bytes(static_cast<size_t>(bytes), kind);
-  };
-  RIDGE_ASSIGN(const gpu::BufferNumber there, add(*first, gpu::MemoryKind::kDevice));
-  RIDGE_ASSIGN(const gpu::BufferNumber back, add(*first, gpu::MemoryKind::kDevice));
-  RIDGE_ASSIGN(const gpu::BufferNumber back_of_second, add(*second, gpu::MemoryKind::kDevice));
-  RIDGE_ASSIGN(const gpu::BufferNumber sent, add(*first, gpu::MemoryKind::kHost));
-  RIDGE_ASSIGN(const gpu::BufferNumber sent_pinned, add(*first, gpu::MemoryKind::kPinned));
-  RIDGE_ASSIGN(const gpu::BufferNumber got, add(*second, gpu::MemoryKind::kHost));
-  RIDGE_ASSIGN(const gpu::BufferNumber got_pinned, add(*first, gpu::MemoryKind::kPinned));
-  to_device = {{gpu::HostMemory::kPageable, {first.get(), sent, there}},
-               {gpu::HostMemory::kPinned, {first.get(), sent_pinned, there}}};
-  to_host = {{gpu::HostMemory::kPageable, {second.get(), back_of_second, got}},
-             {gpu::HostMemory::kPinned, {first.get(), back, got_pinned, 1}}};
+  const auto size = static_cast<size_t>(bytes);
+  RIDGE_ASSIGN(const gpu::BufferNumber there, first->add_bytes(size));
+  for (gpu::MemoryKind memory : {gpu::MemoryKind::kHost, gpu::MemoryKind::kPinned}) {
+    gpu::Workspace& home = memory == gpu::MemoryKind::kHost ? *second : *first;
+    RIDGE_ASSIGN(const gpu::BufferNumber sent, first->add_bytes(size, memory));
+    RIDGE_ASSIGN(const gpu::BufferNumber back, home.add_bytes(size));
+    RIDGE_ASSIGN(const gpu::BufferNumber got, home.add_bytes(size, memory));
+    to_device[memory] = {first.get(), sent, there};
+    to_host[memory] = {&home, back, got, 1};
+  }
   return {};
 }
 
-Result<double> Link::seconds(gpu::Way way, gpu::HostMemory memory) {
+Result<double> Link::seconds(Way way, gpu::MemoryKind memory) {
   const Lane &there = to_device.at(memory), &back = to_host.at(memory);
-  if (way == gpu::Way::kBoth && there.workspace != back.workspace) return both_in_two_threads(there, back);
+  if (way == Way::kBoth && there.workspace != back.workspace) return both_in_two_threads(there, back);
   std::vector<gpu::Step> steps;
-  if (way != gpu::Way::kToHost) steps.push_back(there.step());
-  if (way != gpu::Way::kToDevice) steps.push_back(back.step());
-  RIDGE_ASSIGN(const gpu::LaunchTime time, (way == gpu::Way::kToHost ? back : there).workspace->run(steps));
+  if (way != Way::kToHost) steps.push_back(there.step());
+  if (way != Way::kToDevice) steps.push_back(back.step());
+  RIDGE_ASSIGN(const gpu::LaunchTime time, (way == Way::kToHost ? back : there).workspace->run(steps));
   return time.whole_seconds;
 }
 
@@ -81,18 +77,18 @@ Result<double> Link::both_in_two_threads(const Lane& there, const Lane& back) co
   return to_seconds(SteadyClock::now() - begin);
 }
 
-// Bytes of a long pattern from `at` on, another for each seed.
-void fill(std::span<std::byte> piece, size_t at, size_t seed) {
+// Bytes of a long pattern from `at` on; what is sent from two buffers differs.
+void fill(std::span<std::byte> piece, size_t at, gpu::BufferNumber from) {
   for (size_t i = 0; i < piece.size(); ++i)
-    piece[i] = static_cast<std::byte>(((at + i) * 31 + (at + i) / 4096 + 7 * seed) & 0xFF);
+    piece[i] = static_cast<std::byte>(((at + i) * 31 + (at + i) / 4096 + 7 * from.value) & 0xFF);
 }
 
-Status Link::check(const Lane& lane, size_t seed) const {
+Status Link::check(const Lane& lane) const {
   const auto size = static_cast<size_t>(bytes);
   std::vector<std::byte> sent(static_cast<size_t>(kMebibyte)), got(sent.size());
   for (size_t at = 0; at < size; at += sent.size()) {
     const std::span<std::byte> piece = std::span(sent).first(std::min(sent.size(), size - at));
-    fill(piece, at, seed);
+    fill(piece, at, lane.from);
     RIDGE_TRY(lane.workspace->write_bytes(lane.from, piece, at));
   }
   const gpu::Step step = lane.step();
@@ -100,7 +96,7 @@ Status Link::check(const Lane& lane, size_t seed) const {
   for (size_t at = 0; at < size; at += sent.size()) {
     const std::span<std::byte> piece = std::span(got).first(std::min(got.size(), size - at));
     RIDGE_TRY(lane.workspace->read_bytes(lane.to, piece, at));
-    fill(std::span(sent).first(piece.size()), at, seed);
+    fill(std::span(sent).first(piece.size()), at, lane.from);
     if (!std::ranges::equal(piece, std::span(sent).first(piece.size())))
       return Error{Code::kFailed,
                    fmt::format("what was copied changed on its way, within 1 MiB from byte {} of {}", at, size)};
@@ -108,16 +104,15 @@ Status Link::check(const Lane& lane, size_t seed) const {
   return {};
 }
 
-Status Link::check(gpu::HostMemory memory) const {
-  const size_t seed = memory == gpu::HostMemory::kPinned ? 2 : 0;
-  for (const auto& [lane, way] : {std::pair(&to_device.at(memory), 0), std::pair(&to_host.at(memory), 1)})
-    if (Status right = check(*lane, seed + static_cast<size_t>(way)); !right)
-      return wrap(right.error(), fmt::format("{} memory", gpu::host_memory_name(memory)));
+Status Link::check(gpu::MemoryKind memory) const {
+  for (const Lane* lane : {&to_device.at(memory), &to_host.at(memory)})
+    if (Status right = check(*lane); !right)
+      return wrap(right.error(), fmt::format("{} memory", host_memory_name(memory)));
   return {};
 }
 
-KernelVariant transferring(const std::shared_ptr<Link>& link, gpu::Way way, gpu::HostMemory memory) {
-  const double bytes = static_cast<double>(link->bytes) * (way == gpu::Way::kBoth ? 2 : 1);
+KernelVariant transferring(const std::shared_ptr<Link>& link, Way way, gpu::MemoryKind memory) {
+  const double bytes = static_cast<double>(link->bytes) * (way == Way::kBoth ? 2 : 1);
   KernelVariant variant;
   variant.conditions = fmt::format("copies of {}", format_bytes(static_cast<double>(link->bytes)));
   variant.run = one_by_one([link, way, memory, bytes](int64_t repeats) -> Result<Burst> {
@@ -206,9 +201,9 @@ std::vector<MetricOf<LinkRow>> link_metrics(const gpu::Device& device) {
   link->bytes = bytes;
   const Status made = link->make(device);
   std::vector<MetricOf<LinkRow>> metrics;
-  for (gpu::HostMemory memory : {gpu::HostMemory::kPageable, gpu::HostMemory::kPinned}) {
+  for (gpu::MemoryKind memory : {gpu::MemoryKind::kHost, gpu::MemoryKind::kPinned}) {
     const Status right = made ? link->check(memory) : made;
-    for (gpu::Way way : {gpu::Way::kToDevice, gpu::Way::kToHost, gpu::Way::kBoth}) {
+    for (Way way : {Way::kToDevice, Way::kToHost, Way::kBoth}) {
       MetricOf<LinkRow> transfer{{way, memory, bytes, {}}, {}};
       transfer.metric.sustained = true;
       if (right)

@@ -209,7 +209,7 @@ TEST(MeasuredFigures, AreReadBackAsTheyWereWritten) {
   MetricResult missing;
   missing.reason = "open library libcublasLt.so: no such file";
   measured.peaks.push_back({Precision::kInt8, "cuBLASLt", missing});
-  measured.links = {{gpu::Way::kBoth, gpu::HostMemory::kPinned, 1 << 20, reached(40e9)}};
+  measured.links = {{Way::kBoth, gpu::MemoryKind::kPinned, 1 << 20, reached(40e9)}};
   measured.starts = {{"kernel, queued", "time per kernel", reached(4e5)}};
   Json json = to_json(measured);
   Result<DeviceMeasurement> back = from_json<DeviceMeasurement>(json);

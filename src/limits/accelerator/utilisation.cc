@@ -119,7 +119,7 @@ void add_datasheet(DeviceMeasurement& measured, const catalogue::CatalogueDevice
 void add_link(DeviceMeasurement& measured, const References& references) {
   for (LinkRow& row : measured.links)
     if (references.link_bytes_per_s)
-      add(row.result, references.link, *references.link_bytes_per_s * (row.way == gpu::Way::kBoth ? 2 : 1),
+      add(row.result, references.link, *references.link_bytes_per_s * (row.way == Way::kBoth ? 2 : 1),
           Origin::kDerived);
 }
 
@@ -194,7 +194,7 @@ void add_utilisation(DeviceMeasurement& measured, const References& references) 
       [](const BandwidthRow& row) { return row.access; });
   add_best(
       measured.links, [](const LinkRow& row) { return row.way; },
-      [](const LinkRow& row) { return std::string(gpu::host_memory_name(row.memory)); });
+      [](const LinkRow& row) { return std::string(host_memory_name(row.memory)); });
 }
 
 }  // namespace ridge::limits::accelerator

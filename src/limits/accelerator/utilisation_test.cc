@@ -69,9 +69,9 @@ TEST(Utilisation, AreOfTheDatasheetWhereItSpeaksOfTheSameUnits) {
 
 TEST(Utilisation, OfTheBestHereAreAtMostAll) {
   DeviceMeasurement measured;
-  measured.links = {{gpu::Way::kToDevice, gpu::HostMemory::kPageable, 1, result_with(8e9)},
-                    {gpu::Way::kToDevice, gpu::HostMemory::kPinned, 1, result_with(25e9)},
-                    {gpu::Way::kBoth, gpu::HostMemory::kPinned, 1, result_with(40e9)}};
+  measured.links = {{Way::kToDevice, gpu::MemoryKind::kHost, 1, result_with(8e9)},
+                    {Way::kToDevice, gpu::MemoryKind::kPinned, 1, result_with(25e9)},
+                    {Way::kBoth, gpu::MemoryKind::kPinned, 1, result_with(40e9)}};
   References references;
   references.link_bytes_per_s = pcie_bytes_per_s(4, 16);
   references.link = "PCIe 4.0 x16";
