@@ -55,8 +55,8 @@ TEST(CpuQuota, ThrottledPeriodsWarnWithTheirShare) {
   Facts facts = facts_of("=== sys/fs/cgroup/cpu.stat\nusage_usec 1\nnr_periods 1000\nnr_throttled 250\n");
   facts.machine->cpu.quota = 2;
   EXPECT_THAT(found(judge_cpu(facts), "cpu.quota"),
-              AllOf(StartsWith("warn: 2 of 4 CPUs; stopped in 250 of 1000 periods (25 %)"),
-                    HasSubstr("no more than 2 threads")));
+              AllOf(StartsWith("warn: 2 of 4 CPUs; throttled in 250 of 1000 periods (25 %)"),
+                    HasSubstr("at most 2 threads")));
   facts = facts_of("=== sys/fs/cgroup/cpu.stat\nnr_periods 1000\nnr_throttled 3\n");
   EXPECT_THAT(found(judge_cpu(facts), "cpu.quota"), StartsWith("ok: none; stopped in 3 of 1000"));
 }
@@ -88,7 +88,7 @@ TEST(CpuPages, NeverWarnsAndUnusedReservedPagesWarn) {
   const std::string reserved =
       "=== sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages: 8\n"
       "=== sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages: 8\n";
-  EXPECT_THAT(judged_cpu(reserved, "cpu.huge_pages"), StartsWith("warn: 8.00 GiB reserved, 8.00 GiB of it unused"));
+  EXPECT_THAT(judged_cpu(reserved, "cpu.huge_pages"), StartsWith("warn: 8.00 GiB reserved, 8.00 GiB unused"));
 }
 
 TEST(CpuSteal, ShareOfTheHostIsTheEighthNumber) {

@@ -159,7 +159,7 @@ TEST(NvidiaGpu, EveryFaultHasItsFinding) {
   EXPECT_THAT(found(findings, "gpu.0.ecc"), StartsWith("fail: "));
   EXPECT_THAT(found(findings, "gpu.0.persistence"), StartsWith("warn: off"));
   EXPECT_THAT(found(findings, "gpu.0.compute_mode"), StartsWith("fail: prohibited"));
-  EXPECT_THAT(found(findings, "gpu.0.mig"), StartsWith("fail: on, without an instance"));
+  EXPECT_THAT(found(findings, "gpu.0.mig"), StartsWith("fail: on, without instances"));
   EXPECT_THAT(found(findings, "gpu.0.link"), StartsWith("warn: generation 5 x4, could be 5 x16"));
   EXPECT_THAT(found(findings, "gpu.0.use"),
               AllOf(StartsWith("warn: 40.0 GiB of 80.0 GiB"), HasSubstr("process 4711 with 39.0 GiB")));
@@ -205,7 +205,7 @@ TEST(PeerLinks, DownLinksAndErrorsWarn) {
   EXPECT_THAT(judged_links({with_links(2, -1)}), AllOf(StartsWith("warn: 5 of 6 up"), HasSubstr("down: 2")));
   EXPECT_THAT(judged_links({with_links(2, -1), with_links(-1, -1)}), HasSubstr("another GPU of its kind has 6"));
   EXPECT_THAT(judged_links({with_links(-1, 4)}),
-              AllOf(StartsWith("warn: 6 of 6 up"), HasSubstr("link 4: sent again 3 times"), HasSubstr("XID 74")));
+              AllOf(StartsWith("warn: 6 of 6 up"), HasSubstr("link 4: 3 replays"), HasSubstr("XID 74")));
   EXPECT_THAT(judged_links({with_links(-1, 4, 0)}), StartsWith("ok: ")) << "99 checksum errors alone are no rate";
 }
 

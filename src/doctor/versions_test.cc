@@ -191,7 +191,7 @@ TEST(Versions, NcclIsComparedWithDriverAndGpus) {
   EXPECT_THAT(judged_versions(kModule + installed({cu12}), "versions.nccl"),
               AllOf(StartsWith("ok: NCCL 2.28.9"), HasSubstr("row 2.28.3 for CUDA 12: GPUs from capability 6.0")));
   EXPECT_THAT(judged_versions(kModule + installed({"/usr/lib/libnccl.so.2"}), "versions.nccl"),
-              HasSubstr("tells no version"));
+              HasSubstr("has no version"));
   EXPECT_EQ(catalogue::nccl_row(version("2.28.9"), 13)->least_capability, version("7.5"));
   EXPECT_FALSE(catalogue::nccl_row(version("1.3"), 12).has_value());
 }

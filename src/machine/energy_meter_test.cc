@@ -76,7 +76,7 @@ TEST(EnergyCounters, ThatNeverBeginAnewSayWhenTheyWentBack) {
   now_uj = 100;
   Result<double> back = meter->joules();
   ASSERT_FALSE(back.ok());
-  EXPECT_NE(back.error().message.find("its driver was loaded again"), std::string::npos);
+  EXPECT_NE(back.error().message.find("its driver was reloaded"), std::string::npos);
 }
 
 }  // namespace

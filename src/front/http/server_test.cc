@@ -349,7 +349,7 @@ TEST(HttpServer, SaysWhichPortIsTaken) {
   auto second = Server::start({.address = "127.0.0.1", .port = server->port()}, std::make_shared<Mirror>());
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().message.find(std::to_string(server->port())), std::string::npos);
-  EXPECT_NE(second.error().message.find("another program holds the port"), std::string::npos);
+  EXPECT_NE(second.error().message.find("another program uses the port"), std::string::npos);
 }
 
 TEST(HttpServer, ServesManyClientsOnSeveralThreads) {
