@@ -60,7 +60,8 @@ TEST(CatalogueLimits, TakeACeilingForInt8WhereItHasNoSource) {
 TEST(CatalogueLimits, AreRefusedWithoutBandwidth) {
   auto limits = limits_of(*catalogue::find_device(*catalogue::catalogue(), "M2 Pro"));
   ASSERT_FALSE(limits);
-  EXPECT_NE(limits.error().message.find("no memory bandwidth of M2 Pro"), std::string::npos);
+  EXPECT_NE(limits.error().message.find("M2 Pro"), std::string::npos) << limits.error().message;
+  EXPECT_NE(limits.error().message.find("memory bandwidth"), std::string::npos) << limits.error().message;
 }
 
 // A device whose bandwidth is known has every rate above zero that it lists.

@@ -54,11 +54,11 @@ TEST(CpuHeat, CountsThrottling) {
 TEST(CpuQuota, ThrottledPeriodsWarnWithTheirShare) {
   Facts facts = facts_of("=== sys/fs/cgroup/cpu.stat\nusage_usec 1\nnr_periods 1000\nnr_throttled 250\n");
   facts.machine->cpu.quota = 2;
-  EXPECT_THAT(found(judge_cpu(facts), "cpu.quota"),
-              AllOf(StartsWith("warn: 2 of 4 CPUs; throttled in 250 of 1000 periods (25 %)"),
-                    HasSubstr("at most 2 threads")));
+  EXPECT_THAT(
+      found(judge_cpu(facts), "cpu.quota"),
+      AllOf(StartsWith("warn: 2 of 4 CPUs; throttled in 250 of 1000 periods (25 %)"), HasSubstr("at most 2 threads")));
   facts = facts_of("=== sys/fs/cgroup/cpu.stat\nnr_periods 1000\nnr_throttled 3\n");
-  EXPECT_THAT(found(judge_cpu(facts), "cpu.quota"), StartsWith("ok: none; stopped in 3 of 1000"));
+  EXPECT_THAT(found(judge_cpu(facts), "cpu.quota"), StartsWith("ok: none; throttled in 3 of 1000"));
 }
 
 TEST(CpuThreads, VariableBeyondTheQuotaWarns) {

@@ -57,7 +57,7 @@ TEST(PowerClaim, IsNotTestableWhereNoLimitHeldTheLoadBack) {
   EXPECT_EQ(judge_power_claim(claim, idle, 450000)[0].verdict, lab::Verdict::kNotTestable);
   EXPECT_THAT(judge_power_claim(claim, idle, 450000)[0].reason, HasSubstr("no limit slowed it"));
   std::vector<CurvePoint> high = {point(450, 100, 445), point(400, 99, 396)};
-  EXPECT_THAT(judge_power_claim(claim, high, 450000)[0].reason, HasSubstr("outside the limits"));
+  EXPECT_THAT(judge_power_claim(claim, high, 450000)[0].reason, HasSubstr("outside the measured limits"));
 }
 
 TEST(PowerCurve, IsAStraightLineBetweenItsPoints) {

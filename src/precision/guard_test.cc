@@ -102,7 +102,7 @@ TEST(Guard, ValuesThatAreNotFiniteFailWhateverTheLimits) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const Verdict verdict = verdict_of([bad](float x) { return x == 5 ? bad : x; }, limits);
     EXPECT_FALSE(verdict.holds);
-    EXPECT_NE(verdict.sentence.find("not finite"), std::string::npos) << verdict.sentence;
+    EXPECT_NE(verdict.sentence.find("non-finite"), std::string::npos) << verdict.sentence;
   }
 }
 

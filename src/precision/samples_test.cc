@@ -153,7 +153,7 @@ TEST_F(SamplesTest, IntegersThatDoNotFitAreAnError) {
   options.path = folder_ + "/a.npy";
   Result<Samples> samples = gather_samples(signature_, {{"x", {1, 1}}}, nullptr, options);
   ASSERT_FALSE(samples);
-  EXPECT_NE(samples.error().message.find("INT32 cannot hold"), std::string::npos) << samples.error().message;
+  EXPECT_NE(samples.error().message.find("INT32"), std::string::npos) << samples.error().message;
 }
 
 TEST_F(SamplesTest, OneSampleServesBothPartsAndIsSaid) {

@@ -41,7 +41,7 @@ TEST(ExecutedKernels, AnUnknownNumberOfTurnsIsOneAndIsSaid) {
     const ExecutedModel unknown = executed_model(loop(trips));
     EXPECT_DOUBLE_EQ(unknown.kernels[0].inside[0].at(0).times, 1);
     ASSERT_EQ(unknown.notes.size(), 1U);
-    EXPECT_NE(unknown.notes[0].find("one turn"), std::string::npos) << unknown.notes[0];
+    EXPECT_NE(unknown.notes[0].find("one trip"), std::string::npos) << unknown.notes[0];
   }
 }
 

@@ -164,7 +164,7 @@ TEST(CompleteConfig, TensorsMustBeTheModels) {
   EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" dims: [ 3 ] }"), "input 'x'"));
   EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" dims: [ 3, 0 ] }"), "at least 1"));
   EXPECT_TRUE(contains(refusal("output { name: \"y\" } output { name: \"y\" }"), "twice"));
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4", kFixed), "first dimension is not open"));
+  EXPECT_TRUE(contains(refusal("max_batch_size: 4", kFixed), "first dimension is not dynamic"));
   Signature two = kImage;
   two.inputs.push_back({"z", DataType::kInt64, {-1}});
   EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" }", two), "input 'z'"));

@@ -169,7 +169,7 @@ TEST_F(RegionRequestTest, MemoryThatGoesAwayWhileTheEngineReadsItFailsTheRequest
   armed = true;
   Error lost = error_of(infer(*server, region_pair_request("r", 1)).get());
   EXPECT_EQ(lost.code, Code::kInvalid);
-  EXPECT_NE(lost.message.find("went away"), std::string::npos) << lost.message;
+  EXPECT_NE(lost.message.find("disappeared"), std::string::npos) << lost.message;
   EXPECT_TRUE(infer(*server, pair_request("m", {1, 2})).get()) << "others go on";
   object.resize(4096);
   EXPECT_NE(error_of(infer(*server, region_pair_request("r", 1)).get()).message.find("register it again"),

@@ -123,7 +123,7 @@ TEST_F(RegionTableTest, RefusesPartsThatDoNotLieInTheirRegion) {
   EXPECT_TRUE(says(bind({"r", 8, UINT64_MAX - 4}), "Invalid offset + byte size"));
   object.resize(32);
   EXPECT_EQ(bind({"r", 0, 32}), "");
-  EXPECT_TRUE(says(bind({"r", 0, 33}), "made smaller"));
+  EXPECT_TRUE(says(bind({"r", 0, 33}), "truncated"));
 }
 
 TEST_F(RegionTableTest, ARegionLivesWhileARequestUsesIt) {

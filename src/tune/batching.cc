@@ -59,12 +59,6 @@ std::string law(const BatchingAdvice& advice) {
   return fmt::format("a run costs {} fixed + {} per row", format_ms(advice.fixed_ms), format_ms(advice.per_row_ms));
 }
 
-// The chosen batch does not gain, or it does but all batches together say otherwise.
-std::string_view no_gain(const BatchingAdvice& advice) {
-  return advice.gain < kWorthMerging ? "batching gains nothing"
-                                     : "the gain of batching is unknown: times scatter too much";
-}
-
 // Why the batches above the chosen one stay out, or nothing.
 std::string held_back(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> goal_ms) {
   for (const BatchPoint& point : points)
@@ -84,6 +78,7 @@ BatchingAdvice without_comparison(const BatchPoint& chosen, std::optional<double
   BatchingAdvice advice;
   advice.max_batch = chosen.batch;
   advice.helps = chosen.batch > 1;
+  advice.id = "no-batch-1";
   advice.reason = "the gain of batching is unknown: batch 1 of this layout was not measured";
   if (!advice.helps) return advice;
   advice.preferred = {chosen.batch};
@@ -99,6 +94,7 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
   const BatchPoint* one = at(points, 1);
   const BatchPoint* best = at(points, chosen);
   if (best == nullptr) {
+    advice.id = "no-curve";
     advice.reason = "the batch curve was not measured";
     return advice;
   }
@@ -113,11 +109,17 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
     double most = 0;
     for (const BatchPoint& point : points)
       if (allowed(point)) most = std::max(most, point.figures.rows_per_s / one->figures.rows_per_s);
-    advice.reason = fmt::format("{}: the best batch reaches {:.2f}× the rows/s of batch 1; {}{}", no_gain(advice), most,
-                                law(advice), held_back(points, chosen, p99_goal_ms));
+    // The chosen batch does not gain, or it does and the curve of all batches says otherwise.
+    const bool gains = advice.gain >= kWorthMerging;
+    advice.id = gains ? "scatter" : "no-gain";
+    advice.reason =
+        fmt::format("{}: the best batch reaches {:.2f}× the rows/s of batch 1; {}{}",
+                    gains ? "the gain of batching is unknown: times scatter too much" : "batching gains nothing", most,
+                    law(advice), held_back(points, chosen, p99_goal_ms));
     return advice;
   }
   advice.helps = true;
+  advice.id = "merge";
   for (const BatchPoint& point : points)
     if (point.batch > 1 && point.batch < chosen && point.figures.rows_per_s >= kAsGood * best->figures.rows_per_s) {
       advice.preferred.push_back(point.batch);

@@ -35,6 +35,7 @@ struct BatchingAdvice {
   double queue_delay_ms = 0;       // longest wait for company
   double gain = 1;                 // rows/s of the chosen batch ÷ of batch 1
   double fixed_ms = 0, per_row_ms = 0;
+  std::string id;      // stable: "merge", "no-gain", "scatter", "no-curve", "no-batch-1"
   std::string reason;  // one sentence
 };
 void visit_fields(auto& visit, Is<BatchingAdvice> auto& advice) {
@@ -45,6 +46,7 @@ void visit_fields(auto& visit, Is<BatchingAdvice> auto& advice) {
   visit("gain", advice.gain);
   visit("fixed_ms", advice.fixed_ms);
   visit("per_row_ms", advice.per_row_ms);
+  visit("id", advice.id);
   visit("reason", advice.reason);
 }
 
