@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Vocabulary of interfaces: text formatting and JSON's forward declarations; of what tests share: the system's and GoogleTest.
-OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "gtest/gtest.h"}
+OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "arpa/inet.h", "netinet/in.h", "poll.h", "gtest/gtest.h"}
 # plan.h: the default of plans. doctor/: packages of Python that bear the name, and a finding about them.
 NAMES_ENGINES = ("src/engine/", "src/plan/plan.h", "src/doctor/installed.cc", "src/doctor/versions.cc")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

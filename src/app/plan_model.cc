@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "app/notice.h"
 #include "limits/limits_store.h"
 #include "model/inputs.h"
 #include "predict/device_limits.h"
@@ -69,7 +68,6 @@ ChildLimits engine_limits(const machine::Memory& memory) {
 }
 
 Result<model::Graph> ask_for_engine_graph(const PlannedModel& model, const model::Graph& bound) {
-  Notice notice(*model.control.clock, kPatience, [&] { give_quick_estimate(model); });
   predict::GraphQuestion question;
   question.plan.model = model.plan.model;
   question.plan.engine = model.plan.engine;
@@ -77,8 +75,12 @@ Result<model::Graph> ask_for_engine_graph(const PlannedModel& model, const model
   question.folder = predict::default_graph_folder();
   question.program = model.control.program;
   question.limits = engine_limits(model.device.machine->memory);
-  question.limits.interrupted = [&] {
-    notice.look();
+  bool given = false;
+  question.limits.interrupted = [&, due = model.control.clock->now() + kPatience] {
+    if (!given && model.control.clock->now() >= due) {
+      given = true;
+      give_quick_estimate(model);
+    }
     return false;
   };
   return predict::optimised_graph(model.unbound, bound, question);

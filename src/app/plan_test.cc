@@ -138,6 +138,7 @@ TEST_F(PlanTest, AGpuOfTheCatalogueIsPlannedForWithoutALookAtThisMachine) {
 
 TEST_F(PlanTest, ACalibratedMachineHasAnEstimateOfWhatTheEngineRunsInFp32) {
   keep_calibration();
+  plan_control_.waiting = [](double, auto) { FAIL() << "no time passes on this clock"; };
   set_batch(1, 2);
   Result<ModelPlan> plan = run();
   ASSERT_TRUE(plan) << plan.error().message;
@@ -171,6 +172,7 @@ TEST_F(PlanTest, SaysWhatItKnowsWhereTheEngineTakesLongerThanASecond) {
    public:
     TimePoint now() const override { return now_ += std::chrono::seconds(1); }
     void sleep_until(TimePoint due) override { now_ = due; }
+    void wait_until(ConditionVariable&, MutexLock&, TimePoint due) override { now_ = due; }
 
    private:
     mutable TimePoint now_{};

@@ -55,6 +55,15 @@ TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
   EXPECT_EQ(second->tuning.reused, second->tuning.trials);
 }
 
+TEST_F(TuneTest, AWinnerWhoseRowsLoseAccuracyTogetherIsWithdrawnForTheNext) {
+  TuneRequest request = request_for("copy");
+  request.guard.max_drift = -1;  // not even the same outputs are as close as that
+  Result<TuneResult> result = tune(request, control_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_NE(result->tuning.choice, tune::Choice::kNone);
+  EXPECT_EQ(result->tuning.candidate.batch, 1);  // rows that run alone are not judged; any larger batch would win
+}
+
 TEST_F(TuneTest, NothingIsWrittenWhereTheGoalCannotBeMet) {
   TuneRequest request = request_for("copy");
   request.goal.p99_ms = 1;

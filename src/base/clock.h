@@ -4,7 +4,10 @@
 
 #include <chrono>
 #include <functional>
+#include <stop_token>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace ridge {
 
@@ -27,6 +30,11 @@ class Clock {
   void sleep_for(Nanoseconds duration) { sleep_until(now() + duration); }
   // Sleeps until `due` and looks every 20 ms whether that has become pointless; false if it has.
   bool sleep_until(TimePoint due, const std::function<bool()>& pointless);
+  // Sleeps until `due`; false, and at once, if a stop is requested.
+  bool sleep_until(TimePoint due, const std::stop_token& stop);
+  // Waits until `changed` is notified, or `due` has come; TimePoint::max(): however long it takes. Now and then it returns for
+  // no reason, as every wait does.
+  virtual void wait_until(ConditionVariable& changed, MutexLock& held, TimePoint due) = 0;
 
   // Starts a thread that sleeps on this clock, and joins one. A fake clock moves on when all such threads sleep.
   virtual std::jthread start(std::function<void()> body) { return std::jthread(std::move(body)); }

@@ -11,13 +11,39 @@ TimePoint FakeClock::now() const {
 
 void FakeClock::sleep_until(TimePoint due) {
   MutexLock lock(mutex_);
-  if (turn_of_ != std::this_thread::get_id()) {
-    while (now_ < due) moved_on_.wait(lock);
-    return;
+  if (turn_of_ == std::this_thread::get_id()) {
+    const uint64_t ticket = enqueue(due);
+    pass_on(lock);
+    return wait_for_turn(lock, ticket);
   }
-  const uint64_t ticket = enqueue(due);
-  pass_on();
-  wait_for_turn(lock, ticket);
+  lock.unlock();
+  Mutex mutex;
+  ConditionVariable never;
+  MutexLock own(mutex);
+  while (now() < due) wait_until(never, own, due);
+}
+
+void FakeClock::wait_until(ConditionVariable& changed, MutexLock& held, TimePoint due) {
+  std::list<Wait>::iterator wait;
+  {
+    MutexLock lock(mutex_);
+    if (now_ >= due) return;
+    wait = waits_.insert(waits_.end(), {changed, *held.native_.mutex(), due});
+    moved_on_.notify_all();
+  }
+  changed.wait(held);
+  held.native_.unlock();  // pass_on() may be about to take it
+  {
+    MutexLock lock(mutex_);
+    while (wait->notifying) moved_on_.wait(lock);
+    waits_.erase(wait);
+  }
+  held.native_.lock();
+}
+
+void FakeClock::await(TimePoint due, int threads) {
+  MutexLock lock(mutex_);
+  while (std::ranges::count(waits_, due, &Wait::due) < threads) moved_on_.wait(lock);
 }
 
 std::jthread FakeClock::start(std::function<void()> body) {
@@ -34,7 +60,7 @@ std::jthread FakeClock::start(std::function<void()> body) {
       waiting_.emplace(now_, joiner->second);
     else
       ended_.insert(self);
-    pass_on();
+    pass_on(own);
   });
 }
 
@@ -44,7 +70,7 @@ void FakeClock::join(std::jthread& thread) {
     const std::thread::id id = thread.get_id();
     if (!ended_.contains(id)) {
       const uint64_t ticket = joiners_[id] = ++last_ticket_;
-      pass_on();
+      pass_on(lock);
       wait_for_turn(lock, ticket);
     }
     joiners_.erase(id);
@@ -58,13 +84,25 @@ uint64_t FakeClock::enqueue(TimePoint due) {
   return last_ticket_;
 }
 
-void FakeClock::pass_on() {
+void FakeClock::pass_on(MutexLock& lock) {
   turn_of_ = {};
   called_ = 0;
   if (waiting_.empty()) return;
   const auto [due, ticket] = *waiting_.begin();
   waiting_.erase(waiting_.begin());
   now_ = due;
+  // With its mutex held no wait is between its look at the time and its sleep.
+  for (Wait& wait : waits_) wait.notifying = wait.due <= now_;
+  for (auto wait = waits_.begin(); wait != waits_.end(); ++wait) {
+    if (!wait->notifying) continue;
+    lock.native_.unlock();
+    {
+      const std::lock_guard own(wait->mutex);
+      wait->changed.notify_all();
+    }
+    lock.native_.lock();
+    wait->notifying = false;
+  }
   called_ = ticket;
   moved_on_.notify_all();
 }

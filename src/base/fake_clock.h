@@ -4,11 +4,14 @@
 // The threads take turns: the one that made the clock, and those that it started with start(). One runs until it sleeps, joins or
 // ends; then the one that waits for the earliest moment runs, of several the one that began to wait first. The same program
 // therefore does the same things in the same order. They must wait for each other by the clock alone: a thread that holds a
-// mutex while it sleeps, or waits on a condition variable, stops the clock for good. Any other thread may sleep too; it wakes
-// when the time has come and takes no turn.
+// mutex while it sleeps, or waits on a condition variable, stops the clock for good.
+//
+// Any other thread takes no turn. It may sleep, and wait on a condition variable by this clock (wait_until), and wakes when the
+// time has come: a test awaits that it waits, and moves the time on with advance().
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <set>
 #include <utility>
@@ -24,16 +27,28 @@ class FakeClock final : public Clock {
   TimePoint now() const override;
   using Clock::sleep_until;
   void sleep_until(TimePoint due) override;
+  void wait_until(ConditionVariable& changed, MutexLock& held, TimePoint due) override;
+  // For a thread that has the turn: moves the time on, and wakes those that wait for a moment up to then.
   void advance(Nanoseconds duration) { sleep_for(duration); }
+  // Returns when this many threads without a turn wait for exactly that moment (TimePoint::max(): on condition variables, for
+  // no moment). Nothing must have notified them since.
+  void await(TimePoint due, int threads = 1);
   std::jthread start(std::function<void()> body) override;
   void join(std::jthread& thread) override;
 
  private:
+  struct Wait {
+    ConditionVariable& changed;
+    std::mutex& mutex;  // that goes with it
+    TimePoint due;
+    bool notifying = false;  // pass_on() uses it without the lock
+  };
   uint64_t enqueue(TimePoint due) RIDGE_REQUIRES(mutex_);
-  void pass_on() RIDGE_REQUIRES(mutex_);
+  void pass_on(MutexLock& lock) RIDGE_REQUIRES(mutex_);
   void wait_for_turn(MutexLock& lock, uint64_t ticket) RIDGE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
+  std::list<Wait> waits_ RIDGE_GUARDED_BY(mutex_);  // of threads without a turn
   ConditionVariable moved_on_;
   TimePoint now_ RIDGE_GUARDED_BY(mutex_){std::chrono::hours(1)};
   std::set<std::pair<TimePoint, uint64_t>> waiting_ RIDGE_GUARDED_BY(mutex_);  // moment and ticket

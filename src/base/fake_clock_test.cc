@@ -71,6 +71,66 @@ TEST(FakeClock, AnyOtherThreadWakesWhenItsTimeHasCome) {
   EXPECT_TRUE(awake);
 }
 
+TEST(FakeClock, AWaitEndsWhenItIsNotifiedAndWhenItsTimeHasCome) {
+  FakeClock clock;
+  const TimePoint begin = clock.now();
+  Mutex mutex;
+  ConditionVariable changed;
+  bool told = false;
+  const auto waiter = [&](TimePoint due) {
+    return std::jthread([&, due] {
+      MutexLock lock(mutex);
+      while (!told && clock.now() < due) clock.wait_until(changed, lock, due);
+    });
+  };
+  std::jthread early = waiter(begin + milliseconds(1)), late = waiter(begin + milliseconds(3)),
+               never = waiter(TimePoint::max());
+  for (TimePoint due : {begin + milliseconds(1), begin + milliseconds(3), TimePoint::max()}) clock.await(due);
+  clock.advance(milliseconds(1));
+  early.join();
+  clock.advance(milliseconds(1));
+  {
+    MutexLock lock(mutex);
+    told = true;
+    changed.notify_all();
+  }
+  late.join();
+  never.join();
+  EXPECT_EQ(clock.now() - begin, milliseconds(2));
+}
+
+TEST(FakeClock, NoWakeUpIsLost) {
+  FakeClock clock;
+  Mutex mutex;
+  ConditionVariable changed;
+  constexpr int kThreads = 4, kTimes = 500;
+  std::vector<std::jthread> threads;
+  const TimePoint begin = clock.now();
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      MutexLock lock(mutex);
+      for (int n = 1; n <= kTimes; ++n)
+        while (clock.now() < begin + n * milliseconds(1)) clock.wait_until(changed, lock, begin + n * milliseconds(1));
+    });
+  for (int n = 1; n <= kTimes; ++n) {
+    clock.await(begin + n * milliseconds(1), kThreads);
+    clock.advance(milliseconds(1));
+  }
+}
+
+TEST(Clock, ASleepEndsWhenAStopIsRequested) {
+  FakeClock clock;
+  const TimePoint begin = clock.now();
+  std::stop_source stop;
+  EXPECT_TRUE(clock.sleep_until(begin, stop.get_token()));
+  std::jthread sleeper([&] { EXPECT_FALSE(clock.sleep_until(begin + hours(1), stop.get_token())); });
+  clock.await(begin + hours(1));
+  stop.request_stop();
+  sleeper.join();
+  EXPECT_FALSE(clock.sleep_until(begin + hours(1), stop.get_token())) << "at once";
+  EXPECT_EQ(clock.now(), begin);
+}
+
 TEST(Clock, AsleepItSeesWithin20MsThatWaitingIsPointless) {
   FakeClock clock;
   const TimePoint begin = clock.now();

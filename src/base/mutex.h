@@ -61,6 +61,7 @@ class RIDGE_SCOPED_CAPABILITY MutexLock {
  private:
   friend class ConditionVariable;
   friend class StoppableConditionVariable;
+  friend class FakeClock;
   std::unique_lock<std::mutex> native_;
 };
 
@@ -114,11 +115,7 @@ class ConditionVariable {
 class StoppableConditionVariable {
  public:
   void wait(MutexLock& held, const std::stop_token& stop) { native_.wait(held.native_, stop, Second()); }
-  void wait_until(MutexLock& held, const std::stop_token& stop, std::chrono::steady_clock::time_point due) {
-    native_.wait_until(held.native_, stop, due, Second());
-  }
   void wait(MutexLock& held) { native_.wait(held.native_); }
-  void wait_until(MutexLock& held, std::chrono::steady_clock::time_point due) { native_.wait_until(held.native_, due); }
   void notify_one() noexcept { native_.notify_one(); }
   void notify_all() noexcept { native_.notify_all(); }
 

@@ -1,4 +1,6 @@
 // ridge bench: measures a model beside the machine's limit; 'ridge bench device' measures the machine (bench_device.cc).
+#include "app/bench.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,85 +9,59 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "app/device_energy.h"
-#include "base/log.h"
 #include "cli/bench_device.h"
 #include "cli/interruption.h"
-#include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
-#include "engine/engines.h"
-#include "limits/limits_store.h"
-#include "machine/probe.h"
-#include "measure/bench.h"
 #include "model/reader.h"
-#include "plan/first_plan.h"
-#include "predict/device_limits.h"
 
 namespace ridge::cli {
 namespace {
 
 struct BenchOptions {
-  std::string model;
+  app::BenchRequest request;
   std::optional<int64_t> batch;
   std::vector<std::string> shapes;
-  std::optional<int> threads;
-  int instances = 1;
-  int concurrency = 0;
-  std::optional<double> rate;
   bool poisson = false;
   double seconds = 20;
-  double ci = 2;
-  std::string engine = plan::kUsualEngine;
   std::string device = "cpu";
   std::string precision = "fp32";
-  std::string engine_library;
   std::vector<std::string> engine_options;
-  uint64_t seed = 1;
-  bool layers = false;
-  bool fresh = false;
   bool json = false;
 };
 
 void declare(CLI::App& app, BenchOptions& options) {
-  app.add_option("MODEL", options.model)->required();
+  app.add_option("MODEL", options.request.model)->required();
   app.add_option("--batch,-b", options.batch)->check(CLI::PositiveNumber);
   app.add_option("--shape", options.shapes);
-  app.add_option("--threads,-t", options.threads)->check(CLI::PositiveNumber);
-  app.add_option("--instances", options.instances)->check(CLI::PositiveNumber);
-  app.add_option("--concurrency,-c", options.concurrency)->check(CLI::PositiveNumber);
-  CLI::Option* rate = app.add_option("--rate", options.rate)->check(CLI::PositiveNumber);
+  app.add_option("--threads,-t", options.request.threads)->check(CLI::PositiveNumber);
+  app.add_option("--instances", options.request.instances)->check(CLI::PositiveNumber);
+  app.add_option("--concurrency,-c", options.request.how.concurrency)->check(CLI::PositiveNumber);
+  CLI::Option* rate = app.add_option("--rate", options.request.how.rate_per_s)->check(CLI::PositiveNumber);
   app.add_flag("--poisson", options.poisson)->needs(rate);
   app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
-  app.add_option("--ci", options.ci)->check(CLI::PositiveNumber);
-  app.add_option("--engine", options.engine);
+  app.add_option("--ci", options.request.how.half_width_percent)->check(CLI::PositiveNumber);
+  app.add_option("--engine", options.request.engine);
   app.add_option("--device,-d", options.device);
   app.add_option("--precision", options.precision);
-  app.add_option("--engine-library", options.engine_library);
+  app.add_option("--engine-library", options.request.engine_library);
   app.add_option("--engine-option", options.engine_options);
-  app.add_option("--seed", options.seed);
-  app.add_flag("--layers", options.layers);
-  app.add_flag("--fresh", options.fresh);
+  app.add_option("--seed", options.request.how.seed);
+  app.add_flag("--layers", options.request.how.layers);
+  app.add_flag("--fresh", options.request.fresh);
   app.add_flag("--json", options.json);
 }
 
 // What the options mean; an error here is wrong usage.
-struct Request {
-  model::Binding binding;
-  Precision precision = Precision::kFp32;
-  plan::Device device;
-  std::map<std::string, std::string> engine_options;
-};
-
-Result<Request> request_of(const BenchOptions& options) {
-  Request request;
+Result<app::BenchRequest> request_of(const BenchOptions& options) {
+  app::BenchRequest request = options.request;
   request.binding.batch = options.batch.value_or(1);
   request.binding.insist_on_batch = options.batch.has_value();
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
-  if (options.layers && plan::is_nvidia(request.device))
+  if (request.how.layers && plan::is_nvidia(request.device))
     return Error{
         Code::kInvalid,
         "--layers has no meaning on " + plan::device_name(request.device) +
@@ -94,97 +70,10 @@ Result<Request> request_of(const BenchOptions& options) {
             std::to_string(request.device.index) +
             "` shows every layer's least time on the GPU, --device cpu --layers where the time goes on the "
             "CPU, and `nsys profile ridge bench ...` what the GPU's kernels took"};
-  RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
+  RIDGE_ASSIGN(request.engine_options, parse_assignments("--engine-option", options.engine_options));
+  request.how.arrival = options.poisson ? measure::Arrival::kPoisson : measure::Arrival::kConstant;
+  request.how.max_time = from_seconds(options.seconds);
   return request;
-}
-
-// What is still missing to measure the model: nothing if ok. Wrong usage too, but only the file can tell.
-Status check_bound(const BenchOptions& options, const model::Graph& graph) {
-  RIDGE_TRY(check_open_dimensions(options.model, graph));
-  bool batched = graph.input_specs.empty() || graph.input_specs.front().spec.shape.empty() ||
-                 graph.input_specs.front().spec.shape.front() ==
-                     options.batch.value_or(graph.input_specs.front().spec.shape.front());
-  if (!batched)
-    return Error{Code::kInvalid,
-                 fmt::format("{} has the fixed input shape {}, so it cannot run with --batch {}; export it with "
-                             "an open first dimension",
-                             options.model, shape_text(graph.input_specs.front().spec.shape), *options.batch)};
-  return {};
-}
-
-measure::BenchOptions bench_options(const BenchOptions& options, Progress& progress) {
-  measure::BenchOptions bench;
-  bench.concurrency = options.concurrency;
-  bench.rate_per_s = options.rate;
-  bench.arrival = options.poisson ? measure::Arrival::kPoisson : measure::Arrival::kConstant;
-  bench.max_time = from_seconds(options.seconds);
-  bench.half_width_percent = options.ci;
-  bench.layers = options.layers;
-  bench.seed = options.seed;
-  bench.interrupted = interrupted;
-  bench.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  return bench;
-}
-
-// Scripts have no graph, so there is neither cost nor limit.
-bool is_script(const BenchOptions& options) {
-  const std::string_view suffix = engine::named(options.engine).script_suffix;
-  return !suffix.empty() && options.model.ends_with(suffix);
-}
-
-Result<measure::Measurement> measure_script(const BenchOptions& options, const Request& request) {
-  plan::Plan plan;
-  plan.model = options.model;
-  plan.engine = options.engine;
-  plan.device = plan::device_name(request.device);
-  plan.instances = options.instances;
-  plan.threads = options.threads.value_or(1);
-  plan.options = request.engine_options;
-  for (const auto& [name, shape] : request.binding.shapes) plan.shapes[name] = shape;
-  Progress progress("bench");
-  measure::BenchOptions how = bench_options(options, progress);
-  how.energy_reason = "a script computes nothing";
-  return measure::bench(plan, nullptr, nullptr, how);
-}
-
-// The machine with its limits, measured if they are not known.
-Result<machine::Machine> know_cpu(const BenchOptions& options, Progress& progress) {
-  limits::LimitOptions how;
-  how.fresh = options.fresh;
-  how.progress = [&](const std::string& step, double share) { progress.update("this machine: " + step, share); };
-  return limits::machine_with_limits(how);
-}
-
-// On another device than the CPU; one that is not in the catalogue is measured without a limit beside it.
-Result<measure::Measurement> measure_on_device(const plan::Plan& plan, const Request& request,
-                                               const model::Graph& graph, measure::BenchOptions how) {
-  Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
-  if (limits) how.device = std::move(*limits);
-  Result<measure::Measurement> measured = measure::bench(plan, &graph, nullptr, how);
-  if (measured && !limits) log::warning("no limit beside the figures: {}", limits.error().message);
-  return measured;
-}
-
-// count → probe → plan → measure
-Result<measure::Measurement> measure_model(const BenchOptions& options, const Request& request,
-                                           const model::Graph& graph) {
-  Progress progress("bench");
-  const bool here = request.device.kind == plan::DeviceKind::kCpu;
-  Result<machine::EnergyMeter> meter = app::energy_meter_of(request.device);
-  RIDGE_ASSIGN(machine::Machine machine, here ? know_cpu(options, progress) : machine::probe());
-  plan::PlanRequest wishes{options.model,   input_shapes(graph), rows_of(graph),
-                           options.threads, request.precision,   request.device};
-  if (here && !options.threads && options.instances > 1)
-    wishes.threads = std::max(1, machine::usable_threads(machine) / options.instances);
-  plan::Plan plan = plan::first_plan(machine, cost::count(graph, request.precision), wishes);
-  plan.engine = options.engine;
-  plan.engine_library = options.engine_library;
-  plan.instances = options.instances;
-  plan.options = request.engine_options;
-  measure::BenchOptions how = bench_options(options, progress);
-  how.energy = meter ? &*meter : nullptr;
-  if (!meter) how.energy_reason = meter.error().message;
-  return here ? measure::bench(plan, &graph, &machine, how) : measure_on_device(plan, request, graph, how);
 }
 
 // Small shares keep two digits: a tiny model reaches little of a limit that ignores the engine's own work.
@@ -300,20 +189,17 @@ int bench(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (Parsed parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
-  Result<Request> request = request_of(options);
+  Result<app::BenchRequest> request = request_of(options);
   if (!request) return usage(request.error());
   listen_for_interruption();
-
-  Result<measure::Measurement> measured = Error{};
-  if (is_script(options)) {
-    measured = measure_script(options, *request);
-  } else {
-    Result<model::Graph> graph = model::read(options.model, request->binding);
-    if (!graph) return fail("bench", graph.error());
-    if (Status bound = check_bound(options, *graph); !bound) return usage(bound.error());
-    if (Status fits = check_precision(options.engine, request->precision, *graph); !fits) return usage(fits.error());
-    measured = measure_model(options, *request, *graph);
+  std::optional<model::Graph> graph;
+  if (!app::is_script(*request)) {
+    Result<model::Graph> read = model::read(request->model, request->binding);
+    if (!read) return fail("bench", read.error());
+    if (Status fits = app::check(*request, *read); !fits) return usage(fits.error());
+    graph = std::move(*read);
   }
+  Result<measure::Measurement> measured = app::bench(*request, graph ? &*graph : nullptr, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
   options.json ? print_json(measure::to_json(*measured)) : render(*measured);
   return kDone;

@@ -16,7 +16,7 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string known_or_unknown(const std::string& text) { return text.empty() ? "not told" : text; }
 
 std::string facts_text(const DeviceMeasurement& measured) {
-  const limits::accelerator::Facts& facts = measured.facts;
+  const gpu::DeviceFacts& facts = measured.facts;
   Rows rows = {{"device", fmt::format("{} {}", facts.device, facts.name)},
                {"software", facts.software},
                {"units", fmt::format("{}{}", facts.compute_units,
@@ -103,8 +103,8 @@ std::string bandwidths_text(const DeviceMeasurement& measured) {
 std::string links_text(const DeviceMeasurement& measured) {
   Rows rows;
   for (const auto& link : measured.links) {
-    std::vector<std::string> row = {std::string(gpu::way_name(link.way)),
-                                    std::string(gpu::host_memory_name(link.memory))};
+    std::vector<std::string> row = {std::string(limits::accelerator::way_name(link.way)),
+                                    std::string(limits::accelerator::host_memory_name(link.memory))};
     add_cells(row, link.result, format_bandwidth);
     add_end(row, link.result);
     rows.push_back(std::move(row));

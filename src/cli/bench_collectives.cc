@@ -17,7 +17,7 @@ constexpr size_t kTextWidth = 120;
 
 std::string head_text(const CollectivesMeasurement& measured) {
   std::vector<std::vector<std::string>> rows;
-  for (const limits::accelerator::Facts& facts : measured.gpus) rows.push_back({facts.device, facts.name});
+  for (const gpu::DeviceFacts& facts : measured.gpus) rows.push_back({facts.device, facts.name});
   rows.push_back({"joined by", measured.links ? measured.links->text : "not known: " + measured.links_reason});
   rows.push_back({"library", measured.library});
   rows.push_back({"measured", fmt::format("{}, in {:.0f} s", measured.measured_at, measured.seconds)});

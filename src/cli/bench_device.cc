@@ -150,12 +150,12 @@ limits::accelerator::Options measuring_with(const DeviceOptions& options, Progre
 
 // open → recall or measure → show
 int bench_accelerator(const DeviceOptions& options) {
-  auto device = limits::accelerator::open_accelerator(options.device);
+  const auto device = gpu::open_device(options.device);
   if (!device) return device_failed(device.error());
   listen_for_interruption();
-  Progress progress("measure " + (*device)->facts().name);
+  Progress progress("measure " + device->facts.name);
   Result<limits::accelerator::DeviceMeasurement> measured =
-      limits::accelerator::recall_or_measure(**device, measuring_with(options, progress), options.limits.fresh);
+      limits::accelerator::recall_or_measure(*device, measuring_with(options, progress), options.limits.fresh);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
   if (options.json)

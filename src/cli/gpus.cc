@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "cli/gpus_text.h"
-#include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "model/inputs.h"
 #include "model/reader.h"
 #include "sizing/recommend.h"
 

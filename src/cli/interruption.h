@@ -2,11 +2,14 @@
 // The flag belongs to the process, as signals do.
 #pragma once
 
+#include "base/clock.h"
+
 namespace ridge::cli {
 
 // From now on SIGINT and SIGTERM set interrupted() instead of ending the process. A signal within 0.3 s of the first
 // counts as the same one: a terminal, a shell and `timeout` may each pass it on.
-void listen_for_interruption();
+// `clock` is looked at in the handler, and outlives the process's signals.
+void listen_for_interruption(const Clock& clock = system_clock());
 bool interrupted();
 
 }  // namespace ridge::cli

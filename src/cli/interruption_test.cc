@@ -4,8 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <thread>
+#include "base/fake_clock.h"
 
 namespace ridge::cli {
 namespace {
@@ -14,10 +13,12 @@ namespace {
 TEST(InterruptionDeathTest, TheFirstSignalAndItsEchoOnlySetTheFlag) {
   EXPECT_EXIT(
       {
-        listen_for_interruption();
+        FakeClock clock;
+        listen_for_interruption(clock);
         if (interrupted()) _exit(1);
         raise(SIGINT);
         raise(SIGINT);
+        clock.advance(std::chrono::milliseconds(299));
         raise(SIGTERM);
         _exit(interrupted() ? 0 : 2);
       },
@@ -27,9 +28,10 @@ TEST(InterruptionDeathTest, TheFirstSignalAndItsEchoOnlySetTheFlag) {
 TEST(InterruptionDeathTest, ALaterSignalEndsTheProcess) {
   EXPECT_EXIT(
       {
-        listen_for_interruption();
+        FakeClock clock;
+        listen_for_interruption(clock);
         raise(SIGINT);
-        std::this_thread::sleep_for(std::chrono::milliseconds(400));
+        clock.advance(std::chrono::milliseconds(300));
         raise(SIGINT);
         _exit(0);
       },

@@ -91,20 +91,20 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   if (!device)
     return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
   listen_for_interruption();
-  Progress progress("lab on " + (*device)->text());
+  Progress progress("lab on " + device->text);
   lab::LedgerOptions how;
   how.most_time = from_seconds(options.seconds);
   how.interrupted = interrupted;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  auto ledger = lab::keep_ledger(**device, options.wanted, claims, how);
+  auto ledger = lab::keep_ledger(*device, options.wanted, claims, how);
   progress.finish();
   if (!ledger) return fail("lab", ledger.error());
-  const Json json = lab::to_json(*ledger, **device);
+  const Json json = lab::to_json(*ledger, *device);
   if (Status written = write_page(options.html, *language, json); !written) return fail("lab", written.error());
   if (options.json)
     print_json(json);
   else
-    print(ledger_text(**device, *ledger));
+    print(ledger_text(*device, *ledger));
   return kDone;
 }
 

@@ -34,7 +34,7 @@ std::string rates_text(const LedgerRow& row) {
 // "; 24 registers per thread and 100 % occupancy against 72 and 37.5 %"; empty where it is not known.
 std::string residency_text(const LedgerRow& row) {
   if (!row.variant_residency || !row.baseline_residency) return "";
-  const lab::Residency &one = *row.variant_residency, &other = *row.baseline_residency;
+  const gpu::Residency &one = *row.variant_residency, &other = *row.baseline_residency;
   return fmt::format("; {} registers per thread and {} occupancy against {} and {}", one.registers,
                      format_percent(one.occupancy_percent), other.registers, format_percent(other.occupancy_percent));
 }
@@ -96,9 +96,8 @@ Json claims_json(std::span<const lab::Claim> claims) {
 std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger) {
   auto width = static_cast<size_t>(std::max(60, terminal_columns()));
   std::string text =
-      fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, in turns\n\n", device.text());
-  if (!device.note().empty())
-    text.insert(text.find("\n\n") + 1, paragraph("note      ", device.note(), 10, width) + "\n");
+      fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, in turns\n\n", device.text);
+  if (!device.note.empty()) text.insert(text.find("\n\n") + 1, paragraph("note      ", device.note, 10, width) + "\n");
   Rows untested;
   for (const LedgerRow& row : ledger.rows) {
     if (row.experiment.empty())

@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "cli/interruption.h"
 #include "cli/plan_options.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
@@ -25,19 +23,9 @@ int ask_back(const Error& error) {
   return kUsage;
 }
 
-// Progress on stderr while the phase lasts; of a phase that can end early, Ctrl-C asks for that.
 app::RunControl show_phase(app::PlanPhase phase) {
-  const char* title = phase == app::PlanPhase::kMachine       ? "measure this machine"
-                      : phase == app::PlanPhase::kCalibration ? "calibrate this machine"
-                                                              : "run the model";
-  app::RunControl control;
-  control.progress = [progress = std::make_shared<Progress>(title)](const std::string& step, double share) {
-    progress->update(step, share);
-  };
-  if (phase == app::PlanPhase::kMachine) return control;
-  listen_for_interruption();
-  control.interrupted = interrupted;
-  return control;
+  if (phase == app::PlanPhase::kMachine) return shown_progress("measure this machine");
+  return interruptible(phase == app::PlanPhase::kCalibration ? "calibrate this machine" : "run the model");
 }
 
 void say_calibrated(const predict::Efficiency& efficiency, const std::string& path) {

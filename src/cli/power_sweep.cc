@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/power_sweep.h"
 #include "base/file.h"
 #include "base/units.h"
-#include "cli/interruption.h"
 #include "cli/power.h"
-#include "cli/power_workload.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "power/scoped_setting.h"
-#include "power/sweep.h"
 #include "report/page.h"
 
 namespace ridge::cli {
@@ -21,63 +18,41 @@ namespace {
 
 constexpr const char* kSweepVerb = "power sweep";
 
-struct SweepOptionsOfUser {
-  std::string device, from, to;
-  int steps = 7;
-  double seconds = 120;
+struct PowerSweepOptions {
+  app::PowerSweepRequest request;
+  std::string from, to;
   bool json = false;
   std::string html;  // file for the page; empty: none
   std::string language = "en";
-  WorkloadOptions workload;
 };
 
-void bind(CLI::App& app, SweepOptionsOfUser& options) {
-  app.add_option("--device,-d", options.device);
-  CLI::Option* gemm = app.add_flag("--gemm", options.workload.gemm);
-  app.add_option("--size", options.workload.size)->needs(gemm)->check(CLI::Range(16, 1 << 16));
-  app.add_option("--model", options.workload.model);
-  app.add_option("--batch,-b", options.workload.batch)->check(CLI::PositiveNumber);
-  app.add_option("--engine", options.workload.engine);
-  app.add_option("--engine-library", options.workload.engine_library);
+void bind(CLI::App& app, PowerSweepOptions& options) {
+  app.add_option("--device,-d", options.request.device);
+  CLI::Option* gemm = app.add_flag("--gemm", options.request.workload.gemm);
+  app.add_option("--size", options.request.workload.size)->needs(gemm)->check(CLI::Range(16, 1 << 16));
+  app.add_option("--model", options.request.workload.model);
+  app.add_option("--batch,-b", options.request.workload.batch)->check(CLI::PositiveNumber);
+  app.add_option("--engine", options.request.workload.engine);
+  app.add_option("--engine-library", options.request.workload.engine_library);
   app.add_option("--from", options.from);
   app.add_option("--to", options.to);
-  app.add_option("--steps", options.steps)->check(CLI::Range(2, 50));
-  app.add_option("--seconds", options.seconds)->check(CLI::Range(0.5, 86400.0));
+  app.add_option("--steps", options.request.steps)->check(CLI::Range(2, 50));
+  app.add_option("--seconds", options.request.seconds)->check(CLI::Range(0.5, 86400.0));
   app.add_flag("--json", options.json);
   app.add_option("--html", options.html);
   app.add_option("--lang", options.language);
 }
 
-// A device alone: its own, or the only GPU there is.
-Result<power::Knobs> open_device(const std::string& name) {
-  RIDGE_ASSIGN(power::Knobs knobs, power::open_knobs(name.empty() ? std::vector<std::string>{} : std::vector{name}));
-  if (knobs.size() == 1) return knobs;
-  return invalid(fmt::format("there are {} GPUs: choose one with --device", knobs.size()));
-}
-
-// From --from to --to, else the device's own range; with the default limit, to which the others are compared.
-Result<power::SweepOptions> limits_for(const SweepOptionsOfUser& options, power::PowerControl& knob) {
-  RIDGE_ASSIGN(power::State state, knob.state());
-  if (!state.limit_min_mw || !state.limit_max_mw)
-    return Error{Code::kUnsupported,
-                 fmt::format("{}: its power limit cannot be set: {}", knob.name(), state.limit_max_mw.reason)};
-  int64_t from_mw = *state.limit_min_mw, to_mw = *state.limit_max_mw;
+Result<app::PowerSweepRequest> request_of(const PowerSweepOptions& options) {
+  app::PowerSweepRequest request = options.request;
+  RIDGE_TRY(report::language_from_name(options.language));
   if (!options.from.empty()) {
-    RIDGE_ASSIGN(from_mw, power::parse_watts(options.from));
+    RIDGE_ASSIGN(request.from_mw, power::parse_watts(options.from));
   }
   if (!options.to.empty()) {
-    RIDGE_ASSIGN(to_mw, power::parse_watts(options.to));
+    RIDGE_ASSIGN(request.to_mw, power::parse_watts(options.to));
   }
-  for (int64_t limit_mw : {from_mw, to_mw}) RIDGE_TRY(power::check({limit_mw, {}, {}}, state, knob.name()));
-  if (from_mw >= to_mw) return invalid("--from must be below --to");
-  power::SweepOptions sweep;
-  std::optional<int64_t> must;
-  if (state.limit_default_mw) must = *state.limit_default_mw;
-  sweep.limits_mw = power::limits_between(from_mw, to_mw, options.steps, must);
-  sweep.default_limit_mw = must.value_or(to_mw);
-  sweep.most_time = from_seconds(options.seconds);
-  sweep.interrupted = interrupted;
-  return sweep;
+  return request;
 }
 
 std::string rate_text(double rate, const std::string& unit) {
@@ -130,51 +105,33 @@ void render(const power::Sweep& sweep) {
   for (const power::ClaimVerdict& claim : sweep.claims) print(claim_text(claim));
 }
 
-Status write_sweep_page(const std::string& path, report::Language language, const power::Sweep& sweep) {
-  if (path.empty()) return {};
-  RIDGE_TRY(write_file_atomically(path, report::page(report::PageKind::kPowerSweep, to_json(sweep), language)));
-  say("ridge power sweep: wrote " + path);
+Status write_sweep_page(const PowerSweepOptions& options, const power::Sweep& sweep) {
+  if (options.html.empty()) return {};
+  RIDGE_ASSIGN(const report::Language language, report::language_from_name(options.language));
+  RIDGE_TRY(write_file_atomically(options.html, report::page(report::PageKind::kPowerSweep, to_json(sweep), language)));
+  say("ridge power sweep: wrote " + options.html);
   return {};
 }
 
-// guard → open → hold → sweep → restore → render
-int run_sweep(const SweepOptionsOfUser& options) {
-  const Result<report::Language> language = report::language_from_name(options.language);
-  if (!language) return power_failed(kSweepVerb, language.error());
-  const std::string folder = power::record_folder();
-  Result<power::Guard> guard = power::Guard::start([folder](const std::string& order) { power::undo(folder, order); });
-  if (!guard) return power_failed(kSweepVerb, guard.error());
-  Result<power::Knobs> knobs = open_device(options.device);
-  if (!knobs) return power_failed(kSweepVerb, knobs.error());
-  power::PowerControl& knob = *knobs->front();
-  Result<power::SweepOptions> how = limits_for(options, knob);
-  if (!how) return power_failed(kSweepVerb, how.error());
-  Result<power::Workload> workload = open_workload(options.workload, knob);
-  if (!workload) return power_failed(kSweepVerb, workload.error());
-  listen_for_interruption();
-  Result<power::ScopedSetting> held =
-      power::ScopedSetting::take(*knobs, {how->limits_mw.front(), {}, {}}, *guard, folder);
-  if (!held) return power_failed(kSweepVerb, held.error());
-  Progress progress("power sweep");
-  how->progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  Result<power::Sweep> swept = power::sweep(knob, *workload, *how);
-  progress.finish();
-  Status restored = held->restore();
-  if (swept) options.json ? print_json(to_json(*swept)) : render(*swept);
-  if (!swept) return power_failed(kSweepVerb, swept.error());
-  if (Status written = write_sweep_page(options.html, *language, *swept); !written)
+int run_sweep(const PowerSweepOptions& options) {
+  const Result<app::PowerSweepRequest> request = request_of(options);
+  if (!request) return power_failed(kSweepVerb, request.error());
+  const Result<app::PowerSweepResult> result = app::sweep_power(*request, [] { return interruptible(kSweepVerb); });
+  if (!result) return power_failed(kSweepVerb, result.error());
+  options.json ? print_json(to_json(result->sweep)) : render(result->sweep);
+  if (Status written = write_sweep_page(options, result->sweep); !written)
     return power_failed(kSweepVerb, written.error());
-  return restored ? kDone : power_failed(kSweepVerb, restored.error());
+  return result->restored ? kDone : power_failed(kSweepVerb, result->restored.error());
 }
 
 }  // namespace
 
 int power_sweep(std::span<const std::string> arguments) {
-  SweepOptionsOfUser options;
+  PowerSweepOptions options;
   CLI::App app;
   bind(app, options);
   auto at = std::find(arguments.begin(), arguments.end(), "--");
-  if (at != arguments.end()) options.workload.command.assign(at + 1, arguments.end());
+  if (at != arguments.end()) options.request.workload.command.assign(at + 1, arguments.end());
   const auto own = static_cast<size_t>(at - arguments.begin());
   if (Parsed parsed = parse(app, kSweepVerb, arguments.first(own)); !parsed.go_on) return parsed.exit;
   return run_sweep(options);

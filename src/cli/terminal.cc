@@ -8,9 +8,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "base/lower_case.h"
 #include "cli/help.h"
+#include "cli/interruption.h"
 
 namespace ridge::cli {
 namespace {
@@ -131,6 +133,33 @@ void Progress::update(std::string_view step, double share_done) {
 void Progress::finish() {
   if (drawn_) put(stderr, "\r\x1b[K");
   drawn_ = false;
+}
+
+app::RunControl shown_progress(std::string_view what) {
+  app::RunControl control;
+  control.progress = [progress = std::make_shared<Progress>(what)](const std::string& step, double share) {
+    progress->update(step, share);
+  };
+  return control;
+}
+
+app::RunControl interruptible(std::string_view what) {
+  listen_for_interruption();
+  app::RunControl control = shown_progress(what);
+  control.interrupted = interrupted;
+  return control;
+}
+
+Result<std::map<std::string, std::string>> parse_assignments(const char* option,
+                                                             const std::vector<std::string>& values) {
+  std::map<std::string, std::string> parsed;
+  for (const std::string& value : values) {
+    const size_t equals = value.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Error{Code::kInvalid, std::string(option) + " takes KEY=VALUE, given '" + value + "'"};
+    parsed[value.substr(0, equals)] = value.substr(equals + 1);
+  }
+  return parsed;
 }
 
 }  // namespace ridge::cli

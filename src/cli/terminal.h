@@ -1,11 +1,13 @@
 // What all verbs share in speaking to a person or a script: options, errors, tables, progress. Only cli/ prints.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/run_control.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/verb.h"
@@ -55,5 +57,13 @@ class Progress {
   bool drawn_ = false;
   int last_percent_ = -1;
 };
+
+// Show progress on stderr until the last copy is gone; of the second, Ctrl-C asks for an early end with what there is.
+app::RunControl shown_progress(std::string_view what);
+app::RunControl interruptible(std::string_view what);
+
+// The values of an option KEY=VALUE.
+Result<std::map<std::string, std::string>> parse_assignments(const char* option,
+                                                             const std::vector<std::string>& values);
 
 }  // namespace ridge::cli

@@ -2,11 +2,12 @@
 #include "app/tune.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "app/tune_share.h"
+#include "base/fake_clock.h"
 #include "base/file.h"
-#include "cli/interruption.h"
 #include "cli/share_options.h"
 #include "cli/share_text.h"
 #include "cli/terminal.h"
@@ -23,11 +24,9 @@ constexpr const char* kTuneVerb = "tune";
 // The progress line ends before anything is printed.
 template <typename Request, typename Work>
 auto with_progress(const Request& request, Work work) {
-  listen_for_interruption();
-  Progress progress(kTuneVerb);
-  app::RunControl control;
-  control.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  control.interrupted = interrupted;
+  app::RunControl control = interruptible(kTuneVerb);
+  FakeClock fake;
+  if (std::getenv("RIDGE_FAKE_CLOCK") != nullptr) control.clock = &fake;  // for tests, with the fake engine
   return work(request, control);
 }
 

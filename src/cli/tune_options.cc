@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "cli/model_options.h"
 #include "engine/engines.h"
 #include "precision/variants.h"
 #include "tune/repository.h"
@@ -160,7 +159,7 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   RIDGE_TRY(check_objective(request));
   RIDGE_ASSIGN(const auto p99_ms, values_per_model("--p99-ms", options.p99_ms, {request.name}));
   if (!p99_ms.empty()) request.goal.p99_ms = p99_ms.begin()->second;
-  RIDGE_ASSIGN(request.engine_options, parse_engine_options(options.engine_options));
+  RIDGE_ASSIGN(request.engine_options, parse_assignments("--engine-option", options.engine_options));
   request.seconds = options.seconds;
   request.trials = options.trials;
   request.threads = options.threads;

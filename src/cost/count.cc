@@ -1,5 +1,6 @@
 // From a graph to its costs: one node after the other, then what holds for the whole.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <unordered_set>
@@ -7,7 +8,6 @@
 #include "cost/costs.h"
 #include "cost/count_node.h"
 #include "cost/data_sizes.h"
-#include "cost/lifetime.h"
 #include "cost/live_activations.h"
 #include "cost/residency.h"
 
@@ -136,6 +136,68 @@ void add_without_rule(const model::Graph& graph, const std::vector<NodeWork>& wo
                               works[n].body_without_rule.end());
   }
   for (const auto& [name, count] : times) costs.without_rule.push_back(name + " × " + std::to_string(count));
+}
+
+struct Lives {
+  std::vector<int> root;    // per tensor: the tensor whose memory it shows
+  std::vector<size_t> end;  // per root: the last node that needs it
+};
+
+Lives lives_of(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works) {
+  Lives lives{std::vector<int>(graph.tensors.size()), std::vector<size_t>(graph.tensors.size(), 0)};
+  for (size_t t = 0; t < graph.tensors.size(); ++t) lives.root[t] = static_cast<int>(t);
+  auto root = [&](int index) -> int& { return lives.root[static_cast<size_t>(index)]; };
+  auto extend = [&](int index, size_t node) {
+    if (index >= 0) lives.end[static_cast<size_t>(root(index))] = node;
+  };
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const model::Node& node = graph.nodes[n];
+    if (!works[n].cost.runs) continue;
+    bool shares = works[n].view && !node.inputs.empty() && node.inputs[0] >= 0 && !node.outputs.empty();
+    if (shares && node.outputs[0] >= 0) root(node.outputs[0]) = root(node.inputs[0]);
+    for (int index : node.inputs) extend(index, n);
+    for (int index : residency.captured[n]) extend(index, n);
+    for (int index : node.outputs) extend(index, n);
+  }
+  for (int index : graph.outputs) extend(index, graph.nodes.size());
+  return lives;
+}
+
+// Bytes of live activations while each node runs, nodes in their order; 0 for a node that does not run: a tensor lives from the node that makes it
+// (inputs of the model: from the start) to the last node that reads it or a view of it (outputs: to the end). Nothing is computed in place;
+// the inside of a loop or branch counts while that node runs.
+std::vector<double> live_bytes(const model::Graph& graph, const Residency& residency,
+                               const std::vector<NodeWork>& works, const std::function<double(int tensor)>& bytes) {
+  Lives lives = lives_of(graph, residency, works);
+  std::vector<std::vector<double>> freed(graph.nodes.size() + 1);
+  std::vector<double> at_node(graph.nodes.size(), 0.0);
+  double live = 0;
+  auto make = [&](int index) {
+    if (index < 0 || lives.root[static_cast<size_t>(index)] != index || residency.constant[static_cast<size_t>(index)])
+      return;
+    double size = bytes(index);
+    live += size;
+    freed[lives.end[static_cast<size_t>(index)]].push_back(size);
+  };
+  for (int index : graph.inputs) make(index);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (works[n].cost.runs) {
+      for (int index : graph.nodes[n].outputs) make(index);
+      at_node[n] = live + works[n].body_peak_bytes;
+    }
+    for (double size : freed[n]) live -= size;
+  }
+  return at_node;
+}
+
+// The most of them, and no less than the inputs of the model.
+double peak_activation_bytes(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
+                             const std::function<double(int tensor)>& bytes) {
+  double peak = 0;
+  for (int index : graph.inputs)
+    if (index >= 0 && !residency.constant[static_cast<size_t>(index)]) peak += bytes(index);
+  for (double live : live_bytes(graph, residency, works, bytes)) peak = std::max(peak, live);
+  return peak;
 }
 
 }  // namespace

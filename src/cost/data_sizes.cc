@@ -6,18 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "cost/operators.h"
+
 namespace ridge::cost {
-namespace {
-
-bool decides(const model::Node& node) {
-  return node.domain.empty() &&
-         (node.op == "NonZero" || node.op == "NonMaxSuppression" || node.op == "Unique" || node.op == "Compress");
-}
-
-// The output has the size of the first input, whatever is written into it.
-bool keeps_first_size(const model::Node& node) { return node.domain.empty() && node.op.starts_with("Scatter"); }
-
-}  // namespace
 
 DataSizes data_sizes_of(const model::Graph& graph, const Residency& residency) {
   DataSizes sizes{std::vector<bool>(graph.tensors.size()), std::vector<bool>(graph.nodes.size()), {}};
@@ -28,9 +19,11 @@ DataSizes data_sizes_of(const model::Graph& graph, const Residency& residency) {
     const model::Node& node = graph.nodes[n];
     const bool inside = std::any_of(residency.captured[n].begin(), residency.captured[n].end(), decided);
     sizes.nodes[n] = inside || std::any_of(node.inputs.begin(), node.inputs.end(), decided);
-    if (decides(node)) ++times[node.op];
-    const bool passes_on = keeps_first_size(node) ? !node.inputs.empty() && decided(node.inputs[0]) : sizes.nodes[n];
-    if (!passes_on && !decides(node)) continue;
+    const Operator& row = operator_of(node.domain, node.op);
+    if (row.is(Trait::kDataSized)) ++times[node.op];
+    const bool passes_on =
+        row.is(Trait::kKeepsFirstSize) ? !node.inputs.empty() && decided(node.inputs[0]) : sizes.nodes[n];
+    if (!passes_on && !row.is(Trait::kDataSized)) continue;
     for (int t : node.outputs)
       if (t >= 0) sizes.tensors[static_cast<size_t>(t)] = true;
   }

@@ -7,22 +7,12 @@
 #include <unordered_set>
 #include <variant>
 
+#include "cost/operators.h"
+
 namespace ridge::cost {
 namespace {
 
 using GraphPointer = std::shared_ptr<const model::Graph>;
-
-bool is_random(std::string_view op) { return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial"; }
-
-bool passes_storage(const model::Node& node) {
-  static const std::unordered_set<std::string_view> kOps = {"DequantizeLinear", "Cast",      "Transpose", "Reshape",
-                                                            "Squeeze",          "Unsqueeze", "Identity",  "Flatten"};
-  return kOps.contains(node.op);
-}
-
-bool is_plain_view(const model::Node& node) {
-  return passes_storage(node) && node.op != "DequantizeLinear" && node.op != "Cast";
-}
 
 bool all_constant(const model::Node& node, const std::vector<bool>& constant) {
   return std::all_of(node.inputs.begin(), node.inputs.end(),
@@ -67,7 +57,8 @@ void find_constants(const model::Graph& graph, Residency& residency) {
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const model::Node& node = graph.nodes[n];
-    bool folded = !has_body(node) && !is_random(node.op) && all_constant(node, residency.constant);
+    const Operator& row = operator_of(node.domain, node.op);
+    bool folded = !has_body(node) && !row.is(Trait::kRandom) && all_constant(node, residency.constant);
     residency.runs[n] = !folded;
     int source = node.inputs.empty() ? -1 : node.inputs[0];
     for (int index : node.outputs) {
@@ -75,9 +66,9 @@ void find_constants(const model::Graph& graph, Residency& residency) {
       size_t t = static_cast<size_t>(index);
       if (folded) residency.constant[t] = true;
       if (node.op == "DequantizeLinear") residency.dequantised[t] = true;
-      if (source >= 0 && is_plain_view(node))
+      if (source >= 0 && row.rearranges())
         residency.dequantised[t] = residency.dequantised[static_cast<size_t>(source)];
-      if (folded && source >= 0 && passes_storage(node))
+      if (folded && source >= 0 && (row.rearranges() || row.values == Values::kConverted))
         residency.stored_type[t] = residency.stored_type[static_cast<size_t>(source)];
     }
   }

@@ -40,6 +40,12 @@ const Rule* find_rule(std::string_view domain, std::string_view op) {
   return domain == kMicrosoft ? find_rule(kOnnx, op) : nullptr;
 }
 
+const Operator& operator_of(std::string_view domain, std::string_view op) {
+  static constexpr Operator kUnknown;
+  const Rule* rule = find_rule(domain, op);
+  return rule != nullptr ? rule->facts : kUnknown;
+}
+
 Context::Context(const model::Node& node_in, std::span<const Operand> inputs_in, std::span<const Operand> outputs_in,
                  Precision precision_in)
     : node(node_in), inputs(inputs_in), outputs(outputs_in), precision(precision_in) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cost/count_node.h"
+#include "cost/operators.h"
 #include "model/domains.h"
 
 namespace ridge::cost {
@@ -71,7 +72,15 @@ struct Rule {
   std::string_view op;
   RuleFunction function;
   double factor = 0;  // what it means is the function's business, mostly FLOPs per element
+  Operator facts = {};
 };
+
+using enum Values;
+using enum Buffer;
+using enum Backward;
+using enum Integers;
+using enum KernelFamily;
+using enum Trait;
 
 // Null if there is none.
 const Rule* find_rule(std::string_view domain, std::string_view op);

@@ -88,15 +88,15 @@ void causal_conv(Context& context, double) {
 }
 
 constexpr Rule kConvolutionRules[] = {
-    {kOnnx, "Conv", conv},
+    {kOnnx, "Conv", conv, 0, {kKeepsInputForWeight, kConvolution}},
     {kOnnx, "ConvInteger", conv_integer},
     {kOnnx, "QLinearConv", qlinear_conv},
-    {kOnnx, "ConvTranspose", conv_transpose},
-    {kOnnx, "DeformConv", deform_conv},
+    {kOnnx, "ConvTranspose", conv_transpose, 0, {kKeepsInputForWeight}},
+    {kOnnx, "DeformConv", deform_conv, 0, {kKeepsInputForWeight}},
     {kOnnx, "CausalConvWithState", causal_conv},
-    {kMicrosoft, "FusedConv", conv_and_sum},
+    {kMicrosoft, "FusedConv", conv_and_sum, 0, {kOverwritesSum, kConvolution}},
     {kMicrosoft, "ConvTransposeWithDynamicPads", conv_transpose},
-    {kBlocked, "Conv", conv_and_sum},
+    {kBlocked, "Conv", conv_and_sum, 0, {kOverwritesSum, kKeepsInputForWeight, kConvolution}},
 };
 
 }  // namespace

@@ -55,87 +55,87 @@ constexpr double kSigmoid = 4;  // 1 / (1 + exp(−x))
 
 constexpr Rule kElementwiseRules[] = {
     // Arithmetic
-    {kOnnx, "Add", per_output_element, 1},
-    {kOnnx, "Sub", per_output_element, 1},
-    {kOnnx, "Mul", per_output_element, 1},
-    {kOnnx, "Div", per_output_element, 1},
+    {kOnnx, "Add", per_output_element, 1, {kKeepsNothing, kCombinesInts, kFuses}},
+    {kOnnx, "Sub", per_output_element, 1, {kKeepsNothing, kFuses}},
+    {kOnnx, "Mul", per_output_element, 1, {kKeepsFactors, kCombinesInts, kFuses}},
+    {kOnnx, "Div", per_output_element, 1, {kKeepsQuotient, kFuses}},
     {kOnnx, "Mod", per_output_element, 1},
-    {kOnnx, "Pow", per_output_element, 1},
-    {kOnnx, "Neg", per_output_element, 1},
-    {kOnnx, "Abs", per_output_element, 1},
-    {kOnnx, "Sign", per_output_element, 1},
-    {kOnnx, "Reciprocal", per_output_element, 1},
-    {kOnnx, "Sum", variadic, 0},
-    {kOnnx, "Max", variadic, 0},
-    {kOnnx, "Min", variadic, 0},
-    {kOnnx, "Mean", variadic, 1},
+    {kOnnx, "Pow", per_output_element, 1, {kKeepsPower, kFuses}},
+    {kOnnx, "Neg", per_output_element, 1, {kKeepsNothing, kFuses}},
+    {kOnnx, "Abs", per_output_element, 1, {kKeepsInput, kFuses}},
+    {kOnnx, "Sign", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Reciprocal", per_output_element, 1, {kKeepsOutput, kFuses}},
+    {kOnnx, "Sum", variadic, 0, {kKeepsNothing}},
+    {kOnnx, "Max", variadic, 0, {kKeepsAllInputs}},
+    {kOnnx, "Min", variadic, 0, {kKeepsAllInputs}},
+    {kOnnx, "Mean", variadic, 1, {kKeepsNothing}},
     // Rounding, comparison, logic, bits
-    {kOnnx, "Floor", per_output_element, 1},
-    {kOnnx, "Ceil", per_output_element, 1},
-    {kOnnx, "Round", per_output_element, 1},
-    {kOnnx, "Equal", per_output_element, 1},
-    {kOnnx, "Greater", per_output_element, 1},
-    {kOnnx, "GreaterOrEqual", per_output_element, 1},
-    {kOnnx, "Less", per_output_element, 1},
-    {kOnnx, "LessOrEqual", per_output_element, 1},
-    {kOnnx, "IsInf", per_output_element, 1},
-    {kOnnx, "IsNaN", per_output_element, 1},
-    {kOnnx, "And", per_output_element, 1},
-    {kOnnx, "Or", per_output_element, 1},
-    {kOnnx, "Xor", per_output_element, 1},
-    {kOnnx, "Not", per_output_element, 1},
-    {kOnnx, "BitShift", per_output_element, 1},
+    {kOnnx, "Floor", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Ceil", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Round", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Equal", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Greater", per_output_element, 1, {kNoGradient, kFuses}},
+    {kOnnx, "GreaterOrEqual", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Less", per_output_element, 1, {kNoGradient, kFuses}},
+    {kOnnx, "LessOrEqual", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "IsInf", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "IsNaN", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "And", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Or", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Xor", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "Not", per_output_element, 1, {kNoGradient}},
+    {kOnnx, "BitShift", per_output_element, 1, {kNoGradient}},
     {kOnnx, "BitwiseAnd", per_output_element, 1},
     {kOnnx, "BitwiseOr", per_output_element, 1},
     {kOnnx, "BitwiseXor", per_output_element, 1},
     {kOnnx, "BitwiseNot", per_output_element, 1},
-    {kOnnx, "Where", per_output_element, 1},
-    {kOnnx, "Clip", clip},
+    {kOnnx, "Where", per_output_element, 1, {kKeepsInput, kFuses}},
+    {kOnnx, "Clip", clip, 0, {kOverwrites, kKeepsInput, kComputesInts, kFuses}},
     // Elementary functions
-    {kOnnx, "Exp", per_output_element, 1},
-    {kOnnx, "Log", per_output_element, 1},
-    {kOnnx, "Sqrt", per_output_element, 1},
-    {kOnnx, "Erf", per_output_element, 1},
-    {kOnnx, "Sin", per_output_element, 1},
-    {kOnnx, "Cos", per_output_element, 1},
-    {kOnnx, "Tan", per_output_element, 1},
-    {kOnnx, "Asin", per_output_element, 1},
-    {kOnnx, "Acos", per_output_element, 1},
-    {kOnnx, "Atan", per_output_element, 1},
-    {kOnnx, "Sinh", per_output_element, 1},
-    {kOnnx, "Cosh", per_output_element, 1},
-    {kOnnx, "Tanh", per_output_element, 1},
+    {kOnnx, "Exp", per_output_element, 1, {kKeepsOutput, kFuses}},
+    {kOnnx, "Log", per_output_element, 1, {kKeepsInput, kFuses}},
+    {kOnnx, "Sqrt", per_output_element, 1, {kKeepsOutput, kFuses}},
+    {kOnnx, "Erf", per_output_element, 1, {kKeepsInput, kFuses}},
+    {kOnnx, "Sin", per_output_element, 1, {kKeepsInput}},
+    {kOnnx, "Cos", per_output_element, 1, {kKeepsInput}},
+    {kOnnx, "Tan", per_output_element, 1, {kKeepsOutput}},
+    {kOnnx, "Asin", per_output_element, 1, {kKeepsInput}},
+    {kOnnx, "Acos", per_output_element, 1, {kKeepsInput}},
+    {kOnnx, "Atan", per_output_element, 1, {kKeepsInput}},
+    {kOnnx, "Sinh", per_output_element, 1, {kKeepsInput}},
+    {kOnnx, "Cosh", per_output_element, 1, {kKeepsInput}},
+    {kOnnx, "Tanh", per_output_element, 1, {kOverwrites, kKeepsOutput, kVectors, kFuses}},
     {kOnnx, "Asinh", per_output_element, 1},
     {kOnnx, "Acosh", per_output_element, 1},
     {kOnnx, "Atanh", per_output_element, 1},
     // Activations
-    {kOnnx, "Relu", per_output_element, 1},             // max(x, 0)
-    {kOnnx, "LeakyRelu", per_output_element, 2},        // x < 0 ? α·x : x
-    {kOnnx, "PRelu", per_output_element, 2},            // likewise
-    {kOnnx, "ThresholdedRelu", per_output_element, 1},  // x > α ? x : 0
-    {kOnnx, "Elu", per_output_element, 4},              // x < 0 ? α·(exp(x) − 1) : x
-    {kOnnx, "Celu", per_output_element, 7},             // max(x, 0) + min(0, α·(exp(x/α) − 1))
-    {kOnnx, "Selu", per_output_element, 5},             // γ·elu(x)
-    {kOnnx, "Sigmoid", per_output_element, kSigmoid},
-    {kOnnx, "HardSigmoid", per_output_element, 4},  // max(0, min(1, α·x + β))
-    {kOnnx, "HardSwish", per_output_element, 5},    // x · hardsigmoid(x)
-    {kOnnx, "Swish", per_output_element, 6},        // x · sigmoid(α·x)
-    {kOnnx, "SwiGLU", per_output_element, 7},       // swish(a) · b
-    {kOnnx, "Mish", per_output_element, 5},         // x · tanh(log(1 + exp(x)))
-    {kOnnx, "Softplus", per_output_element, 3},     // log(1 + exp(x))
-    {kOnnx, "Softsign", per_output_element, 3},     // x / (1 + |x|)
-    {kOnnx, "Shrink", per_output_element, 3},       // two comparisons, one shift
-    {kOnnx, "Gelu", gelu, kGelu},
-    {kMicrosoft, "Gelu", gelu, kGelu},
-    {kMicrosoft, "BiasGelu", biased, kGelu},
-    {kMicrosoft, "FastGelu", biased, kGeluTanh},
-    {kMicrosoft, "QuickGelu", per_output_element, 6},  // x · sigmoid(α·x)
+    {kOnnx, "Relu", per_output_element, 1, {kOverwrites, kKeepsOutput, kComputesInts, kFuses}},      // max(x, 0)
+    {kOnnx, "LeakyRelu", per_output_element, 2, {kOverwrites, kKeepsInput, kComputesInts, kFuses}},  // x < 0 ? α·x : x
+    {kOnnx, "PRelu", per_output_element, 2, {kKeepsInput, kFuses}},                                  // likewise
+    {kOnnx, "ThresholdedRelu", per_output_element, 1, {kOverwrites, kKeepsInput}},                   // x > α ? x : 0
+    {kOnnx, "Elu", per_output_element, 4, {kOverwrites, kKeepsInput, kFuses}},  // x < 0 ? α·(exp(x) − 1) : x
+    {kOnnx, "Celu", per_output_element, 7, {kOverwrites, kKeepsInput}},  // max(x, 0) + min(0, α·(exp(x/α) − 1))
+    {kOnnx, "Selu", per_output_element, 5, {kOverwrites, kKeepsInput}},  // γ·elu(x)
+    {kOnnx, "Sigmoid", per_output_element, kSigmoid, {kOverwrites, kKeepsOutput, kComputesInts, kFuses}},
+    {kOnnx, "HardSigmoid", per_output_element, 4, {kOverwrites, kKeepsInput, kFuses}},  // max(0, min(1, α·x + β))
+    {kOnnx, "HardSwish", per_output_element, 5, {kKeepsInput, kFuses}},                 // x · hardsigmoid(x)
+    {kOnnx, "Swish", per_output_element, 6, {kKeepsInput}},                             // x · sigmoid(α·x)
+    {kOnnx, "SwiGLU", per_output_element, 7},                                           // swish(a) · b
+    {kOnnx, "Mish", per_output_element, 5, {kKeepsInput}},                              // x · tanh(log(1 + exp(x)))
+    {kOnnx, "Softplus", per_output_element, 3, {kOverwrites, kKeepsInput, kFuses}},     // log(1 + exp(x))
+    {kOnnx, "Softsign", per_output_element, 3, {kOverwrites, kKeepsInput}},             // x / (1 + |x|)
+    {kOnnx, "Shrink", per_output_element, 3, {kOverwrites, kKeepsInput}},               // two comparisons, one shift
+    {kOnnx, "Gelu", gelu, kGelu, {kKeepsInput, kFuses}},
+    {kMicrosoft, "Gelu", gelu, kGelu, {kKeepsInput, kFuses}},
+    {kMicrosoft, "BiasGelu", biased, kGelu, {kKeepsInput, kFuses}},
+    {kMicrosoft, "FastGelu", biased, kGeluTanh, {kKeepsInput, kFuses}},
+    {kMicrosoft, "QuickGelu", per_output_element, 6, {kKeepsInput}},  // x · sigmoid(α·x)
     {kMicrosoft, "BiasSplitGelu", bias_split, kGelu + 1},
     {kMicrosoft, "BiasAdd", per_output_element, 2},  // x + bias + skip
     {kMicrosoft, "BiasDropout", biased, 1},
     // Conversion
-    {kOnnx, "Cast", cast, 1},
-    {kOnnx, "CastLike", cast, 1},
+    {kOnnx, "Cast", cast, 1, {kConverted, kOverwrites, kKeepsNothing, kFuses}},
+    {kOnnx, "CastLike", cast, 1, {kKeepsNothing}},
     // Training operators that exports leave behind, and small classical ones
     {kOnnxMl, "Scaler", per_output_element, 2},
     {kOnnxMl, "Binarizer", per_output_element, 1},

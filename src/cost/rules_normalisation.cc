@@ -37,21 +37,21 @@ void embedding(Context& context, double per_element) {
 }
 
 constexpr Rule kNormalisationRules[] = {
-    {kOnnx, "BatchNormalization", batch_normalisation, 2},
-    {kOnnx, "InstanceNormalization", per_output_element, 7},
-    {kOnnx, "LayerNormalization", per_output_element, 7},
-    {kOnnx, "GroupNormalization", per_output_element, 7},
-    {kOnnx, "RMSNormalization", per_output_element, 4},
-    {kOnnx, "LRN", lrn},
-    {kOnnx, "LpNormalization", per_output_element, 3},            // |x|^p, sum, division
+    {kOnnx, "BatchNormalization", batch_normalisation, 2, {kKeepsWholeBatchNorm, kFuses}},
+    {kOnnx, "InstanceNormalization", per_output_element, 7, {kKeepsChannelNorm}},
+    {kOnnx, "LayerNormalization", per_output_element, 7, {kKeepsRowNorm, kVectors}},
+    {kOnnx, "GroupNormalization", per_output_element, 7, {kKeepsChannelNorm}},
+    {kOnnx, "RMSNormalization", per_output_element, 4, {kKeepsRowNorm, kVectors}},
+    {kOnnx, "LRN", lrn, 0, {kKeepsInputAndOutput}},
+    {kOnnx, "LpNormalization", per_output_element, 3, {kKeepsInputAndOutput, kVectors}},  // |x|^p, sum, division
     {kOnnx, "MeanVarianceNormalization", per_output_element, 5},  // as Instance without scale and bias
-    {kOnnx, "SimplifiedLayerNormalization", per_output_element, 4},
-    {kOnnx, "Softmax", per_output_element, 5},
-    {kOnnx, "LogSoftmax", per_output_element, 5},
+    {kOnnx, "SimplifiedLayerNormalization", per_output_element, 4, {kKeepsRowNorm, kVectors}},
+    {kOnnx, "Softmax", per_output_element, 5, {kOverwrites, kKeepsOutput}},
+    {kOnnx, "LogSoftmax", per_output_element, 5, {kOverwrites, kKeepsOutput}},
     {kOnnx, "Hardmax", per_output_element, 1},
     {kOnnx, "NegativeLogLikelihoodLoss", per_input_element, 1},
     {kOnnx, "SoftmaxCrossEntropyLoss", per_input_element, 6},
-    {kMicrosoft, "SkipLayerNormalization", skip_normalisation, 7},
+    {kMicrosoft, "SkipLayerNormalization", skip_normalisation, 7, {kVectors}},
     {kMicrosoft, "SkipSimplifiedLayerNormalization", skip_normalisation, 4},
     {kMicrosoft, "EmbedLayerNormalization", embedding, 7},
     {kMicrosoft, "GroupNorm", group_normalisation, 7},

@@ -45,21 +45,21 @@ void lp(Context& context, double) {
 void max_roi_pool(Context& context, double) { per_output_element(context, 1); }
 
 constexpr Rule kPoolingRules[] = {
-    {kOnnx, "MaxPool", pool, 1},
-    {kOnnx, "AveragePool", pool, 1},
-    {kOnnx, "LpPool", lp},
-    {kOnnx, "GlobalMaxPool", per_input_element, 1},
-    {kOnnx, "GlobalAveragePool", per_input_element, 1},
+    {kOnnx, "MaxPool", pool, 1, {kKeepsMaxima, kMovesInts}},
+    {kOnnx, "AveragePool", pool, 1, {kKeepsInput, kComputesInts}},
+    {kOnnx, "LpPool", lp, 0, {kKeepsInput}},
+    {kOnnx, "GlobalMaxPool", per_input_element, 1, {kKeepsMaxima}},
+    {kOnnx, "GlobalAveragePool", per_input_element, 1, {kKeepsNothing, kComputesInts}},
     {kOnnx, "GlobalLpPool", global_lp},
     {kOnnx, "MaxRoiPool", max_roi_pool},
     {kOnnx, "MaxUnpool", moves},
     {kMicrosoft, "QLinearAveragePool", quantised_pool, 1},
     {kMicrosoft, "QLinearGlobalAveragePool", quantised_global_pool},
     {kMicrosoft, "NhwcMaxPool", per_output_element, 1},
-    {kBlocked, "MaxPool", pool, 1},
-    {kBlocked, "AveragePool", pool, 1},
-    {kBlocked, "GlobalMaxPool", per_input_element, 1},
-    {kBlocked, "GlobalAveragePool", per_input_element, 1},
+    {kBlocked, "MaxPool", pool, 1, {kKeepsMaxima}},
+    {kBlocked, "AveragePool", pool, 1, {kKeepsInput}},
+    {kBlocked, "GlobalMaxPool", per_input_element, 1, {kKeepsMaxima}},
+    {kBlocked, "GlobalAveragePool", per_input_element, 1, {kKeepsNothing}},
 };
 
 }  // namespace

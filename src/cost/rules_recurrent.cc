@@ -30,9 +30,9 @@ void gru(Context& context, double per_unit) { recurrent(context, 3, per_unit); }
 void lstm(Context& context, double per_unit) { recurrent(context, 4, per_unit); }
 
 constexpr Rule kRecurrentRules[] = {
-    {kOnnx, "RNN", rnn, 1},
-    {kOnnx, "GRU", gru, 14},
-    {kOnnx, "LSTM", lstm, 18},
+    {kOnnx, "RNN", rnn, 1, {kKeepsInputAndOutput}},
+    {kOnnx, "GRU", gru, 14, {kKeepsGruGates, kGatedRecurrence}},
+    {kOnnx, "LSTM", lstm, 18, {kKeepsLstmGates, kGatedRecurrence}},
     {kMicrosoft, "DynamicQuantizeLSTM", lstm, 18},
 };
 

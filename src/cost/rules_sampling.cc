@@ -68,15 +68,15 @@ void non_max_suppression(Context& context, double) {
 }
 
 constexpr Rule kSamplingRules[] = {
-    {kOnnx, "Resize", resize},
-    {kOnnx, "Upsample", resize},
-    {kOnnx, "GridSample", grid_sample},
+    {kOnnx, "Resize", resize, 0, {kKeepsNothing, kMovesInts}},
+    {kOnnx, "Upsample", resize, 0, {kKeepsNothing}},
+    {kOnnx, "GridSample", grid_sample, 0, {kKeepsAllInputs}},
     {kOnnx, "AffineGrid", affine_grid},
-    {kOnnx, "RoiAlign", roi_align},
-    {kOnnx, "NonMaxSuppression", non_max_suppression},
-    {kOnnx, "Col2Im", per_input_element, 1},
-    {kMicrosoft, "GridSample", grid_sample},
-    {kBlocked, "Upsample", resize},
+    {kOnnx, "RoiAlign", roi_align, 0, {kKeepsIndices}},
+    {kOnnx, "NonMaxSuppression", non_max_suppression, 0, {kNoGradient, kDataSized}},
+    {kOnnx, "Col2Im", per_input_element, 1, {kKeepsNothing}},
+    {kMicrosoft, "GridSample", grid_sample, 0, {kKeepsAllInputs}},
+    {kBlocked, "Upsample", resize, 0, {kKeepsNothing}},
 };
 
 }  // namespace

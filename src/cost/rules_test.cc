@@ -244,5 +244,27 @@ TEST(Rules, NoOperatorFailsOnOperandsThatMakeNoSense) {
           }
 }
 
+TEST(Operators, ColumnsAreFoundByDomainAndName) {
+  EXPECT_EQ(operator_of("", "Relu").buffer, Buffer::kOverwrites);
+  EXPECT_EQ(operator_of("ai.onnx", "Reshape").values, Values::kSameValues);
+  EXPECT_EQ(operator_of(model::kMicrosoft, "Softmax").backward, Backward::kKeepsOutput);
+  EXPECT_EQ(operator_of(model::kBlocked, "Conv").kernel, KernelFamily::kConvolution);
+  EXPECT_TRUE(operator_of("", "NonZero").is(Trait::kDataSized));
+  EXPECT_FALSE(operator_of("", "NonZero").is(Trait::kRandom));
+  EXPECT_TRUE(operator_of("", "Transpose").rearranges());
+}
+
+TEST(Operators, OneWithoutARowHasTheDefaults) {
+  for (const auto& [domain, op] : {std::pair{"", "Nonsense"}, {"example.com", "Relu"}}) {
+    const Operator& row = operator_of(domain, op);
+    EXPECT_EQ(row.values, Values::kNewValues);
+    EXPECT_EQ(row.buffer, Buffer::kOwnBuffer);
+    EXPECT_EQ(row.backward, Backward::kUnknownGradient);
+    EXPECT_EQ(row.integers, Integers::kNotInIntegers);
+    EXPECT_EQ(row.kernel, KernelFamily::kOtherKernel);
+    EXPECT_EQ(row.traits, 0);
+  }
+}
+
 }  // namespace
 }  // namespace ridge::cost::testing

@@ -25,6 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Tree, TextFormRoundTrips) {
   machine::Tree tree;
@@ -73,10 +74,9 @@ TEST(Capture, PipeWithoutAWriterDoesNotHang) {
   ASSERT_EQ(mkfifo((folder->path() + "/pipe").c_str(), 0600), 0);
   save(folder->path() + "/z", "2\n");
   machine::Tree tree;
-  TimePoint begin = SteadyClock::now();
   capture(tree, folder->path(), {"pipe", "z"}, milliseconds(60'000));
   EXPECT_EQ(machine::number_at(tree, "z"), 2);
-  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds(60));
+  EXPECT_THAT(machine::reason_at(tree, "pipe"), Not(HasSubstr("did not end")));
 }
 
 TEST(Capture, FileThatHungIsNamedAndNotAskedAgain) {
@@ -138,15 +138,19 @@ class Server {
  public:
   Server() {
     thread_ = std::jthread([this] {
-      Status served = serve_link(0, [this](uint16_t port) { port_ = port; }, [this] { return stop_.load(); });
+      Status served = serve_link(0, [this](uint16_t port) { set_port(port); }, [this] { return stop_.load(); });
       EXPECT_TRUE(served.ok());
     });
-    while (port_ == 0) std::this_thread::sleep_for(milliseconds(1));
+    port_.wait(0);
   }
   ~Server() { stop_ = true; }
   uint16_t port() const { return port_; }
 
  private:
+  void set_port(uint16_t port) {
+    port_ = port;
+    port_.notify_one();
+  }
   std::atomic<uint16_t> port_ = 0;
   std::atomic<bool> stop_ = false;
   std::jthread thread_;

@@ -6,16 +6,10 @@
 #include <cstdint>
 #include <variant>
 
+#include "gpu/gemm.h"
 #include "gpu/launch.h"
 
 namespace ridge::gpu {
-
-enum class MemoryKind {
-  kDevice,   // the device's own
-  kHost,     // any array of the process; kernels cannot take it
-  kPinned,   // the process's, kept in place so that the device fetches from it by itself; kernels cannot take it
-  kUnified,  // under one address for both, moved by the driver as it is touched: CUDA's managed memory, OpenCL's SVM
-};
 
 // All of one buffer to another, of the same size at least, or the part of `count` floats from `first` in both. Into and out of
 // unified memory the host itself writes and reads, when all that was queued before it in its queue is done.
@@ -37,19 +31,23 @@ struct Reallocate {
   bool pooled = false;
 };
 
-namespace cuda {
-enum class ProductPrecision;  // gpu/cuda/cublaslt.h
-}
-
-// d = a · b of squares by the vendor's own library: a and d row by row, d in FP32. On CUDA GPUs with cuBLASLt.
-struct LibraryProduct {
+// d = a · b by the vendor's own library, by the fastest of its algorithms. CUDA only.
+struct Gemm {
   BufferNumber a, b, d;
-  cuda::ProductPrecision precision;
-  int64_t size = 0;
-  bool b_by_columns = false;  // else row by row
+  GemmProblem problem;
 };
 
-using Operation = std::variant<Launch, Copy, Prefetch, Reallocate, LibraryProduct>;
+// Launches that a workspace has recorded, started as one: a CUDA graph.
+struct Recording {
+  size_t value = 0;
+};
+
+// What is queued next waits for all that `queue` was given before. CUDA only.
+struct WaitFor {
+  size_t queue = 0;
+};
+
+using Operation = std::variant<Launch, Copy, Prefetch, Reallocate, Gemm, Recording, WaitFor>;
 
 // Steps of a queue run one after another, those of different queues in any order or at the same time.
 struct Step {

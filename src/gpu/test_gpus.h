@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/dynlib.h"
+
 namespace ridge::gpu {
 
 inline std::string test_support(const std::string& file) { return std::string(RIDGE_TEST_SUPPORT) + "/" + file; }
@@ -14,6 +16,12 @@ inline void play_gpus(const char* script) {
   setenv("RIDGE_NVRTC", test_support("libnvrtc.so.1").c_str(), 1);
   setenv("RIDGE_CUBLASLT", test_support("libcublasLt.so.1").c_str(), 1);
   setenv("RIDGE_FAKE_CUDA", (std::string(RIDGE_SOURCE_DIR) + "/tests/support/cuda/" + script + ".txt").c_str(), 1);
+}
+
+// Of the fake driver: contexts, memory, streams, events, modules and graphs that are alive.
+inline size_t objects_alive() {
+  auto library = DynamicLibrary::open(test_support("libcuda.so.1"));
+  return (*library->symbol<size_t()>("fakeCudaObjects").value())();
 }
 
 }  // namespace ridge::gpu

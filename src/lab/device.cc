@@ -4,20 +4,13 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <vector>
 
-#include "gpu/device_name.h"
-#include "lab/cuda_device.h"
+#include "lab/kernel_device.h"
 #include "lab/native_device.h"
-#include "lab/opencl_device.h"
 
 namespace ridge::lab {
 namespace {
-
-Error unknown_device(std::string_view name) {
-  return {Code::kInvalid, fmt::format("there is no device '{}': it is cpu, cuda:N or opencl:N with N from 0", name)};
-}
 
 Status compare_with_expected(const Case& work, const Variant& variant, std::span<const float> got) {
   const std::vector<float>& expected = work.expected.at(variant.expected);
@@ -33,12 +26,8 @@ Status compare_with_expected(const Case& work, const Variant& variant, std::span
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> open_device(std::string_view name) {
-  if (name == "cpu") return open_native_device();
-  const std::optional<gpu::DeviceName> wanted = gpu::parse_device_name(name);
-  if (wanted && wanted->family == "cuda") return open_cuda_device(wanted->index);
-  if (wanted && wanted->family == "opencl") return open_opencl_device(wanted->index);
-  return unknown_device(name);
+Result<Device> open_device(std::string_view name) {
+  return name == "cpu" ? open_native_device() : open_kernel_device(name);
 }
 
 Status check(Place& place, const Case& work) {

@@ -38,8 +38,8 @@ Target cpu() {
   return target;
 }
 
-void check_on(Device& device, const Experiment& experiment) {
-  for (const Case& work : small_cases(experiment, device.target())) {
+void check_on(const Device& device, const Experiment& experiment) {
+  for (const Case& work : small_cases(experiment, device.target)) {
     auto place = device.prepare(work);
     ASSERT_TRUE(place) << place.error().message;
     Status right = check(**place, work);
@@ -57,7 +57,7 @@ void add_kernels(std::set<std::string>& names, const Variant& variant) {
 TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnOpenCl) {
   auto device = open_device("opencl:0");
   ASSERT_TRUE(device) << device.error().message;
-  check_on(**device, GetParam());
+  check_on(*device, GetParam());
 }
 
 // On a fake for NVIDIA's driver that runs the kernels on pocl.
@@ -65,13 +65,13 @@ TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnAGpu) {
   gpu::play_gpus("healthy");
   auto device = open_device("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
-  check_on(**device, GetParam());
+  check_on(*device, GetParam());
 }
 
 TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnTheCpu) {
   auto device = open_device("cpu");
   ASSERT_TRUE(device) << device.error().message;
-  check_on(**device, GetParam());
+  check_on(*device, GetParam());
 }
 
 TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaGpus) {
@@ -138,9 +138,9 @@ TEST(Check, FindsAVariantThatComputesSomethingElse) {
   ASSERT_TRUE(device) << device.error().message;
   const auto alignment = std::find_if(all_experiments().begin(), all_experiments().end(),
                                       [](const Experiment& one) { return one.name == "alignment"; });
-  Case work = small_cases(*alignment, (*device)->target()).front();
+  Case work = small_cases(*alignment, device->target).front();
   work.expected[0][17] += 1;
-  auto place = (*device)->prepare(work);
+  auto place = device->prepare(work);
   ASSERT_TRUE(place) << place.error().message;
   Status wrong = check(**place, work);
   ASSERT_FALSE(wrong);

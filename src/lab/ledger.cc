@@ -96,8 +96,8 @@ LedgerRow untested(const Claim& claim, const Device& device, bool has_experiment
   row.claim = claim;
   if (!claim.elsewhere.empty())
     row.explanation = claim.elsewhere;
-  else if (std::find(claim.on.begin(), claim.on.end(), device.kind()) == claim.on.end())
-    row.explanation = fmt::format("needs {}; this device is {}", fmt::join(claim.on, " or "), device.kind());
+  else if (std::find(claim.on.begin(), claim.on.end(), device.kind) == claim.on.end())
+    row.explanation = fmt::format("needs {}; this device is {}", fmt::join(claim.on, " or "), device.kind);
   else
     row.explanation = has_experiment ? "its experiment has no form for this device" : "there is no experiment for it";
   return row;
@@ -109,7 +109,7 @@ bool asks_for(const Wanted& wanted, const Experiment& experiment, const Comparis
 
 class LedgerBuilder {
  public:
-  LedgerBuilder(Device& device, const Wanted& wanted, std::span<const Claim> claims, const LedgerOptions& options,
+  LedgerBuilder(const Device& device, const Wanted& wanted, std::span<const Claim> claims, const LedgerOptions& options,
                 const Clock& clock)
       : device_(device), wanted_(wanted), claims_(claims), options_(options), clock_(clock) {}
 
@@ -118,7 +118,7 @@ class LedgerBuilder {
     for (const Experiment& experiment : all_experiments())
       if (wants(wanted_, experiment)) wanted.push_back(&experiment);
     for (size_t i = 0; i < wanted.size() && !stop(); ++i) {
-      std::vector<Case> cases = wanted[i]->cases(device_.target());
+      std::vector<Case> cases = wanted[i]->cases(device_.target);
       for (size_t j = 0; j < cases.size() && !stop(); ++j) {
         double done = static_cast<double>(j) / static_cast<double>(cases.size());
         share_ = (static_cast<double>(i) + done) / static_cast<double>(wanted.size());
@@ -171,7 +171,7 @@ class LedgerBuilder {
     if (options_.progress) options_.progress(step, share_);
   }
 
-  Device& device_;
+  const Device& device_;
   const Wanted& wanted_;
   std::span<const Claim> claims_;
   const LedgerOptions& options_;
@@ -188,7 +188,7 @@ void add_rates(Json& json, const std::string& whose, bool of_bytes, double per_s
   json[whose + "flops_per_s"] = of_bytes ? Json(nullptr) : Json(per_second);
 }
 
-void add_residency(Json& json, const std::string& whose, const std::optional<Residency>& residency) {
+void add_residency(Json& json, const std::string& whose, const std::optional<gpu::Residency>& residency) {
   if (!residency) return;
   json[whose + "registers"] = residency->registers;
   json[whose + "occupancy_percent"] = residency->occupancy_percent;
@@ -222,7 +222,7 @@ Status check_wanted(const Wanted& wanted, std::span<const Claim> claims) {
   return {};
 }
 
-Result<Ledger> keep_ledger(Device& device, const Wanted& wanted, std::span<const Claim> claims,
+Result<Ledger> keep_ledger(const Device& device, const Wanted& wanted, std::span<const Claim> claims,
                            const LedgerOptions& options, const Clock& clock) {
   return LedgerBuilder(device, wanted, claims, options, clock).keep();
 }

@@ -30,7 +30,7 @@ struct LedgerRow {
   double variant_seconds = 0, baseline_seconds = 0;  // of one run, median
   bool of_bytes = true;                              // what is done is counted in bytes, else in FLOPs
   double variant_work = 0, baseline_work = 0;        // bytes or FLOPs of one run
-  std::optional<Residency> variant_residency, baseline_residency;
+  std::optional<gpu::Residency> variant_residency, baseline_residency;
   int rounds = 0;
   bool converged = false;  // the interval became as narrow as asked for
 };
@@ -70,7 +70,7 @@ Status check_wanted(const Wanted& wanted, std::span<const Claim> claims);
 
 // Puts the wanted claims to the test: checks the numbers of every variant, measures every comparison, and gives a reason
 // for what cannot be tested on this device. A variant that computes something wrong is an error.
-Result<Ledger> keep_ledger(Device& device, const Wanted& wanted, std::span<const Claim> claims,
+Result<Ledger> keep_ledger(const Device& device, const Wanted& wanted, std::span<const Claim> claims,
                            const LedgerOptions& options, const Clock& clock = system_clock());
 
 Json to_json(const LedgerRow& row);

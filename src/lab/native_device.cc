@@ -54,39 +54,26 @@ class NativePlace : public Place {
   std::vector<std::span<float>> buffers_;
 };
 
-class NativeDevice : public Device {
- public:
-  explicit NativeDevice(machine::Machine machine)
-      : machine_(std::move(machine)), text_(machine_.cpu.model + ", one thread") {}
-  std::string_view kind() const override { return "cpu"; }
-  const std::string& text() const override { return text_; }
-  Json conditions() const override {
-    return Json{{"device", "cpu"}, {"name", machine_.cpu.model}, {"threads", 1}, {"isa", machine_.cpu.isa}};
-  }
-  Target target() const override {
-    Target target;
-    target.family = Family::kNative;
-    target.cpus = machine::usable_threads(machine_);
-    for (const machine::Cache& cache : machine_.cpu.caches)
-      target.last_cache_bytes = std::max(target.last_cache_bytes, cache.size_bytes);
-    return target;
-  }
-  Result<std::unique_ptr<Place>> prepare(const Case& work) override {
+}  // namespace
+
+Result<Device> open_native_device() {
+  RIDGE_ASSIGN(const machine::Machine machine, machine::probe());
+  Device device;
+  device.kind = "cpu";
+  device.text = machine.cpu.model + ", one thread";
+  device.conditions = [cpu = machine.cpu] {
+    return Json{{"device", "cpu"}, {"name", cpu.model}, {"threads", 1}, {"isa", cpu.isa}};
+  };
+  device.target.family = Family::kNative;
+  device.target.cpus = machine::usable_threads(machine);
+  for (const machine::Cache& cache : machine.cpu.caches)
+    device.target.last_cache_bytes = std::max(device.target.last_cache_bytes, cache.size_bytes);
+  device.prepare = [](const Case& work) -> Result<std::unique_ptr<Place>> {
     auto place = std::make_unique<NativePlace>(work);
     if (!place->enough_memory()) return Error{Code::kExhausted, work.title + ": not enough memory for its arrays"};
     return std::unique_ptr<Place>(std::move(place));
-  }
-
- private:
-  machine::Machine machine_;
-  std::string text_;
-};
-
-}  // namespace
-
-Result<std::unique_ptr<Device>> open_native_device() {
-  RIDGE_ASSIGN(machine::Machine machine, machine::probe());
-  return std::unique_ptr<Device>(std::make_unique<NativeDevice>(std::move(machine)));
+  };
+  return device;
 }
 
 }  // namespace ridge::lab

@@ -1,12 +1,10 @@
 // The CPU itself as a device of the lab: variants are functions of this program, run on one thread.
 #pragma once
 
-#include <memory>
-
 #include "lab/device.h"
 
 namespace ridge::lab {
 
-Result<std::unique_ptr<Device>> open_native_device();
+Result<Device> open_native_device();
 
 }  // namespace ridge::lab

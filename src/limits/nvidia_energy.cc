@@ -24,7 +24,7 @@ Result<int64_t> read_gpu_uj(const gpu::nvml::Nvml& nvml, int index) {
 }  // namespace
 
 Result<machine::EnergyMeter> open_nvidia_energy(int index) {
-  RIDGE_ASSIGN(const accelerator::Facts facts, nvidia_gpu_facts(index));
+  RIDGE_ASSIGN(const gpu::DeviceFacts facts, nvidia_gpu_facts(index));
   RIDGE_ASSIGN(gpu::nvml::Nvml opened, gpu::nvml::Nvml::open());
   auto nvml = std::make_shared<gpu::nvml::Nvml>(std::move(opened));
   RIDGE_ASSIGN(const int gpu, limits::accelerator::matching_gpu(nvml->system().gpus, facts));

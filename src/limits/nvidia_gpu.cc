@@ -6,7 +6,6 @@
 
 #include "gpu/cuda/cuda.h"
 #include "gpu/nvml/nvml.h"
-#include "limits/accelerator/cuda_accelerator.h"
 #include "limits/accelerator/store.h"
 #include "limits/accelerator/utilisation.h"
 
@@ -14,13 +13,13 @@ namespace ridge::limits {
 namespace {
 
 struct LocalGpu {
-  accelerator::Facts facts;
+  gpu::DeviceFacts facts;
   std::string problem;  // why nothing can be told of it; empty: it is in order
 };
 
 LocalGpu local_by_nvml(const gpu::Gpu& gpu) {
   LocalGpu local{{}, gpu.failure};
-  local.facts.dialect = limits::accelerator::Dialect::kCuda;
+  local.facts.dialect = gpu::Dialect::kCuda;
   if (gpu.uuid) local.facts.uuid = *gpu.uuid;
   if (gpu.pci_address) local.facts.pci_address = *gpu.pci_address;
   if (gpu.name) local.facts.name = *gpu.name;
@@ -32,7 +31,7 @@ LocalGpu local_by_nvml(const gpu::Gpu& gpu) {
 Result<std::vector<LocalGpu>> local_gpus() {
   std::vector<LocalGpu> all;
   if (const Result<gpu::cuda::Cuda> cuda = gpu::cuda::Cuda::open()) {
-    for (accelerator::Facts& facts : accelerator::facts_of(*cuda))
+    for (gpu::DeviceFacts& facts : cuda->facts())
       all.push_back({std::move(facts), cuda->devices()[all.size()].problem});
     return all;
   }
@@ -50,7 +49,7 @@ std::string names_of(const std::vector<LocalGpu>& all) {
 
 }  // namespace
 
-Result<accelerator::Facts> nvidia_gpu_facts(int index) {
+Result<gpu::DeviceFacts> nvidia_gpu_facts(int index) {
   RIDGE_ASSIGN(const std::vector<LocalGpu> all, local_gpus());
   if (index < 0 || static_cast<size_t>(index) >= all.size())
     return Error{Code::kNotFound, fmt::format("there is no GPU {}; there {} {}: {}", index,

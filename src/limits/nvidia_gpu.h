@@ -12,7 +12,7 @@ namespace ridge::limits {
 
 struct NvidiaGpu {
   int index = 0;  // as CUDA counts
-  accelerator::Facts facts;
+  gpu::DeviceFacts facts;
   std::optional<catalogue::CatalogueDevice> datasheet;
   std::string datasheet_reason;  // why the catalogue has none
   std::optional<limits::accelerator::DeviceMeasurement> measured;
@@ -25,6 +25,6 @@ struct NvidiaGpu {
 Result<NvidiaGpu> nvidia_gpu(int index, const std::string& cache_file = "");
 
 // What that GPU is, without a look at the catalogue and at what was kept.
-Result<accelerator::Facts> nvidia_gpu_facts(int index);
+Result<gpu::DeviceFacts> nvidia_gpu_facts(int index);
 
 }  // namespace ridge::limits

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -70,12 +69,12 @@ bool look(const std::string& root, std::map<std::string, std::string>& texts) {
 
 }  // namespace
 
-Result<std::string> take_gpu_looks(const std::string& root) {
+Result<std::string> take_gpu_looks(const std::string& root, Clock& clock) {
   std::map<std::string, std::string> before, after;
   look(root, before);
-  const TimePoint first = SteadyClock::now();
-  std::this_thread::sleep_for(kBetweenLooks);
-  const double elapsed_ns = static_cast<double>(Nanoseconds(SteadyClock::now() - first).count());
+  const TimePoint first = clock.now();
+  clock.sleep_for(kBetweenLooks);
+  const double elapsed_ns = static_cast<double>(Nanoseconds(clock.now() - first).count());
   const bool complete = look(root, after);
   return dump_json({{"elapsed_ns", elapsed_ns}, {"complete", complete}, {"before", before}, {"after", after}});
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "machine/drm_clients.h"
 
@@ -21,7 +22,7 @@ struct GpuLooks {
 
 // JSON {elapsed_ns, complete, before{path: text}, after{path: text}}; paths as in a Tree. Reads below `root`; call it where a driver
 // may hang without harm.
-Result<std::string> take_gpu_looks(const std::string& root);
+Result<std::string> take_gpu_looks(const std::string& root, Clock& clock = system_clock());
 Result<GpuLooks> parse_gpu_looks(std::string_view json);
 
 }  // namespace ridge::machine

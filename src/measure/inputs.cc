@@ -5,15 +5,10 @@
 #include <random>
 #include <set>
 
+#include "cost/operators.h"
+
 namespace ridge::measure {
 namespace {
-
-// Operators that hand indices on unchanged.
-bool keeps_values(const std::string& op) {
-  static const std::set<std::string> kOps = {"Cast",    "Identity", "Reshape",   "Squeeze", "Unsqueeze",
-                                             "Flatten", "Slice",    "Transpose", "Expand"};
-  return kOps.contains(op);
-}
 
 int tensor_named(const model::Graph& graph, const std::string& name) {
   for (int input : graph.inputs)
@@ -110,7 +105,8 @@ int64_t table_rows(const model::Graph& graph, const std::string& input) {
   if (same.contains(-1)) return 0;
   int64_t rows = 0;
   for (const model::Node& node : graph.nodes) {  // topological order: one pass is enough
-    if (!node.inputs.empty() && keeps_values(node.op) && same.contains(node.inputs[0]))
+    const bool keeps_values = cost::operator_of(node.domain, node.op).values != cost::Values::kNewValues;
+    if (!node.inputs.empty() && keeps_values && same.contains(node.inputs[0]))
       same.insert(node.outputs.begin(), node.outputs.end());
     if (node.op != "Gather" || node.inputs.size() < 2 || !same.contains(node.inputs[1]) || node.inputs[0] < 0) continue;
     const model::TensorInfo& table = graph.tensors[static_cast<size_t>(node.inputs[0])];

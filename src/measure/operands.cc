@@ -17,6 +17,7 @@ std::vector<cost::Operand> operands(const model::Graph& graph, const std::vector
     operand.type = info.type;
     operand.shape = info.shape;
     operand.weight = info.role == model::TensorRole::kWeight;
+    operand.values = info.constant;
     const bool listed = next < seen.size() && (!operand.weight || (info.shape && *info.shape == seen[next].second));
     if (!listed) continue;
     if (!operand.weight && seen[next].first != DataType::kInvalid) {

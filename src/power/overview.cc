@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "doctor/gather_gpus.h"
 #include "gpu/slowdown.h"
@@ -69,25 +68,25 @@ Json cpu_json(const gpu::Reading<State>& cpu, const Record* record) {
 }
 
 // A counter alone: no limit can be set, still its power is told.
-gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit) {
+gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit, Clock& clock) {
   Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
   if (!meter) return meter.error();
-  const TimePoint begin = SteadyClock::now();
-  std::this_thread::sleep_for(kPowerWindow);
+  const TimePoint begin = clock.now();
+  clock.sleep_for(kPowerWindow);
   Result<double> joules = meter->joules();
   if (!joules) return joules.error();
   State state;
-  state.power_mw = static_cast<int64_t>(*joules / to_seconds(SteadyClock::now() - begin) * 1000);
+  state.power_mw = static_cast<int64_t>(*joules / to_seconds(clock.now() - begin) * 1000);
   state.energy_mj = static_cast<int64_t>(*joules * 1000);
   state.limit_mw = state.limit_set_mw = state.limit_max_mw = state.limit_min_mw = no_limit;
   return state;
 }
 
-gpu::Reading<State> look_at_cpu(const std::string& root) {
-  Result<std::unique_ptr<PowerControl>> packages = open_packages(root);
-  if (!packages) return look_at_counter(root, packages.error());
+gpu::Reading<State> look_at_cpu(const std::string& root, Clock& clock) {
+  Result<std::unique_ptr<PowerControl>> packages = open_packages(root, clock);
+  if (!packages) return look_at_counter(root, packages.error(), clock);
   if (Result<State> first = (*packages)->state(); !first) return first.error();
-  std::this_thread::sleep_for(kPowerWindow);
+  clock.sleep_for(kPowerWindow);
   return (*packages)->state();
 }
 
@@ -109,13 +108,13 @@ bool Overview::all_answer() const {
   return true;
 }
 
-Overview look(Nanoseconds limit) {
+Overview look(Nanoseconds limit, Clock& clock) {
   Overview overview;
   machine::Tree tree = doctor::gather_gpus(limit, system_root());
   for (doctor::VendorsSystem& told : doctor::gpus_in(tree))
     overview.vendors.push_back({std::string(machine::vendor_name(told.vendor)), told.library,
                                 told.system ? told.system->gpus : std::vector<gpu::Gpu>{}, told.system.reason});
-  overview.cpu = look_at_cpu(system_root());
+  overview.cpu = look_at_cpu(system_root(), clock);
   overview.records = read_records(record_folder());
   return overview;
 }

@@ -27,7 +27,7 @@ struct Overview {
 };
 
 // A library that does not answer within `limit` is said so. Call it while the process has one thread.
-Overview look(Nanoseconds limit);
+Overview look(Nanoseconds limit, Clock& clock = system_clock());
 
 // Keeps the GPUs with these names (index as the library counts, UUID, PCI address); empty: all. The error names what there
 // is.

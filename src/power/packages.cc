@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <numeric>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/mutex.h"
 #include "base/proc_text.h"
@@ -50,7 +49,8 @@ Status write_number(const fs::path& path, int64_t value) {
 
 class PackagesKnob : public PowerControl {
  public:
-  PackagesKnob(std::vector<fs::path> zones, const std::string& root) : zones_(std::move(zones)) {
+  PackagesKnob(std::vector<fs::path> zones, const std::string& root, const Clock& clock)
+      : clock_(clock), zones_(std::move(zones)), last_time_(clock.now()) {
     // What the limit is of: memory is not limited with its package.
     Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
     if (meter)
@@ -83,13 +83,14 @@ class PackagesKnob : public PowerControl {
     return total_uw / 1000;
   }
 
+  const Clock& clock_;
   std::string id_ = kCpuId, name_;
   std::vector<fs::path> zones_;
   Mutex mutex_;
   std::optional<machine::EnergyMeter> meter_ RIDGE_GUARDED_BY(mutex_);
   std::string meter_reason_;
   double last_joules_ RIDGE_GUARDED_BY(mutex_) = 0;
-  TimePoint last_time_ RIDGE_GUARDED_BY(mutex_) = SteadyClock::now();
+  TimePoint last_time_ RIDGE_GUARDED_BY(mutex_);
 };
 
 // In the proportion of now, so that what was comes back where packages differ. All or none: where one refuses, those before
@@ -134,7 +135,7 @@ Result<State> PackagesKnob::state() {
     return state;
   }
   RIDGE_ASSIGN(double joules, meter_->joules());
-  const TimePoint now = SteadyClock::now();
+  const TimePoint now = clock_.now();
   const double seconds = to_seconds(now - last_time_);
   state.energy_mj = static_cast<int64_t>(joules * 1000);
   // RAPL counts in steps of about a millisecond: power over less than 50 of them is noise.
@@ -155,7 +156,7 @@ std::string system_root() {
   return root != nullptr ? root : "";
 }
 
-Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root) {
+Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root, const Clock& clock) {
   const fs::path folder = root + "/sys/class/powercap";
   std::vector<fs::path> zones;
   std::error_code ignored;
@@ -171,7 +172,7 @@ Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root) {
                              "(usual in virtual machines and containers)",
                              folder.string())};
   std::sort(zones.begin(), zones.end());
-  return std::unique_ptr<PowerControl>(std::make_unique<PackagesKnob>(std::move(zones), root));
+  return std::unique_ptr<PowerControl>(std::make_unique<PackagesKnob>(std::move(zones), root, clock));
 }
 
 }  // namespace ridge::power

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "power/power_control.h"
 
 namespace ridge::power {
@@ -16,6 +17,7 @@ constexpr const char* kCpuId = "cpu";
 std::string system_root();
 
 // `root` stands before /sys. Errors: no RAPL zone with a limit (usual in virtual machines and containers).
-Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root = system_root());
+Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root = system_root(),
+                                                    const Clock& clock = system_clock());
 
 }  // namespace ridge::power

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/fake_clock.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "power/packages.h"
@@ -182,10 +183,19 @@ TEST_F(PackagesTest, TheLimitIsSharedAmongThePackages) {
 TEST_F(PackagesTest, EnergyIsThatOfWhatTheLimitIsOf) {
   zone("intel-rapl:0", "package-0", 150000000);
   zone("intel-rapl:0:0", "dram", 0);
-  std::unique_ptr<PowerControl> packages = open_packages(folder_.path()).value();
+  FakeClock clock;
+  std::unique_ptr<PowerControl> packages = open_packages(folder_.path(), clock).value();
   put("intel-rapl:0", "energy_uj", "10001000");
   put("intel-rapl:0:0", "energy_uj", "5001000");
-  EXPECT_EQ(*packages->state()->energy_mj, 10000) << "memory's 5 J are not under the package's limit";
+  clock.advance(std::chrono::milliseconds(49));
+  Result<State> state = packages->state();
+  EXPECT_EQ(*state->energy_mj, 10000) << "memory's 5 J are not under the package's limit";
+  EXPECT_FALSE(state->power_mw) << "too soon";
+  clock.advance(std::chrono::milliseconds(51));
+  EXPECT_EQ(*packages->state()->power_mw, 100000) << "10 J in 0.1 s";
+  put("intel-rapl:0", "energy_uj", "10501000");
+  clock.advance(std::chrono::milliseconds(250));
+  EXPECT_EQ(*packages->state()->power_mw, 2000);
 }
 
 TEST_F(PackagesTest, PackagesThatDifferGetBackWhatEachHad) {

@@ -155,6 +155,32 @@ Json point_json(const CurvePoint& point) {
 
 }  // namespace
 
+Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once, Clock& clock) {
+  const TimePoint begin = clock.now();
+  double done = 0;
+  do {
+    RIDGE_TRY(once());
+    done += work;
+  } while (clock.now() - begin < slice);
+  return done / to_seconds(clock.now() - begin);
+}
+
+Result<SweepOptions> sweep_options(const State& state, const std::string& name, std::optional<int64_t> from_mw,
+                                   std::optional<int64_t> to_mw, int steps) {
+  if (!state.limit_min_mw || !state.limit_max_mw)
+    return Error{Code::kUnsupported,
+                 fmt::format("{}: its power limit cannot be set: {}", name, state.limit_max_mw.reason)};
+  const int64_t from = from_mw.value_or(*state.limit_min_mw), to = to_mw.value_or(*state.limit_max_mw);
+  for (const int64_t limit_mw : {from, to}) RIDGE_TRY(check({limit_mw, {}, {}}, state, name));
+  if (from >= to) return invalid("--from must be below --to");
+  SweepOptions options;
+  std::optional<int64_t> must;
+  if (state.limit_default_mw) must = *state.limit_default_mw;
+  options.limits_mw = limits_between(from, to, steps, must);
+  options.default_limit_mw = must.value_or(to);
+  return options;
+}
+
 Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options, Clock& clock) {
   const std::vector<int64_t> limits = with_reference_first(options);
   Sweep result{knob.name(), workload.name, workload.unit, limits.front(), {}, {}, {}, "", 0, false, false};

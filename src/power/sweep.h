@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct Workload {
   // Works for about `slice`; what it did per second.
   std::function<Result<double>(Nanoseconds slice)> rate;
 };
+
+// Runs `once`, which does so much `work`, again and again for about `slice`: what is done per second.
+Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once,
+                       Clock& clock = system_clock());
 
 struct SweepOptions {
   std::vector<int64_t> limits_mw;  // highest first; at least one
@@ -45,6 +50,11 @@ struct Sweep {
   bool converged = false;  // all relative rates known to 2 %
   bool interrupted = false;
 };
+
+// `steps` limits from `from_mw` to `to_mw`, absent: those of the device called `name`; and the default limit, to which the others are
+// compared. Errors: it has no limit that can be set; one lies outside its range.
+Result<SweepOptions> sweep_options(const State& state, const std::string& name, std::optional<int64_t> from_mw,
+                                   std::optional<int64_t> to_mw, int steps);
 
 // Error: a limit is refused, the workload fails, the device is lost; interrupted before the first round was whole.
 Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options,

@@ -72,6 +72,36 @@ TEST(PowerCurve, LimitsAreEquallySpacedWithTheDefaultAmongThem) {
   EXPECT_THAT(limits_between(100000, 200000, 4, 450000), ElementsAre(200000, 167000, 133000, 100000));
 }
 
+TEST(PowerWorkload, IsDoneUntilTheSliceIsOver) {
+  FakeClock clock;
+  const auto once = [&] {
+    clock.advance(std::chrono::milliseconds(300));
+    return Status();
+  };
+  EXPECT_DOUBLE_EQ(*rate_of(std::chrono::seconds(1), 6, once, clock), 4 * 6 / 1.2);
+  EXPECT_DOUBLE_EQ(*rate_of(std::chrono::milliseconds(1), 6, once, clock), 6 / 0.3);  // once at least
+  EXPECT_FALSE(rate_of(std::chrono::seconds(1), 1, [] { return Status(Error{Code::kFailed, "lost"}); }, clock));
+}
+
+TEST(SweepOptionsOf, AreTheDevicesRangeOrWhatLiesWithinIt) {
+  PlayedGpu::Values values;
+  State state = *PlayedGpu(values).state();  // 100 to 600 W, 450 by default
+  Result<SweepOptions> options = sweep_options(state, "it", {}, {}, 3);
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_THAT(options->limits_mw, ElementsAre(600000, 450000, 350000, 100000));
+  EXPECT_EQ(options->default_limit_mw, 450000);
+  options = sweep_options(state, "it", 200000, 300000, 2);
+  ASSERT_TRUE(options);
+  EXPECT_THAT(options->limits_mw, ElementsAre(300000, 200000));
+  EXPECT_EQ(sweep_options(state, "it", 300000, 300000, 2).error().code, Code::kInvalid);
+  EXPECT_EQ(sweep_options(state, "it", 50000, 300000, 2).error().code, Code::kInvalid);
+  EXPECT_EQ(sweep_options(state, "it", {}, 700000, 2).error().code, Code::kInvalid);
+  state.limit_default_mw = gpu::Reading<int64_t>{};
+  EXPECT_EQ(sweep_options(state, "it", 200000, 300000, 2)->default_limit_mw, 300000);
+  state.limit_min_mw = gpu::Reading<int64_t>{};
+  EXPECT_EQ(sweep_options(state, "it", {}, {}, 2).error().code, Code::kUnsupported);
+}
+
 // The played GPU on a fake clock: a slice takes its time and no more.
 class PowerSweep : public ::testing::Test {
  protected:

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "cost/operators.h"
 #include "precision/element.h"
 #include "precision/samples.h"
 
@@ -121,17 +122,12 @@ bool is_classifier_shaped(const TensorView& output) {
 }
 
 std::set<std::string> vector_outputs(const model::Graph& graph) {
-  static const std::set<std::string> kMoves = {"Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Cast"};
-  static const std::set<std::string> kVectors = {"Tanh",
-                                                 "LayerNormalization",
-                                                 "SimplifiedLayerNormalization",
-                                                 "SkipLayerNormalization",
-                                                 "LpNormalization",
-                                                 "RMSNormalization"};
   std::set<int> vectors;  // tensors
   for (const model::Node& node : graph.nodes) {
-    const bool moved = kMoves.contains(node.op) && !node.inputs.empty() && vectors.contains(node.inputs[0]);
-    if (moved || kVectors.contains(node.op)) vectors.insert(node.outputs.begin(), node.outputs.end());
+    const cost::Operator& row = cost::operator_of(node.domain, node.op);
+    const bool kept = row.values == cost::Values::kSameValues || row.values == cost::Values::kConverted;
+    const bool moved = kept && !node.inputs.empty() && vectors.contains(node.inputs[0]);
+    if (moved || row.is(cost::Trait::kVectors)) vectors.insert(node.outputs.begin(), node.outputs.end());
   }
   std::set<std::string> names;
   for (int output : graph.outputs)

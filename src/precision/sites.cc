@@ -4,46 +4,13 @@
 
 #include <algorithm>
 
+#include "cost/operators.h"
 #include "precision/attributes.h"
 
 namespace ridge::precision {
 namespace {
 
-// How a light node behaves in integers.
-enum class Follower {
-  kNone,
-  kMoves,     // output values are input values: same scale and zero point
-  kComputes,  // of one input, a range of its own
-  kCombines,  // of several inputs, all of them quantised
-};
-
-// ONNX Runtime's rules "drop", "1DQ", "2DQ", "*DQ", "Split" (qdq_selector_action_transformer.cc), less Softmax, whose inputs
-// lose much in 8 bits, and Gather, whose index would have to be told from its data.
-const std::map<std::string, Follower>& followers() {
-  static const std::map<std::string, Follower> table = {
-      {"Reshape", Follower::kMoves},
-      {"Transpose", Follower::kMoves},
-      {"Flatten", Follower::kMoves},
-      {"Squeeze", Follower::kMoves},
-      {"Unsqueeze", Follower::kMoves},
-      {"Slice", Follower::kMoves},
-      {"Split", Follower::kMoves},
-      {"Expand", Follower::kMoves},
-      {"Tile", Follower::kMoves},
-      {"MaxPool", Follower::kMoves},
-      {"Resize", Follower::kMoves},
-      {"AveragePool", Follower::kComputes},
-      {"GlobalAveragePool", Follower::kComputes},
-      {"LeakyRelu", Follower::kComputes},
-      {"Sigmoid", Follower::kComputes},
-      {"Relu", Follower::kComputes},
-      {"Clip", Follower::kComputes},
-      {"Add", Follower::kCombines},
-      {"Mul", Follower::kCombines},
-      {"Concat", Follower::kCombines},
-  };
-  return table;
-}
+using cost::Integers;
 
 // Cubic interpolation overshoots, and a crop fills what lies outside the image with a value of its own.
 bool leaves_range(const onnx::NodeProto& resize) {
@@ -51,16 +18,14 @@ bool leaves_range(const onnx::NodeProto& resize) {
          string_attribute(resize, "coordinate_transformation_mode", "") == "tf_crop_and_resize";
 }
 
-Follower follower_of(const onnx::NodeProto& node, const QuantiseOptions& options) {
-  if (!node.domain().empty()) return Follower::kNone;
-  if (!options.operators.empty() && options.operators.count(node.op_type()) == 0) return Follower::kNone;
-  auto found = followers().find(node.op_type());
-  if (found == followers().end()) return Follower::kNone;
-  if (node.op_type() == "MaxPool" && node.output_size() > 1) return Follower::kNone;  // indices
-  if (node.op_type() == "Resize" && leaves_range(node)) return Follower::kNone;
+Integers follower_of(const onnx::NodeProto& node, const QuantiseOptions& options) {
+  if (!node.domain().empty()) return Integers::kNotInIntegers;
+  if (!options.operators.empty() && options.operators.count(node.op_type()) == 0) return Integers::kNotInIntegers;
+  if (node.op_type() == "MaxPool" && node.output_size() > 1) return Integers::kNotInIntegers;  // indices
+  if (node.op_type() == "Resize" && leaves_range(node)) return Integers::kNotInIntegers;
   const auto& outputs = node.output();
-  if (std::find(outputs.begin(), outputs.end(), "") != outputs.end()) return Follower::kNone;
-  return found->second;
+  if (std::find(outputs.begin(), outputs.end(), "") != outputs.end()) return Integers::kNotInIntegers;
+  return cost::operator_of("", node.op_type()).integers;
 }
 
 class Finder {
@@ -124,9 +89,9 @@ class Finder {
   }
 
   // Activations of a follower; empty where one of them is not quantised already.
-  std::vector<int> available_inputs(const onnx::NodeProto& node, Follower kind) const {
+  std::vector<int> available_inputs(const onnx::NodeProto& node, Integers kind) const {
     std::vector<int> slots;
-    const int count = kind == Follower::kCombines ? node.input_size() : std::min(node.input_size(), 1);
+    const int count = kind == Integers::kCombinesInts ? node.input_size() : std::min(node.input_size(), 1);
     for (int slot = 0; slot < count; ++slot) {
       if (available_.count(node.input(slot)) == 0) return {};
       slots.push_back(slot);
@@ -137,16 +102,17 @@ class Finder {
   void find_candidates() {
     for (int i = 0; i < model_.graph().node_size(); ++i) {
       const onnx::NodeProto& node = model_.node(i);
-      const Follower kind = follower_of(node, options_);
-      if (kind == Follower::kNone || sites_.fused.count(i) > 0 || candidates_.count(i) > 0 || is_excluded(i)) continue;
+      const Integers kind = follower_of(node, options_);
+      if (kind == Integers::kNotInIntegers || sites_.fused.count(i) > 0 || candidates_.count(i) > 0 || is_excluded(i))
+        continue;
       Site site;
       site.node = i;
       site.activations = available_inputs(node, kind);
       if (site.activations.empty()) continue;
       site.outputs.assign(node.output().begin(), node.output().end());
       site.quantises_output = true;
-      if (kind != Follower::kMoves) fuse_output(site);
-      if (kind == Follower::kMoves) movers_.insert(i);
+      if (kind != Integers::kMovesInts) fuse_output(site);
+      if (kind == Integers::kMovesInts) movers_.insert(i);
       available_.insert(site.outputs.begin(), site.outputs.end());
       candidates_.emplace(i, std::move(site));
     }
@@ -186,11 +152,12 @@ class Finder {
 
   // The tensor that holds the same values in another shape or order, as far back as there is one.
   std::string origin_of(std::string tensor) const {
-    static const std::set<std::string> reordering = {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"};
     const Wiring& wiring = model_.wiring();
     for (auto made = wiring.producer.find(tensor); made != wiring.producer.end(); made = wiring.producer.find(tensor)) {
       const onnx::NodeProto& node = model_.node(made->second);
-      if (!node.domain().empty() || reordering.count(node.op_type()) == 0 || wiring.is_constant(node.input(0))) break;
+      if (!node.domain().empty() || !cost::operator_of("", node.op_type()).rearranges() ||
+          wiring.is_constant(node.input(0)))
+        break;
       tensor = node.input(0);
     }
     return tensor;

@@ -28,8 +28,8 @@ Result<std::vector<TimedKernel>> profile(const CalibrateOptions& options, const 
   plan.shapes = ready.shapes;
   plan.profile = true;
   plan.optimised_model = folder + "/optimised.onnx";
-  RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &ready.graph, 1));  // runs once
-  RIDGE_TRY(run_for(runner, options.per_model, kWarmUpsPerPoint + options.least_runs));
+  RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &ready.graph, 1, 1, *options.clock));  // runs once
+  RIDGE_TRY(run_for(runner, options.per_model, kWarmUpsPerPoint + options.least_runs, *options.clock));
   RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpsPerPoint));
   RIDGE_ASSIGN(model::Graph optimised, model::read_optimised(plan.optimised_model));
   return timed_kernels(times, optimised);
@@ -49,9 +49,9 @@ Result<TimedModel> time_model(const CalibrateOptions& options, const Calibration
   {
     plan::Plan plan = calibration_plan(options.engine_library, ready.path, threads);
     plan.shapes = ready.shapes;
-    RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &ready.graph, 1));
-    RIDGE_TRY(run_for(runner, options.per_model / 8, kWarmUpsPerPoint));
-    RIDGE_ASSIGN(std::vector<double> us, run_for(runner, options.per_model, options.least_runs));
+    RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &ready.graph, 1, 1, *options.clock));
+    RIDGE_TRY(run_for(runner, options.per_model / 8, kWarmUpsPerPoint, *options.clock));
+    RIDGE_ASSIGN(std::vector<double> us, run_for(runner, options.per_model, options.least_runs, *options.clock));
     timed.sample.runs = static_cast<int>(us.size());
     timed.sample.run_us = middle_mean(std::move(us), timed.sample.spread_percent);
   }
@@ -163,7 +163,7 @@ std::vector<TimedKernel> timed_kernels(const std::vector<engine::NodeTime>& time
 }
 
 Result<Efficiency> calibrate(const machine::Machine& machine, const CalibrateOptions& options) {
-  const TimePoint begin = SteadyClock::now();
+  const TimePoint begin = options.clock->now();
   Efficiency efficiency;
   RIDGE_ASSIGN(engine::Info engine, engine::find_engine(calibration_plan(options.engine_library, "", 1)));
   efficiency.machine = machine.id;
@@ -175,7 +175,7 @@ Result<Efficiency> calibrate(const machine::Machine& machine, const CalibrateOpt
   for (Calibration& calibration : efficiency.calibrations) {
     RIDGE_ASSIGN(calibration.held_out_error, own_error(machine, calibration, efficiency.block));
   }
-  efficiency.seconds = to_seconds(SteadyClock::now() - begin);
+  efficiency.seconds = to_seconds(options.clock->now() - begin);
   return efficiency;
 }
 

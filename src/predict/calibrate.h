@@ -25,6 +25,7 @@ struct CalibrateOptions {
   std::string engine_library;
   Nanoseconds per_model = std::chrono::milliseconds(250);  // per pass profiled, and as long again without
   int least_runs = 4;
+  Clock* clock = &system_clock();
   std::function<bool()> interrupted;                                         // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };

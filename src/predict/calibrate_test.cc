@@ -4,8 +4,10 @@
 
 #include <set>
 
+#include "base/fake_clock.h"
 #include "base/temporary_folder.h"
 #include "model/reader.h"
+#include "predict/calibration_run.h"
 #include "predict/calibration_store.h"
 #include "zoo/writer.h"
 
@@ -54,6 +56,21 @@ TEST(TimedKernels, NodesOfLoopsAndUnknownNodesAreLeftOut) {
   loop.calls = 30;
   unknown.name = "other";
   EXPECT_TRUE(timed_kernels({loop, unknown}, gemm_graph()).empty());
+}
+
+TEST(CalibrationRun, GoesOnUntilItsTimeIsOver) {
+  FakeClock clock;
+  plan::Plan plan;
+  plan.model = "scripted";
+  plan.engine = "fake";
+  plan.options = {{"latency_ms", "3"}};
+  plan.shapes["x"] = {1, 16};
+  Result<measure::Runner> runner = measure::Runner::open(plan, nullptr, 1, 1, clock);
+  ASSERT_TRUE(runner) << runner.error().message;
+  const auto run = [&](int ms, int least) { return run_for(*runner, std::chrono::milliseconds(ms), least, clock); };
+  EXPECT_EQ(*run(10, 2), (std::vector<double>{3000, 3000, 3000, 3000}));
+  EXPECT_EQ(run(0, 2)->size(), 2u);
+  EXPECT_EQ(run(3'600'000, 2)->size(), 400u);
 }
 
 TEST(CalibrationSuite, EveryModelCanBeReadWithAllShapesKnown) {

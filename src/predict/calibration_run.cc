@@ -46,13 +46,13 @@ Result<ReadyModel> prepare(const CalibrationModel& model, const std::string& fol
   return ready;
 }
 
-Result<std::vector<double>> run_for(measure::Runner& runner, Nanoseconds time, int least) {
+Result<std::vector<double>> run_for(measure::Runner& runner, Nanoseconds time, int least, const Clock& clock) {
   std::vector<double> us;
-  const TimePoint end = SteadyClock::now() + time;
-  while (static_cast<int>(us.size()) < least || (SteadyClock::now() < end && static_cast<int>(us.size()) < kMostRuns)) {
-    const TimePoint begin = SteadyClock::now();
+  const TimePoint end = clock.now() + time;
+  while (static_cast<int>(us.size()) < least || (clock.now() < end && static_cast<int>(us.size()) < kMostRuns)) {
+    const TimePoint begin = clock.now();
     RIDGE_TRY(runner.run(0, nullptr));
-    us.push_back(1e3 * to_ms(SteadyClock::now() - begin));
+    us.push_back(1e3 * to_ms(clock.now() - begin));
   }
   return us;
 }

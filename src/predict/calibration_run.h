@@ -26,7 +26,7 @@ struct ReadyModel {
 Result<ReadyModel> prepare(const CalibrationModel& model, const std::string& folder);
 
 // Runs for `time`, at least `least` times; the time of each run [µs].
-Result<std::vector<double>> run_for(measure::Runner& runner, Nanoseconds time, int least);
+Result<std::vector<double>> run_for(measure::Runner& runner, Nanoseconds time, int least, const Clock& clock);
 
 // Mean of the middle half, and half of that half's width over the mean [%].
 double middle_mean(std::vector<double> values, double& spread_percent);

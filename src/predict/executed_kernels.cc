@@ -28,7 +28,7 @@ void note_sizes(const Kernel& kernel, Gaps& gaps) {
   ++gaps.kernels;
   const bool known = std::all_of(kernel.inputs.begin(), kernel.inputs.end(), sized) &&
                      std::all_of(kernel.outputs.begin(), kernel.outputs.end(), sized);
-  if (known || is_view(kernel.op)) return;
+  if (known || is_view(kernel)) return;
   if (gaps.sizeless++ == 0) gaps.first_sizeless = kernel.name;
 }
 

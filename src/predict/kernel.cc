@@ -4,27 +4,12 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "measure/operands.h"
+
 namespace ridge::predict {
 namespace {
 
 constexpr std::string_view kWeight = " weight";
-
-std::vector<cost::Operand> operands(const model::Graph& graph, const std::vector<int>& tensors) {
-  std::vector<cost::Operand> list;
-  for (int index : tensors) {
-    cost::Operand operand;
-    operand.present = index >= 0;
-    if (operand.present) {
-      const model::TensorInfo& info = graph.tensors[static_cast<size_t>(index)];
-      operand.type = info.type;
-      operand.shape = info.shape;
-      operand.weight = info.role == model::TensorRole::kWeight;
-      operand.values = info.constant;
-    }
-    list.push_back(std::move(operand));
-  }
-  return list;
-}
 
 std::string text_of(const cost::Operand& operand) {
   if (!operand.present) return "";
@@ -122,8 +107,8 @@ std::vector<Kernel> kernels_of(const model::Graph& graph) {
   std::vector<Kernel> kernels;
   kernels.reserve(graph.nodes.size());
   for (const model::Node& node : graph.nodes)
-    kernels.push_back({node.name, node.op, node.domain, node.attributes, operands(graph, node.inputs),
-                       operands(graph, node.outputs)});
+    kernels.push_back({node.name, node.op, node.domain, node.attributes, measure::operands(graph, node.inputs, {}),
+                       measure::operands(graph, node.outputs, {})});
   return kernels;
 }
 

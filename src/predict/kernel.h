@@ -21,6 +21,14 @@ struct Kernel {
   std::vector<cost::Operand> outputs;
 };
 
+// As of a node (model/graph.h).
+template <typename T>
+T attribute_or(const Kernel& kernel, const std::string& name, T otherwise) {
+  const auto found = kernel.attributes.find(name);
+  const T* value = found == kernel.attributes.end() ? nullptr : std::get_if<T>(&found->second);
+  return value ? *value : otherwise;
+}
+
 // The kernels of a graph whose shapes are known, in its order.
 std::vector<Kernel> kernels_of(const model::Graph& graph);
 

@@ -41,19 +41,13 @@ const Shape* whole_shape(const std::vector<cost::Operand>& operands, size_t i, s
   return std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size >= 0; }) ? &shape : nullptr;
 }
 
-int64_t integer(const Kernel& kernel, const char* name, int64_t otherwise) {
-  auto found = kernel.attributes.find(name);
-  const int64_t* value = found == kernel.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
-  return value != nullptr ? *value : otherwise;
-}
-
 // core/providers/cpu/rnn/uni_directional_lstm.cc, deep_cpu_gru.cc, rnn.cc: per direction one product of all inputs with the
 // weights of all gates; then step by step a product of the state, and the gates' functions. A GRU multiplies the state in two
 // parts, because its third gate needs the second.
 std::vector<ExecutedKernel> recurrent(const Kernel& kernel, int64_t gates) {
   const Shape *x = whole_shape(kernel.inputs, 0, 3), *w = whole_shape(kernel.inputs, 1, 3);
   if (x == nullptr || w == nullptr) return {};
-  const bool batch_first = integer(kernel, "layout", 0) == 1;
+  const bool batch_first = attribute_or<int64_t>(kernel, "layout", 0) == 1;
   const int64_t length = (*x)[batch_first ? 1 : 0], batch = (*x)[batch_first ? 0 : 1];
   const int64_t units = (*w)[1] / gates, depth = (*w)[2];
   const auto directions = static_cast<double>((*w)[0]), turns = directions * static_cast<double>(length);
@@ -76,7 +70,7 @@ std::vector<ExecutedKernel> transposed_convolution(const Kernel& kernel) {
   const size_t rank = kernel.inputs.size() < 2 || !kernel.inputs[0].shape ? 0 : kernel.inputs[0].shape->size();
   const Shape *x = whole_shape(kernel.inputs, 0, rank), *w = whole_shape(kernel.inputs, 1, rank);
   if (rank < 3 || x == nullptr || w == nullptr) return {};
-  const int64_t group = std::max<int64_t>(1, integer(kernel, "group", 1));
+  const int64_t group = std::max<int64_t>(1, attribute_or<int64_t>(kernel, "group", 1));
   int64_t taps = 1, positions = 1;
   for (size_t i = 2; i < rank; ++i) {
     taps *= (*w)[i];
@@ -98,8 +92,8 @@ std::vector<ExecutedKernel> attention(const Kernel& kernel) {
     batch = (*q)[0], heads = (*q)[1], queries = (*q)[2], size = (*q)[3], keys = (*k)[2], value_size = (*v)[3];
   } else if (const Shape* flat = whole_shape(kernel.inputs, 0, 3)) {
     const Shape *k = whole_shape(kernel.inputs, 1, 3), *v = whole_shape(kernel.inputs, 2, 3);
-    heads = integer(kernel, "q_num_heads", 0);
-    const int64_t value_heads = integer(kernel, "kv_num_heads", heads);
+    heads = attribute_or<int64_t>(kernel, "q_num_heads", 0);
+    const int64_t value_heads = attribute_or<int64_t>(kernel, "kv_num_heads", heads);
     if (k == nullptr || v == nullptr || heads < 1 || value_heads < 1) return {};
     batch = (*flat)[0], queries = (*flat)[1], size = (*flat)[2] / heads, keys = (*k)[1];
     value_size = (*v)[2] / value_heads;
@@ -122,7 +116,7 @@ std::vector<ExecutedKernel> integer_convolution(const Kernel& kernel, double int
   const Shape *x = whole_shape(kernel.inputs, 0, rank), *y = whole_shape(kernel.outputs, 0, rank);
   const Shape* w = whole_shape(kernel.inputs, weight, rank);
   if (rank < 3 || x == nullptr || y == nullptr || w == nullptr) return {};
-  const int64_t group = std::max<int64_t>(1, integer(kernel, "group", 1));
+  const int64_t group = std::max<int64_t>(1, attribute_or<int64_t>(kernel, "group", 1));
   if (group > 1 && (*w)[1] == 1 && rank == 4) {
     ExecutedKernel walk = step("Conv", {tensor(*x), tensor(*w, true)}, *y, 1);
     walk.kernel.domain = model::kBlocked;

@@ -3,21 +3,13 @@
 #include <array>
 #include <unordered_set>
 
+#include "cost/operators.h"
 #include "predict/kernel_work_parts.h"
 
 namespace ridge::predict {
 namespace {
 
-bool is_convolution(const Kernel& kernel) { return kernel.op == "Conv" || kernel.op == "FusedConv"; }
-
-bool is_product(const Kernel& kernel) {
-  return kernel.op == "Gemm" || kernel.op == "FusedGemm" || kernel.op == "MatMul" || kernel.op == "FusedMatMul";
-}
-
-const std::vector<int64_t>* list(const Kernel& kernel, const char* name) {
-  auto found = kernel.attributes.find(name);
-  return found == kernel.attributes.end() ? nullptr : std::get_if<std::vector<int64_t>>(&found->second);
-}
+cost::KernelFamily family_of(const Kernel& kernel) { return cost::operator_of(kernel.domain, kernel.op).kernel; }
 
 // One value per dimension → one per row and column: a line is an image of one row, a volume one whose planes lie below each
 // other (their values multiplied, which is exact for windows and near enough for strides).
@@ -39,10 +31,10 @@ Kernel as_image(Kernel kernel) {
   for (cost::Operand* operand : {&kernel.inputs[0], &kernel.inputs[1], &kernel.outputs[0]})
     operand->shape = image_shape(*operand->shape);
   for (const char* name : {"strides", "dilations", "kernel_shape"})
-    if (const auto* values = list(kernel, name); values != nullptr && values->size() == dimensions)
-      kernel.attributes[name] = std::vector<int64_t>(two_of(*values, 1));
-  if (const auto* pads = list(kernel, "pads"); pads != nullptr && pads->size() == 2 * dimensions) {
-    const int64_t first = dimensions == 1 ? 0 : (*pads)[0] + (*pads)[1], last = (*pads)[dimensions - 1];
+    if (const Shape values = attribute_or(kernel, name, Shape()); values.size() == dimensions)
+      kernel.attributes[name] = two_of(values, 1);
+  if (const Shape pads = attribute_or(kernel, "pads", Shape()); pads.size() == 2 * dimensions) {
+    const int64_t first = dimensions == 1 ? 0 : pads[0] + pads[1], last = pads[dimensions - 1];
     kernel.attributes["pads"] = std::vector<int64_t>{first, last, first, last};
   }
   return kernel;
@@ -50,7 +42,8 @@ Kernel as_image(Kernel kernel) {
 
 // Of one to three spatial dimensions, all sizes known.
 bool is_image_convolution(const Kernel& kernel) {
-  if (!is_convolution(kernel) || kernel.inputs.size() < 2 || kernel.outputs.empty()) return false;
+  if (family_of(kernel) != cost::KernelFamily::kConvolution || kernel.inputs.size() < 2 || kernel.outputs.empty())
+    return false;
   const std::optional<Shape>& x = kernel.inputs[0].shape;
   for (const cost::Operand* operand : {&kernel.inputs[0], &kernel.inputs[1], &kernel.outputs[0]}) {
     if (!operand->shape || operand->shape->size() != x->size() || x->size() < 3 || x->size() > 5) return false;
@@ -103,10 +96,8 @@ double product_slots(int64_t m, int64_t n, int64_t k, int64_t block) {
   return per_column * static_cast<double>(ceiling(n, 2 * lanes) * k);
 }
 
-bool is_view(std::string_view op) {
-  static const std::unordered_set<std::string_view> kViews = {"Reshape",   "Flatten",  "Squeeze",
-                                                              "Unsqueeze", "Identity", "Dropout"};
-  return kViews.contains(op);
+bool is_view(const Kernel& kernel) {
+  return cost::operator_of(kernel.domain, kernel.op).values == cost::Values::kSameValues;
 }
 
 double footprint_of(const std::vector<Kernel>& kernels) {
@@ -122,8 +113,8 @@ double footprint_of(const std::vector<Kernel>& kernels) {
 
 KernelWork work_of(const Kernel& kernel, const KernelDevice& device, double footprint_bytes) {
   if (is_image_convolution(kernel)) return convolution_work(as_image(kernel), device, footprint_bytes);
-  if (is_product(kernel) && kernel.inputs.size() >= 2 && kernel.inputs[0].shape && !kernel.outputs.empty() &&
-      kernel.outputs[0].shape && !kernel.outputs[0].shape->empty())
+  if (family_of(kernel) == cost::KernelFamily::kProduct && kernel.inputs.size() >= 2 && kernel.inputs[0].shape &&
+      !kernel.outputs.empty() && kernel.outputs[0].shape && !kernel.outputs[0].shape->empty())
     return product_work(kernel, device, footprint_bytes);
   return other_work(kernel, device);
 }

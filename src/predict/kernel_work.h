@@ -51,6 +51,6 @@ KernelWork work_of(const Kernel& kernel, const KernelDevice& device, double foot
 double footprint_of(const std::vector<Kernel>& kernels);
 
 // An operator that does nothing but give memory another shape.
-bool is_view(std::string_view op);
+bool is_view(const Kernel& kernel);
 
 }  // namespace ridge::predict

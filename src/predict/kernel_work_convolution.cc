@@ -39,17 +39,11 @@ int64_t entry(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
 }
 
 ConvolutionSizes convolution_sizes(const Kernel& kernel) {
-  auto list = [&](const char* name) {
-    auto found = kernel.attributes.find(name);
-    const auto* values = found == kernel.attributes.end() ? nullptr : std::get_if<std::vector<int64_t>>(&found->second);
-    return values ? *values : std::vector<int64_t>();
-  };
-  auto group = kernel.attributes.find("group");
   const Shape &x = *kernel.inputs[0].shape, &w = *kernel.inputs[1].shape, &y = *kernel.outputs[0].shape;
-  const std::vector<int64_t> strides = list("strides"), pads = list("pads"), dilations = list("dilations");
+  const Shape strides = attribute_or(kernel, "strides", Shape()), pads = attribute_or(kernel, "pads", Shape());
+  const Shape dilations = attribute_or(kernel, "dilations", Shape());
   ConvolutionSizes s;
-  if (group != kernel.attributes.end() && std::holds_alternative<int64_t>(group->second))
-    s.group = std::max<int64_t>(1, std::get<int64_t>(group->second));
+  s.group = std::max<int64_t>(1, attribute_or<int64_t>(kernel, "group", 1));
   s.batch = y[0];
   s.in = w[1];
   s.out = std::max<int64_t>(1, w[0] / s.group);
@@ -76,15 +70,9 @@ ConvolutionSizes convolution_sizes(const Kernel& kernel) {
   return s;
 }
 
-std::string activation_of(const Kernel& kernel) {
-  auto found = kernel.attributes.find("activation");
-  const std::string* name = found == kernel.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return name ? *name : "";
-}
-
 // Relu and Clip are done while a tile is in registers; others go over the output again.
 double activation_us(const Kernel& kernel, const KernelDevice& device) {
-  const std::string name = activation_of(kernel);
+  const std::string name = attribute_or(kernel, "activation", std::string());
   if (name.empty() || name == "Relu" || name == "Clip") return 0;
   return operand_elements(kernel.outputs[0]) * 1e-3 / device.threads;
 }

@@ -15,18 +15,6 @@ const Shape* known_shape(const std::vector<cost::Operand>& operands, size_t i) {
   return i < operands.size() && operands[i].present && operands[i].shape ? &*operands[i].shape : nullptr;
 }
 
-std::vector<int64_t> integers(const Kernel& kernel, const char* name) {
-  auto found = kernel.attributes.find(name);
-  const auto* values = found == kernel.attributes.end() ? nullptr : std::get_if<std::vector<int64_t>>(&found->second);
-  return values ? *values : std::vector<int64_t>();
-}
-
-std::optional<int64_t> integer_in(const Kernel& kernel, const char* name) {
-  auto found = kernel.attributes.find(name);
-  const auto* value = found == kernel.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
-  return value ? std::optional<int64_t>(*value) : std::nullopt;
-}
-
 double product(const Shape& shape, size_t from) {
   double all = 1;
   for (size_t i = from; i < shape.size(); ++i) all *= static_cast<double>(std::max<int64_t>(shape[i], 0));
@@ -60,7 +48,7 @@ double kept_span(const Shape& in, const std::vector<int64_t>& order) {
 }
 
 double along_axis(const Kernel& kernel, const Shape& shape, int64_t otherwise) {
-  int64_t axis = integer_in(kernel, "axis").value_or(otherwise);
+  int64_t axis = attribute_or(kernel, "axis", otherwise);
   if (axis < 0) axis += static_cast<int64_t>(shape.size());
   return product(shape, static_cast<size_t>(std::clamp<int64_t>(axis, 0, static_cast<int64_t>(shape.size()))));
 }
@@ -69,7 +57,7 @@ double along_axis(const Kernel& kernel, const Shape& shape, int64_t otherwise) {
 double span_of(const Kernel& kernel) {
   const Shape *in = known_shape(kernel.inputs, 0), *out = known_shape(kernel.outputs, 0);
   if (in == nullptr || out == nullptr) return 1;
-  if (kernel.op == "Transpose") return kept_span(*in, integers(kernel, "perm"));
+  if (kernel.op == "Transpose") return kept_span(*in, attribute_or(kernel, "perm", Shape()));
   if (kernel.op == "Concat") return along_axis(kernel, *in, 0);
   if (kernel.op == "Split") return along_axis(kernel, *out, 0);
   if (kernel.op == "Softmax" || kernel.op == "LogSoftmax") return along_axis(kernel, *in, -1);
@@ -97,7 +85,7 @@ std::string kind_of(const Kernel& kernel, double span) {
   if (kernel.op == "Transpose" && span <= 1) kind += " last";
   if (is_arithmetic(kernel) && span < operand_elements(kernel.outputs[0])) kind += " spread";
   if (kernel.op == "MaxPool" || kernel.op == "AveragePool") {
-    const std::vector<int64_t> strides = integers(kernel, "strides");
+    const Shape strides = attribute_or(kernel, "strides", Shape());
     if (!strides.empty() && strides.back() == 1) kind += " dense";
   }
   return kind;
@@ -105,7 +93,7 @@ std::string kind_of(const Kernel& kernel, double span) {
 
 double window(const Kernel& kernel) {
   double taps = 1;
-  for (int64_t size : integers(kernel, "kernel_shape")) taps *= static_cast<double>(size);
+  for (int64_t size : attribute_or(kernel, "kernel_shape", Shape())) taps *= static_cast<double>(size);
   return taps;
 }
 
@@ -116,7 +104,7 @@ double scalar_operations(const Kernel& kernel) {
   const double out = kernel.outputs.empty() ? 0 : operand_elements(kernel.outputs[0]);
   auto in = [&](size_t i) { return i < kernel.inputs.size() ? operand_elements(kernel.inputs[i]) : 0; };
   if (kernel.op == "RoiAlign") {
-    const auto ratio = static_cast<double>(std::max<int64_t>(integer_in(kernel, "sampling_ratio").value_or(0), 0));
+    const auto ratio = static_cast<double>(std::max<int64_t>(attribute_or<int64_t>(kernel, "sampling_ratio", 0), 0));
     return 8 * out * (ratio > 0 ? ratio * ratio : 4);
   }
   if (kernel.op == "NonZero") return 24 * in(0);
@@ -148,7 +136,7 @@ KernelWork other_work(const Kernel& kernel, const KernelDevice& device) {
   const double span = span_of(kernel), threads = device.threads;
   KernelWork work;
   work.kind = kind_of(kernel, span);
-  if (is_view(kernel.op)) return work;
+  if (is_view(kernel)) return work;
   work.terms.push_back({"elements", elements * 1e-3 / threads});
   work.terms.push_back({"spans", elements / std::max(span, 1.0) * 1e-2 / threads});
   if (const double taps = window(kernel); taps > 1) work.terms.push_back({"taps", written * taps * 1e-4 / threads});

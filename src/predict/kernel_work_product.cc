@@ -13,12 +13,6 @@ struct ProductSizes {
   bool constant = false;                   // the right side is a weight, packed when the model is loaded
 };
 
-int64_t flag(const Kernel& kernel, const char* name) {
-  auto found = kernel.attributes.find(name);
-  const int64_t* value = found == kernel.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
-  return value ? *value : 0;
-}
-
 ProductSizes product_sizes(const Kernel& kernel) {
   const Shape &x = *kernel.inputs[0].shape, &y = *kernel.outputs[0].shape;
   ProductSizes s;
@@ -27,7 +21,7 @@ ProductSizes product_sizes(const Kernel& kernel) {
   s.m = y.size() > 1 ? y[y.size() - 2] : 1;
   const int64_t elements = element_count(y).value_or(0);
   s.count = s.m * s.n > 0 ? elements / (s.m * s.n) : 0;
-  if (!x.empty()) s.k = flag(kernel, "transA") != 0 && x.size() > 1 ? x[x.size() - 2] : x.back();
+  if (!x.empty()) s.k = attribute_or<int64_t>(kernel, "transA", 0) != 0 && x.size() > 1 ? x[x.size() - 2] : x.back();
   if (s.constant) {  // all rows together against one matrix
     s.m *= s.count;
     s.count = std::min<int64_t>(s.count, 1);

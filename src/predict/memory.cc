@@ -1,32 +1,34 @@
 #include "predict/memory.h"
 
 #include <algorithm>
-#include <memory>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <variant>
 #include <vector>
 
+#include "cost/buffer_plan.h"
 #include "cost/costs.h"
+#include "cost/operators.h"
 #include "model/domains.h"
 
 namespace ridge::predict {
 namespace {
 
 // Fitted to the points of benchmarks/memory_prediction.py, by the least sum of logarithmic errors (ONNX Runtime 1.31.1, x86-64, glibc
-// 2.36); results/memory_prediction-*.txt has them.
+// 2.36); results/memory_prediction-*.txt has them. kFirstRun is as seen in the arena's log.
 constexpr double kRuntimeBytes = 40e6;      // the program, the engine's library, a session of one node
 constexpr double kNodeBytes = 4.2e3;        // of the file
 constexpr double kConvolutionCopies = 1.8;  // of weights that are laid out in blocks: copies that loading leaves behind
 constexpr double kMatrixCopies = 0.7;       // of matrices that the file holds and kernels pack
 constexpr double kListCopies =
     3.7;  // of numbers in attributes: parsed, copied into the node, built into the kernel's own trees
-constexpr double kRuns = 2.6;     // memory that runs take over what is alive at one time
+constexpr double kFirstRun =
+    1.1;  // of the planned block and the outputs: the first run takes buffer by buffer, from several regions
 constexpr double kReused = 0.28;  // of what loading left, runs use again
-
-using Ops = std::unordered_set<std::string_view>;
-using Body = std::shared_ptr<const model::Graph>;
 
 const model::TensorInfo* tensor_at(const model::Graph& graph, const model::Node& node, size_t input) {
   if (input >= node.inputs.size() || node.inputs[input] < 0) return nullptr;
@@ -59,17 +61,19 @@ void add_matrix(const model::TensorInfo* weight, Weights& weights) {
   weights.largest_matrix = std::max(weights.largest_matrix, bytes_of(*weight));
 }
 
-Weights weights_of(const model::Graph& graph) {
-  static const Ops kProducts = {"MatMul", "Gemm", "FusedMatMul", "FusedGemm"}, kRecurrent = {"LSTM", "GRU"};
+// `blocked`: of convolutions only those that the graph itself says are computed in blocks.
+Weights weights_of(const model::Graph& graph, bool blocked) {
   Weights weights;
   std::unordered_set<const model::TensorInfo*> seen;
   for (const model::Node& node : graph.nodes) {
     const model::TensorInfo* weight = tensor_at(graph, node, 1);
     const bool fresh = weight != nullptr && weight->role == model::TensorRole::kWeight && seen.insert(weight).second;
-    if (fresh && node.op == "Conv") weights.convolutions += bytes_of(*weight);
-    if (fresh && kProducts.contains(node.op) && weight->shape && weight->shape->size() == 2)
+    const cost::KernelFamily kernel = cost::operator_of(node.domain, node.op).kernel;
+    if (fresh && kernel == cost::KernelFamily::kConvolution && (!blocked || node.domain == model::kBlocked))
+      weights.convolutions += bytes_of(*weight);
+    if (fresh && kernel == cost::KernelFamily::kProduct && weight->shape && weight->shape->size() == 2)
       add_matrix(weight, weights);
-    if (fresh && kRecurrent.contains(node.op)) {
+    if (fresh && kernel == cost::KernelFamily::kGatedRecurrence) {
       add_matrix(weight, weights);
       add_matrix(tensor_at(graph, node, 2), weights);
     }
@@ -94,7 +98,8 @@ double stored_bytes(const model::Graph& graph) {
 // positions, else in pieces that do not count (mlas/lib/convolve.cpp, MlasConvPrepare; conv_transpose.cc).
 double windows_bytes(const model::Graph& graph, const model::Node& node) {
   const bool transposed = node.op == "ConvTranspose";
-  if ((node.op != "Conv" && node.op != "FusedConv" && !transposed) || node.domain == model::kBlocked) return 0;
+  const bool convolves = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kConvolution;
+  if ((!convolves && !transposed) || node.domain == model::kBlocked) return 0;
   const model::TensorInfo *x = tensor_at(graph, node, 0), *w = tensor_at(graph, node, 1);
   if (x == nullptr || w == nullptr || !w->shape || node.outputs.empty() || node.outputs[0] < 0) return 0;
   const std::optional<Shape>& places =
@@ -109,6 +114,23 @@ double windows_bytes(const model::Graph& graph, const model::Node& node) {
   return whole ? 4 * taps * static_cast<double>((*w->shape)[1]) * std::max(positions, 0.0) : 0;
 }
 
+// Whether ONNX Runtime knows, when it loads the model, which results have the same shape: seldom where the file leaves more sizes open
+// than the batch.
+bool compares_shapes(const model::Graph& graph) {
+  std::set<std::string> open;
+  for (const model::GraphInput& input : graph.input_specs)
+    for (const std::string& symbol : input.symbols)
+      if (!symbol.empty()) open.insert(symbol == "?" ? symbol + std::to_string(open.size()) : symbol);
+  return open.size() <= 1;
+}
+
+// What later runs touch beside it: their block, in a region of its own or, if it fits, in the one that holds the largest buffer, whose
+// size is a power of two (bfc_arena.cc, Extend).
+double later_runs(const cost::BufferPlan& plan) {
+  const double region = std::exp2(std::floor(std::log2(std::max(plan.largest, 1.0))) + 1);
+  return plan.block < region ? plan.block - plan.largest : plan.block;
+}
+
 bool shapes_known(const model::Graph& graph) {
   return std::all_of(graph.tensors.begin(), graph.tensors.end(), [](const model::TensorInfo& info) {
     return info.role != model::TensorRole::kActivation || info.shape;
@@ -120,7 +142,7 @@ bool shapes_known(const model::Graph& graph) {
 InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised) {
   const model::Graph& executed = optimised != nullptr ? *optimised : graph;
   const cost::Costs costs = cost::count(executed);
-  const Weights weights = weights_of(executed);
+  const Weights weights = weights_of(executed, optimised != nullptr);
   InferenceMemory memory;
   memory.of_engine_graph = optimised != nullptr;
   memory.known = shapes_known(graph);
@@ -129,12 +151,13 @@ InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* 
   for (int t : graph.inputs) memory.inputs += bytes_of(graph.tensors[static_cast<size_t>(t)]);
   for (const model::Node& node : executed.nodes)
     memory.workspace = std::max(memory.workspace, windows_bytes(executed, node));
-  memory.activations = costs.peak_activation_bytes;
-  memory.arena_slack = (kRuns - 1) * memory.activations;
+  const cost::BufferPlan plan = cost::plan_buffers(executed, compares_shapes(graph));
+  memory.activations = plan.block + plan.outputs;
+  memory.arena_slack = (kFirstRun - 1) * memory.activations + later_runs(plan);
   const bool from_file = 2 * stored_bytes(graph) > memory.weights;
   const double left = kConvolutionCopies * weights.convolutions + (from_file ? kMatrixCopies * weights.matrices : 0) +
                       kListCopies * weights.attributes;
-  memory.retained = left - std::min(kReused * left, kRuns * memory.activations);
+  memory.retained = left - std::min(kReused * left, memory.activations + memory.arena_slack);
   memory.loading_peak = memory.runtime + memory.weights + std::max(left, weights.largest_matrix);
   memory.resident = memory.runtime + memory.weights + memory.activations + memory.workspace + memory.inputs +
                     memory.arena_slack + memory.retained;

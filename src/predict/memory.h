@@ -17,22 +17,22 @@ namespace ridge::predict {
 // What a driver context and libraries take on a GPU: assumed, 0.5 GiB, as in training_plan.h.
 inline constexpr double kAssumedContextBytes = 512.0 * 1024 * 1024;
 
-// Within which 31 of 35 recorded points lie (benchmarks/results/memory_prediction-*.txt).
+// Within which 34 of 35 recorded points lie (benchmarks/results/memory_prediction-*.txt).
 inline constexpr double kMemoryError = 0.2;
 
 // [bytes]. The parts from runtime to retained add up to resident.
 struct InferenceMemory {
-  double runtime = 0;      // the process, the engine's library, what a session and each node need for themselves
-  double weights = 0;      // as the engine holds them
-  double activations = 0;  // most of them alive at one time
-  double workspace = 0;    // of the one convolution that needs most
+  double runtime = 0;  // the process, the engine's library, what a session and each node need for themselves
+  double weights = 0;  // as the engine holds them
+  double activations =
+      0;                 // results of nodes, laid out as the engine does (cost/buffer_plan.h), and the model's outputs
+  double workspace = 0;  // of the one convolution that needs most
   double inputs = 0;
-  double arena_slack =
-      0;  // runs take more than what is alive: the first lays tensors out one by one, later ones in one block
-  double retained = 0;                 // left of copies of weights made while loading, and kept by the C library
-  double resident = 0;                 // after a few runs
-  double loading_peak = 0;             // at its fullest before the first run
-  double peak = 0;                     // at any time
+  double arena_slack = 0;   // the first run lays buffers out one by one, later ones in one block of their own
+  double retained = 0;      // left of copies of weights made while loading, and kept by the C library
+  double resident = 0;      // after a few runs
+  double loading_peak = 0;  // at its fullest before the first run
+  double peak = 0;          // at any time
   double peak_low = 0, peak_high = 0;  // by kMemoryError
   bool known = true;                   // false: some shapes are unknown; the figures are a lower bound
   bool of_engine_graph = false;        // false: of the graph as the file has it

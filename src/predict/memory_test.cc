@@ -66,6 +66,38 @@ TEST(InferenceMemory, ListsOfNumbersAreWeightsToo) {
   EXPECT_NEAR(inference_memory(trees, nullptr).weights, 400'000, 10);
 }
 
+TEST(InferenceMemory, CountsAResultThatOverwritesItsInputOnce) {
+  GraphBuilder g;
+  const int scores = g.node("MatMul", {g.input("x", {1500, 64})}, {1500, 1500});
+  const int y = g.node("MatMul", {g.node("Softmax", {scores}, {1500, 1500})}, {1500, 64});
+  const InferenceMemory m = inference_memory(g.finish({g.node("MatMul", {y}, {1})}), nullptr);
+  const double score = 4.0 * 1500 * 1500, narrow = 4.0 * 1500 * 64;
+  EXPECT_EQ(m.activations, score + narrow + 4);
+  // Later runs have their block where the first had the scores, in 2^24 bytes.
+  EXPECT_DOUBLE_EQ(m.arena_slack, 0.1 * m.activations + narrow);
+}
+
+TEST(InferenceMemory, LaterRunsTakeABlockOfTheirOwn) {
+  const InferenceMemory m = inference_memory(matrices(3, 4096), nullptr);
+  const double result = 4.0 * 4096 * 1024;
+  EXPECT_EQ(m.activations, 2 * result + result);  // two at a time, and the output
+  EXPECT_DOUBLE_EQ(m.arena_slack, 0.1 * m.activations + 2 * result);
+}
+
+TEST(InferenceMemory, FreedBuffersAreNotTakenAgainWhereMoreThanTheBatchIsOpen) {
+  GraphBuilder g;
+  int x = g.input("x", {1000});
+  for (int64_t size : {1000, 500, 490, 1000, 1}) x = g.node("MatMul", {x}, {size});
+  model::Graph graph = g.finish({x});
+  auto activations = [&](std::vector<std::string> open) {
+    graph.input_specs = {{{}, std::move(open)}};
+    return inference_memory(graph, nullptr).activations;
+  };
+  EXPECT_EQ(activations({"batch", ""}), 4 * (1000 + 500 + 490 + 1));
+  EXPECT_EQ(activations({"batch", "sequence"}), 4 * (500 + 1000 + 1));
+  EXPECT_EQ(activations({"?", "?"}), 4 * (500 + 1000 + 1));
+}
+
 TEST(InferenceMemory, GrowsWithTheBatch) {
   double last = 0;
   for (int64_t rows : {1, 1024, 4096, 16384}) {

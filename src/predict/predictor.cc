@@ -73,7 +73,7 @@ bool goes_over_elements(const KernelWork& work) {
 Predictor::Predictor(const Calibration& calibration, const KernelDevice& device) : device_(device) {
   std::vector<double> views;
   for (const TimedKernel& timed : calibration.kernels)
-    if (is_view(timed.kernel.op)) views.push_back(timed.us);
+    if (is_view(timed.kernel)) views.push_back(timed.us);
   profile_us_ = quantile(views, 0.25);
   std::vector<Example> examples;
   for (const TimedKernel& timed : calibration.kernels) {

@@ -75,7 +75,7 @@ Calibration synthetic(const KernelDevice& device) {
     sample.model = "synthetic";
     sample.footprint_bytes = kFootprint;
     for (const Kernel& kernel : kernels) {
-      const double us = is_view(kernel.op) ? 0.2 : true_us(kernel, device);
+      const double us = is_view(kernel) ? 0.2 : true_us(kernel, device);
       calibration.kernels.push_back({kernel, us + kClockUs, copy});
       sample.run_us += us + 0.1;  // and 0.1 µs between kernels
     }

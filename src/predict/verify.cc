@@ -63,10 +63,11 @@ Result<std::vector<Reference>> open_references(const Calibration& calibration, c
 }
 
 // Runs for about a slice; the time of each run goes to `us`.
-measure::Arm arm_of(const std::string& name, measure::Runner& runner, Nanoseconds slice, std::vector<double>& us) {
-  return {name, [&runner, slice, &us]() -> Result<std::vector<measure::Slice>> {
-            RIDGE_TRY(run_for(runner, Nanoseconds(0), 1));  // what ran before left the caches to itself
-            RIDGE_ASSIGN(const std::vector<double> more, run_for(runner, slice, 2));
+measure::Arm arm_of(const std::string& name, measure::Runner& runner, Nanoseconds slice, const Clock& clock,
+                    std::vector<double>& us) {
+  return {name, [&runner, slice, &clock, &us]() -> Result<std::vector<measure::Slice>> {
+            RIDGE_TRY(run_for(runner, Nanoseconds(0), 1, clock));  // what ran before left the caches to itself
+            RIDGE_ASSIGN(const std::vector<double> more, run_for(runner, slice, 2, clock));
             us.insert(us.end(), more.begin(), more.end());
             return std::vector{measure::Slice{.rate = 1e6 / measure::mean(more)}};
           }};
@@ -86,13 +87,13 @@ Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, c
   RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &graph, 1));
   std::vector<double> us;
   const Nanoseconds slice = options.max_time / kRounds;
-  std::vector<measure::Arm> arms = {arm_of("the model", runner, slice * 7 / 10, us)};
+  std::vector<measure::Arm> arms = {arm_of("the model", runner, slice * 7 / 10, *options.clock, us)};
   for (Reference& reference : references)
-    arms.push_back(arm_of("a model of the calibration", reference.runner, slice / 10, reference.us));
+    arms.push_back(arm_of("a model of the calibration", reference.runner, slice / 10, *options.clock, reference.us));
   measure::InterleaveOptions how;
   how.stop = {.half_width_percent = 0, .max_samples = kRounds, .max_time = Nanoseconds::max()};
   how.interrupted = options.interrupted;
-  const measure::Interleaved measured = measure::interleave(arms, how, system_clock());
+  const measure::Interleaved measured = measure::interleave(arms, how, *options.clock);
   if (measured.failed_arm) return wrap(measured.failure, arms[*measured.failed_arm].name);
   Verification result;
   result.machine = efficiency.machine;

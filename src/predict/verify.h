@@ -32,6 +32,7 @@ struct Verification {
 struct VerifyOptions {
   Nanoseconds max_time = std::chrono::seconds(10);
   std::function<bool()> interrupted;  // may be empty
+  Clock* clock = &system_clock();
 };
 
 // `plan` with the model's path and the shapes of its inputs, and threads that `efficiency` was measured with or near them.

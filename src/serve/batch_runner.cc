@@ -16,21 +16,21 @@ Result<std::vector<InferResponse>> BatchRunner::run_steps(std::span<const JobPtr
   for (const JobPtr& job : jobs) rows += job->rows;
   std::span<const TensorView> inputs = inputs_.assemble(jobs, rows);
   outputs_.prepare(jobs, rows);
-  times.inputs_ready = SteadyClock::now();
+  times.inputs_ready = clock_.now();
   Status ran = run_engine(inputs, rows);
-  times.computed = SteadyClock::now();
+  times.computed = clock_.now();
   if (!ran) return Error{Code::kFailed, "model '" + settings_.name + "' failed: " + ran.error().message};
   return outputs_.divide(jobs, rows);
 }
 
 Result<std::vector<InferResponse>> BatchRunner::run(std::span<const JobPtr> jobs, BatchTimes& times) {
-  times.started = times.inputs_ready = times.computed = SteadyClock::now();
+  times.started = times.inputs_ready = times.computed = clock_.now();
   try {
     Result<std::vector<InferResponse>> answers = run_steps(jobs, times);
-    times.outputs_ready = SteadyClock::now();
+    times.outputs_ready = clock_.now();
     return answers;
   } catch (const std::bad_alloc&) {
-    times.outputs_ready = SteadyClock::now();
+    times.outputs_ready = clock_.now();
     return Error{Code::kFailed, "model '" + settings_.name + "': not enough memory for a batch of " +
                                     std::to_string(jobs.size()) + " request(s)"};
   }

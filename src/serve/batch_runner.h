@@ -13,8 +13,9 @@ namespace ridge::serve {
 
 class BatchRunner {
  public:
-  BatchRunner(const ModelSettings& settings, engine::Session& session)
-      : settings_(settings), session_(session), inputs_(settings), outputs_(settings) {}
+  // All that is passed outlives it; `clock` gives the times of the stages.
+  BatchRunner(const ModelSettings& settings, engine::Session& session, const Clock& clock)
+      : settings_(settings), session_(session), clock_(clock), inputs_(settings), outputs_(settings) {}
 
   // The answers in the order of the jobs, which must be mergeable, or why the whole batch failed (kFailed). The answer of a job
   // that has a failure of its own afterwards counts for nothing. Sets `times`.
@@ -26,6 +27,7 @@ class BatchRunner {
 
   const ModelSettings& settings_;
   engine::Session& session_;
+  const Clock& clock_;
   BatchInputs inputs_;
   BatchOutputs outputs_;
 };

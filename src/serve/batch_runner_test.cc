@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fake_clock.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {
@@ -59,7 +60,7 @@ class BatchRunnerTest : public testing::Test {
       ++runs_;
       return how(inputs, wanted, outputs);
     });
-    BatchRunner runner(settings_, session);
+    BatchRunner runner(settings_, session, clock_);
     BatchTimes times;
     return runner.run(jobs, times);
   }
@@ -69,6 +70,7 @@ class BatchRunnerTest : public testing::Test {
   std::vector<TensorView> seen_;
   std::vector<int> wanted_;
   int runs_ = 0;
+  FakeClock clock_;
 };
 
 Jobs list(JobPtr a, JobPtr b = nullptr, JobPtr c = nullptr) {

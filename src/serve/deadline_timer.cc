@@ -4,7 +4,7 @@
 
 namespace ridge::serve {
 
-DeadlineTimer::DeadlineTimer() : thread_([this] { run(); }) {}
+DeadlineTimer::DeadlineTimer(Clock& clock) : clock_(clock), thread_([this] { run(); }) {}
 
 DeadlineTimer::~DeadlineTimer() {
   {
@@ -27,14 +27,10 @@ void DeadlineTimer::schedule(TimePoint when, std::weak_ptr<Expirable> target) {
 void DeadlineTimer::run() {
   MutexLock lock(mutex_);
   while (!stop_) {
-    if (entries_.empty()) {
-      changed_.wait(lock);
-      continue;
-    }
-    TimePoint now = SteadyClock::now();
-    TimePoint when = entries_.top().when;  // a copy: the heap may change during the wait
+    const TimePoint now = clock_.now();
+    const TimePoint when = entries_.empty() ? TimePoint::max() : entries_.top().when;
     if (now < when) {
-      changed_.wait_until(lock, when);
+      clock_.wait_until(changed_, lock, when);
       continue;
     }
     std::weak_ptr<Expirable> target = entries_.top().target;

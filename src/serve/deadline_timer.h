@@ -23,7 +23,7 @@ class Expirable {
 
 class DeadlineTimer {
  public:
-  DeadlineTimer();
+  explicit DeadlineTimer(Clock& clock);  // which outlives it
   ~DeadlineTimer();
   void schedule(TimePoint when, std::weak_ptr<Expirable> target);
 
@@ -35,6 +35,7 @@ class DeadlineTimer {
   };
   void run();
 
+  Clock& clock_;
   Mutex mutex_;
   ConditionVariable changed_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_ RIDGE_GUARDED_BY(mutex_);

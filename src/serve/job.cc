@@ -1,12 +1,14 @@
 #include "serve/job.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ridge::serve {
 
-void release_regions(Job& job) {
-  for (RequestInput& input : job.request.inputs) input.part.reset();
-  for (WantedOutput& output : job.wanted) output.part.reset();
+void finish(JobPtr job, Result<InferResponse> answer) {
+  for (RequestInput& input : job->request.inputs) input.part.reset();
+  for (WantedOutput& output : job->wanted) output.part.reset();
+  job->done(std::move(answer));
 }
 
 bool mergeable(const Job& a, const Job& b) {

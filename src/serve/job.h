@@ -1,4 +1,7 @@
 // Job: a checked request on its way through queue and worker. A plain value.
+//
+// It has one owner, who holds its JobPtr, and owns what it uses: the body that its inputs lie in, the regions that are read and
+// written. Whoever has it gives it on or finishes it; finish() is the end of both.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +34,14 @@ struct Job {
 using JobPtr = std::unique_ptr<Job>;
 using Jobs = std::vector<JobPtr>;
 
-// Lets go of the regions of shared memory that the job uses: before its client has the answer and may free them.
-void release_regions(Job& job);
+// A job that was not taken, with its owner again, and why.
+struct Rejection {
+  JobPtr job;
+  Error error;
+};
+
+// Answers the job and frees it. Lets go of its regions of shared memory before: with the answer the client may free them.
+void finish(JobPtr job, Result<InferResponse> answer);
 
 // Whether both may run in one execution of a batching model: the same inputs are there, with the same shapes beyond the
 // first dimension.

@@ -22,7 +22,9 @@ VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprin
 }  // namespace
 
 LifeCycle::LifeCycle(const ServerOptions& options)
-    : options_(options), reaper_([this](const ServedVersion& version) { table_.end_unload(version); }) {}
+    : options_(options),
+      timer_(*options.clock),
+      reaper_([this](const ServedVersion& version) { table_.end_unload(version); }) {}
 
 LifeCycle::~LifeCycle() { close(); }
 
@@ -66,10 +68,7 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
     table_.fail_load(model, source->versions, versions.error().message);
     return std::move(versions).error();
   }
-  Result<Versions> retired = table_.publish(model, *versions);
-  if (!retired) return std::move(retired).error();
-  versions->clear();  // the reaper waits until nothing holds what it ends
-  reaper_.take(std::move(*retired));
+  RIDGE_TRY(table_.publish(model, *versions));
   return {};
 }
 
@@ -95,8 +94,9 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
     const engine::Info& engine = loaded->sessions.front()->info();
     log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {} instance(s)", source.name, version,
               to_seconds(loaded->load_time), engine.name, engine.version, engine.device, loaded->sessions.size());
-    versions.push_back(std::make_shared<ServedVersion>(std::move(*loaded), timer_, options_.recorder.get()));
-    versions.back()->start();
+    auto served = std::make_shared<ServedVersion>(std::move(*loaded), timer_, *options_.clock, options_.recorder.get());
+    served->start();
+    versions.push_back(reaper_.keep(std::move(served)));
   }
   return versions;
 }
@@ -115,7 +115,7 @@ void LifeCycle::load_many(const std::vector<std::string>& models, int at_once) {
 void LifeCycle::unload(const std::string& model) {
   auto turn = turn_of(model);
   MutexLock lock(*turn);
-  reaper_.take(table_.withdraw(model));
+  table_.withdraw(model);
 }
 
 void LifeCycle::miss(const std::string& model, const std::string& reason) {
@@ -125,7 +125,7 @@ void LifeCycle::miss(const std::string& model, const std::string& reason) {
 
 void LifeCycle::close() {
   stop_loading();
-  reaper_.take(table_.close());
+  table_.close();
   reaper_.wait();
 }
 

@@ -74,8 +74,8 @@ std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instanc
 // A session per instance, opened and warmed up at the same time as the others: each on its own thread. Returns the numbers of
 // rows that all of them are warm for.
 Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<const plan::Plan> plans,
-                                           const ModelSettings& settings, const std::stop_token& stop,
-                                           Sessions& sessions) {
+                                           const ModelSettings& settings, const Clock& clock,
+                                           const std::stop_token& stop, Sessions& sessions) {
   sessions.resize(static_cast<size_t>(settings.instances));
   std::vector<Result<std::vector<int64_t>>> results(sessions.size(), std::vector<int64_t>());
   auto open_one = [&](size_t i) -> Result<std::vector<int64_t>> {
@@ -84,7 +84,7 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
       if (!sessions[i]) {
         RIDGE_ASSIGN(sessions[i], open(plans[i]));
       }
-      BatchRunner runner(settings, *sessions[i]);
+      BatchRunner runner(settings, *sessions[i], clock);
       return warm_up(settings, runner, stop);
     } catch (const std::bad_alloc&) {
       return Error{Code::kExhausted, "not enough memory to open and warm up the model; use fewer instances"};
@@ -146,7 +146,7 @@ std::string source_fingerprint(const ModelSource& source, int64_t version) {
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
                                  const std::stop_token& stop) {
   if (stop.stop_requested()) return broken_off();
-  TimePoint start = SteadyClock::now();
+  const TimePoint start = options.clock->now();
   LoadedModel loaded;
   loaded.fingerprint = source_fingerprint(source, version);
   loaded.files = source.files;
@@ -163,10 +163,11 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
-  RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, stop, loaded.sessions));
+  RIDGE_ASSIGN(std::vector<int64_t> warm,
+               open_sessions(open, plans, loaded.settings, *options.clock, stop, loaded.sessions));
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
-  loaded.load_time = SteadyClock::now() - start;
+  loaded.load_time = options.clock->now() - start;
   return loaded;
 }
 

@@ -90,14 +90,12 @@ void ModelTable::begin_load(const std::string& model, const std::vector<int64_t>
   }
 }
 
-Versions ModelTable::replace(Model& model, const Versions& versions) {
-  Versions retired;
+void ModelTable::replace(Model& model, const Versions& versions) {
   for (auto& [number, version] : model.versions) {
     if (!version.served) continue;
     auto kept = std::find(versions.begin(), versions.end(), version.served);
     if (kept != versions.end()) continue;
     version.state = ModelState::kUnloading;
-    retired.push_back(std::move(version.served));
     version.served = nullptr;
   }
   model.highest = nullptr;
@@ -105,16 +103,16 @@ Versions ModelTable::replace(Model& model, const Versions& versions) {
     model.versions[served->settings().version] = {ModelState::kReady, "", served};
     if (!model.highest || served->settings().version > model.highest->settings().version) model.highest = served;
   }
-  return retired;
 }
 
-Result<Versions> ModelTable::publish(const std::string& model, const Versions& versions) {
+Status ModelTable::publish(const std::string& model, const Versions& versions) {
   MutexLock lock(mutex_);
   if (closed_) return Error{Code::kUnavailable, "the server is shutting down"};
   Model& entry = models_[model];
   entry.wanted = true;
   entry.failure.clear();
-  return replace(entry, versions);
+  replace(entry, versions);
+  return {};
 }
 
 void ModelTable::fail_load(const std::string& model, const std::vector<int64_t>& versions, const std::string& reason) {
@@ -146,16 +144,15 @@ void ModelTable::miss(const std::string& model, const std::string& reason) {
   entry.failure = reason;
 }
 
-Versions ModelTable::withdraw(const std::string& model) {
+void ModelTable::withdraw(const std::string& model) {
   MutexLock lock(mutex_);
   auto found = models_.find(model);
-  if (found == models_.end()) return {};
+  if (found == models_.end()) return;
   found->second.wanted = false;
-  if (found->second.missed) {
+  if (found->second.missed)
     models_.erase(found);
-    return {};
-  }
-  return replace(found->second, {});
+  else
+    replace(found->second, {});
 }
 
 void ModelTable::end_unload(const ServedVersion& version) {
@@ -168,13 +165,10 @@ void ModelTable::end_unload(const ServedVersion& version) {
   place->second.reason = "unloaded";
 }
 
-Versions ModelTable::close() {
+void ModelTable::close() {
   MutexLock lock(mutex_);
   closed_ = true;
-  Versions all;
-  for (auto& [name, entry] : models_)
-    for (VersionPtr& retired : replace(entry, {})) all.push_back(std::move(retired));
-  return all;
+  for (auto& [name, entry] : models_) replace(entry, {});
 }
 
 }  // namespace ridge::serve

@@ -34,20 +34,20 @@ class ModelTable {
 
   // A load has begun of these versions.
   void begin_load(const std::string& model, const std::vector<int64_t>& versions);
-  // From now on exactly these versions serve. Returns the versions that do not any more, which are UNLOADING until
-  // end_unload(). kUnavailable, and nothing changes, after close().
-  Result<Versions> publish(const std::string& model, const Versions& versions);
+  // From now on exactly these versions serve, and those that do not any more are UNLOADING until end_unload(). kUnavailable,
+  // and nothing changes, after close().
+  Status publish(const std::string& model, const Versions& versions);
   // The load has failed; what served still serves.
   void fail_load(const std::string& model, const std::vector<int64_t>& versions, const std::string& reason);
   // The load failed because there is no such model: it need not be served unless it still is.
   void fail_unknown(const std::string& model);
   // There is no such model although the server was started to serve it.
   void miss(const std::string& model, const std::string& reason);
-  // Nothing of it serves from now on. Returns what did.
-  Versions withdraw(const std::string& model);
+  // Nothing of it serves from now on.
+  void withdraw(const std::string& model);
   void end_unload(const ServedVersion& version);
   // withdraw() of everything, for good.
-  Versions close();
+  void close();
 
  private:
   struct Version {
@@ -62,7 +62,7 @@ class ModelTable {
     bool missed = false;  // wanted from the start, and never there
     std::string failure;  // of the last load, if it failed before versions were known
   };
-  static Versions replace(Model& model, const Versions& versions);
+  static void replace(Model& model, const Versions& versions);
 
   mutable Mutex mutex_;
   std::unordered_map<std::string, Model> models_ RIDGE_GUARDED_BY(mutex_);

@@ -1,7 +1,5 @@
 #include "serve/reaper.h"
 
-#include <chrono>
-
 namespace ridge::serve {
 
 Reaper::Reaper(std::function<void(const ServedVersion&)> ended)
@@ -15,41 +13,38 @@ Reaper::~Reaper() {
   changed_.notify_all();
 }
 
-void Reaper::take(Versions versions) {
-  if (versions.empty()) return;
+VersionPtr Reaper::keep(std::shared_ptr<ServedVersion> version) {
   {
     MutexLock lock(mutex_);
-    for (VersionPtr& version : versions) waiting_.push_back(std::move(version));
+    ++kept_;
   }
-  changed_.notify_all();
+  ServedVersion* const shared = version.get();
+  return {shared, [this, version = std::move(version)](ServedVersion*) mutable {
+            MutexLock lock(mutex_);
+            unshared_.push_back(std::move(version));
+            changed_.notify_all();
+          }};
 }
 
 void Reaper::wait() {
   MutexLock lock(mutex_);
-  while (busy_ || !waiting_.empty()) changed_.wait(lock);
-}
-
-void Reaper::end(const VersionPtr& version) {
-  // Who found it in the table holds it for the moment of one submit() or one look; no new holder can appear.
-  while (version.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  version->close();
-  version->join();
-  ended_(*version);
+  while (kept_ > 0) changed_.wait(lock);
 }
 
 void Reaper::run() {
   MutexLock lock(mutex_);
   while (true) {
-    while (!stop_ && waiting_.empty()) changed_.wait(lock);
-    if (waiting_.empty()) return;
-    VersionPtr version = std::move(waiting_.front());
-    waiting_.erase(waiting_.begin());
-    busy_ = true;
+    while (!stop_ && unshared_.empty()) changed_.wait(lock);
+    if (unshared_.empty()) return;
+    std::shared_ptr<ServedVersion> version = std::move(unshared_.front());
+    unshared_.erase(unshared_.begin());
     lock.unlock();
-    end(version);
+    version->close();
+    version->join();
+    ended_(*version);
     version.reset();  // frees it
     lock.lock();
-    busy_ = false;
+    --kept_;
     changed_.notify_all();
   }
 }

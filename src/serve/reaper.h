@@ -1,12 +1,14 @@
 // Reaper: one thread that lets versions which no longer serve finish their requests, then ends and frees them:
 // off the request path.
 //
-// Thread-safe. A version is closed only when nothing else holds it any more, so that a request which found it just
-// before it was replaced is still answered.
+// Thread-safe. A version is closed only when the last of those who share it has let go, so that a request which found it
+// just before it was replaced is still answered.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "base/mutex.h"
 #include "serve/model_table.h"
@@ -17,20 +19,20 @@ class Reaper {
  public:
   // `ended` is called on the reaper's thread for each version when all its requests are answered.
   explicit Reaper(std::function<void(const ServedVersion&)> ended);
-  ~Reaper();  // after everything handed over has ended
-  void take(Versions versions);
-  // Waits until everything handed over so far has ended.
+  ~Reaper();  // after every version has ended
+  // Owns the version; what it returns is to be shared, and ends the version when the last copy is gone.
+  VersionPtr keep(std::shared_ptr<ServedVersion> version);
+  // Waits until every version has ended. All who hold one let go of it soon.
   void wait();
 
  private:
   void run();
-  void end(const VersionPtr& version);
 
   std::function<void(const ServedVersion&)> ended_;
   Mutex mutex_;
   ConditionVariable changed_;
-  Versions waiting_ RIDGE_GUARDED_BY(mutex_);
-  bool busy_ RIDGE_GUARDED_BY(mutex_) = false;
+  std::vector<std::shared_ptr<ServedVersion>> unshared_ RIDGE_GUARDED_BY(mutex_);  // to be ended
+  size_t kept_ RIDGE_GUARDED_BY(mutex_) = 0;                                       // not ended yet
   bool stop_ RIDGE_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: starts when the rest is there
 };

@@ -22,7 +22,7 @@ RequestQueue::RequestQueue(QueueSettings settings, bool always_merge)
       levels_(settings_.levels.size()),
       policy_(settings_.batch) {}
 
-Status RequestQueue::add(JobPtr& job, TimePoint now) {
+std::optional<Rejection> RequestQueue::add(JobPtr job, TimePoint now) {
   // A level that the model does not have is the default one, as in Triton: clients send one priority to all models.
   uint64_t priority = job->request.priority;
   bool known = priority > 0 && priority <= levels_.size();
@@ -30,9 +30,11 @@ Status RequestQueue::add(JobPtr& job, TimePoint now) {
   Level& level = levels_[index];
   const QueuePolicy& policy = settings_.levels[index];
   size_t limit = policy.max_size > 0 ? policy.max_size : settings_.size_limit;
-  if (level.waiting.size() + level.delayed.size() >= limit)
-    return Error{Code::kUnavailable, "the queue of model '" + job->request.model + "' is full (" +
-                                         std::to_string(limit) + " requests wait): Exceeds maximum queue size"};
+  if (level.waiting.size() + level.delayed.size() >= limit) {
+    Error full{Code::kUnavailable, "the queue of model '" + job->request.model + "' is full (" + std::to_string(limit) +
+                                       " requests wait): Exceeds maximum queue size"};
+    return Rejection{std::move(job), std::move(full)};
+  }
   job->queued = now;
   job->deadline = deadline_of(policy, job->request, now);
   next_deadline_ = std::min(next_deadline_, job->deadline);
@@ -43,7 +45,7 @@ Status RequestQueue::add(JobPtr& job, TimePoint now) {
     extend_policy(*level.waiting.back());
   else
     rebuild_policy();
-  return {};
+  return std::nullopt;
 }
 
 const Job* RequestQueue::first() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "serve/batch_policy.h"
@@ -19,9 +20,8 @@ class RequestQueue {
   // `always_merge`: the jobs' shapes need no look before they share a batch.
   RequestQueue(QueueSettings settings, bool always_merge);
 
-  // Takes the job, or refuses (kUnavailable, with the limit that is reached; kInvalid: no such priority) and leaves it.
-  // Sets its queued time and its deadline.
-  Status add(JobPtr& job, TimePoint now);
+  // Sets the job's queued time and its deadline. Rejects it where a limit is reached (kUnavailable).
+  [[nodiscard]] std::optional<Rejection> add(JobPtr job, TimePoint now);
   BatchDecision decide(TimePoint now) const { return policy_.decide(now); }
   // Moves that many jobs from the front to the end of `batch`.
   void take(size_t requests, Jobs& batch);

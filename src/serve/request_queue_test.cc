@@ -35,7 +35,12 @@ std::string ids(const Jobs& jobs) {
   return text;
 }
 
-Status add(RequestQueue& queue, JobPtr job, int64_t now_us = 0) { return queue.add(job, at(now_us)); }
+Status add(RequestQueue& queue, JobPtr job, int64_t now_us = 0) {
+  std::optional<Rejection> rejection = queue.add(std::move(job), at(now_us));
+  if (!rejection) return {};
+  EXPECT_TRUE(rejection->job) << "a rejected job comes back";
+  return std::move(rejection->error);
+}
 
 std::string take_all(RequestQueue& queue, int64_t now_us = 0) {
   std::string text;
@@ -73,18 +78,17 @@ TEST(RequestQueue, KeepsRequestsWithAndWithoutAnOptionalInputApart) {
   EXPECT_EQ(take_all(queue), "a b ");
 }
 
-TEST(RequestQueue, RefusesWhenFullAndLeavesTheJob) {
+TEST(RequestQueue, RejectsWhenFullAndReturnsTheJob) {
   QueuePolicy two;
   two.max_size = 2;
   RequestQueue queue(settings_of_levels({two}), false);
   ASSERT_TRUE(add(queue, make_job("a")));
   ASSERT_TRUE(add(queue, make_job("b")));
-  JobPtr third = make_job("c");
-  Status refused = queue.add(third, at(0));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kUnavailable);
-  EXPECT_NE(refused.error().message.find("Exceeds maximum queue size"), std::string::npos);
-  ASSERT_TRUE(third);
+  const std::optional<Rejection> rejection = queue.add(make_job("c"), at(0));
+  ASSERT_TRUE(rejection);
+  EXPECT_EQ(rejection->error.code, Code::kUnavailable);
+  EXPECT_NE(rejection->error.message.find("Exceeds maximum queue size"), std::string::npos);
+  EXPECT_EQ(rejection->job->request.id, "c");
   EXPECT_EQ(queue.size(), 2u);
 }
 

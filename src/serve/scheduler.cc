@@ -21,32 +21,32 @@ TimePoint Scheduler::new_alarm() {
   return alarm_ = queue_.next_deadline();
 }
 
-Status Scheduler::submit(JobPtr& job) {
-  const TimePoint now = SteadyClock::now();
+std::optional<Rejection> Scheduler::submit(JobPtr job) {
+  const TimePoint now = clock_.now();
   TimePoint alarm = TimePoint::max();
   bool wake = false;
   {
     MutexLock lock(mutex_);
-    if (closed_) return Error{Code::kUnavailable, "model '" + job->request.model + "' is being unloaded"};
-    RIDGE_TRY(queue_.add(job, now));
+    if (closed_) {
+      Error unloading{Code::kUnavailable, "model '" + job->request.model + "' is being unloaded"};
+      return Rejection{std::move(job), std::move(unloading)};
+    }
+    if (std::optional<Rejection> rejection = queue_.add(std::move(job), now)) return rejection;
     alarm = new_alarm();
     wake = should_wake(decide(now));
     if (wake) ++notified_;
   }
   if (wake) work_.notify_one();
   if (alarm != TimePoint::max()) call_expire_at_(alarm);
-  return {};
+  return std::nullopt;
 }
 
 void Scheduler::sleep(MutexLock& lock, const BatchDecision& decision) {
   ++asleep_;
-  if (decision.action == Action::kWait && !batch_is_timed_) {
-    batch_is_timed_ = true;
-    work_.wait_until(lock, decision.until);
-    batch_is_timed_ = false;
-  } else {
-    work_.wait(lock);
-  }
+  const bool timed = decision.action == Action::kWait && !batch_is_timed_;
+  batch_is_timed_ |= timed;
+  clock_.wait_until(work_, lock, timed ? decision.until : TimePoint::max());
+  if (timed) batch_is_timed_ = false;
   --asleep_;
   notified_ = std::max(0, notified_ - 1);
 }
@@ -72,11 +72,11 @@ bool Scheduler::take(Batch& batch) {
   int wake = 0;
   {
     MutexLock lock(mutex_);
-    BatchDecision decision = decide(SteadyClock::now());
+    BatchDecision decision = decide(clock_.now());
     while (spread_.empty() && decision.action != Action::kRun) {
       if (closed_) return false;
       sleep(lock, decision);
-      decision = decide(SteadyClock::now());
+      decision = decide(clock_.now());
     }
     if (!spread_.empty()) {
       batch = std::move(spread_.front());
@@ -87,7 +87,7 @@ bool Scheduler::take(Batch& batch) {
       wake = spread(batch.jobs);
       notified_ += wake;
     }
-    if (queue_.size() > 0 && should_wake(decide(SteadyClock::now()))) {
+    if (queue_.size() > 0 && should_wake(decide(clock_.now()))) {
       ++notified_;
       ++wake;
     }

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "serve/request_queue.h"
 
@@ -25,13 +27,14 @@ struct Batch {
 class Scheduler {
  public:
   using CallAt = std::function<void(TimePoint)>;
-  // `always_merge` as in RequestQueue. `call_expire_at` has expire() called at that moment; it is called without the lock, by
+  // `always_merge` as in RequestQueue; `clock` outlives it. `call_expire_at` has expire() called at that moment; it is called without the lock, by
   // submit() and expire(), and only for jobs that have a deadline.
-  Scheduler(QueueSettings settings, bool always_merge, CallAt call_expire_at)
-      : call_expire_at_(std::move(call_expire_at)), queue_(std::move(settings), always_merge) {}
+  Scheduler(QueueSettings settings, bool always_merge, Clock& clock, CallAt call_expire_at)
+      : clock_(clock), call_expire_at_(std::move(call_expire_at)), queue_(std::move(settings), always_merge) {}
 
-  // Takes the job, or refuses and leaves it: the queue's reasons, or kUnavailable after close().
-  Status submit(JobPtr& job);
+  // Owns the job until take() or expire() hands it out. A job that it rejects comes back: for the queue's reasons, or with
+  // kUnavailable after close().
+  [[nodiscard]] std::optional<Rejection> submit(JobPtr job);
   // Waits for a batch; replaces `batch`. False: closed, and nothing waits any more.
   bool take(Batch& batch);
   // The jobs whose deadline has passed; they are no longer here.
@@ -47,6 +50,7 @@ class Scheduler {
   bool should_wake(const BatchDecision& decision) const RIDGE_REQUIRES(mutex_);
   void sleep(MutexLock& lock, const BatchDecision& decision) RIDGE_REQUIRES(mutex_);
 
+  Clock& clock_;
   const CallAt call_expire_at_;
   mutable Mutex mutex_;
   ConditionVariable work_;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/fake_clock.h"
 #include "serve/deadline_timer.h"
 #include "serve/ordered_delivery.h"
 
@@ -37,11 +38,10 @@ QueueSettings merging(int64_t max_rows, Nanoseconds delay) {
 }
 
 TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
-  Scheduler scheduler(merging(8, 0ns), true, no_deadlines);
+  FakeClock clock;
+  Scheduler scheduler(merging(8, 0ns), true, clock, no_deadlines);
   for (int i = 0; i < 3; ++i) {
-    JobPtr job = plain_job();
-    ASSERT_TRUE(scheduler.submit(job));
-    EXPECT_FALSE(job);
+    ASSERT_FALSE(scheduler.submit(plain_job()));
   }
   Batch batch;
   ASSERT_TRUE(scheduler.take(batch));
@@ -50,43 +50,47 @@ TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
 }
 
 TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
-  Scheduler scheduler(merging(8, 2ms), true, no_deadlines);
-  std::atomic<bool> taken{false};
-  TimePoint start = SteadyClock::now();
+  FakeClock clock;
+  const TimePoint begin = clock.now();
+  Scheduler scheduler(merging(8, 2ms), true, clock, no_deadlines);
+  std::atomic<TimePoint> taken{};
   std::jthread worker([&] {
     Batch batch;
-    taken = scheduler.take(batch) && batch.jobs.size() == 1;
+    EXPECT_TRUE(scheduler.take(batch));
+    EXPECT_EQ(batch.jobs.size(), 1u);
+    taken = clock.now();
   });
-  JobPtr job = plain_job();
-  ASSERT_TRUE(scheduler.submit(job));
+  ASSERT_FALSE(scheduler.submit(plain_job()));
+  clock.await(begin + 2ms);
+  clock.advance(2ms - 1ns);
+  EXPECT_EQ(scheduler.waiting(), 1u);
+  clock.advance(1ns);
   worker.join();
-  EXPECT_TRUE(taken);
-  EXPECT_GE(SteadyClock::now() - start, 2ms);
+  EXPECT_EQ(taken.load(), begin + 2ms);
 }
 
 TEST(Scheduler, AFullBatchDoesNotWaitForTheDelay) {
-  Scheduler scheduler(merging(2, 1h), true, no_deadlines);
+  FakeClock clock;
+  Scheduler scheduler(merging(2, 1h), true, clock, no_deadlines);
   std::jthread worker([&] {
     Batch batch;
     EXPECT_TRUE(scheduler.take(batch));
     EXPECT_EQ(batch.jobs.size(), 2u);
   });
   for (int i = 0; i < 2; ++i) {
-    JobPtr job = plain_job();
-    ASSERT_TRUE(scheduler.submit(job));
+    ASSERT_FALSE(scheduler.submit(plain_job()));
   }
 }
 
 TEST(Scheduler, CloseHandsOutTheRestThenEndsTheWorkers) {
-  Scheduler scheduler(merging(8, 1h), true, no_deadlines);
-  JobPtr job = plain_job();
-  ASSERT_TRUE(scheduler.submit(job));
+  FakeClock clock;
+  Scheduler scheduler(merging(8, 1h), true, clock, no_deadlines);
+  ASSERT_FALSE(scheduler.submit(plain_job()));
   scheduler.close();
-  job = plain_job();
-  auto refused = scheduler.submit(job);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kUnavailable);
-  EXPECT_TRUE(job) << "a refused job stays with its owner";
+  const std::optional<Rejection> rejection = scheduler.submit(plain_job());
+  ASSERT_TRUE(rejection);
+  EXPECT_EQ(rejection->error.code, Code::kUnavailable);
+  EXPECT_TRUE(rejection->job) << "it comes back";
   Batch batch;
   EXPECT_TRUE(scheduler.take(batch));
   EXPECT_EQ(batch.jobs.size(), 1u);
@@ -95,7 +99,7 @@ TEST(Scheduler, CloseHandsOutTheRestThenEndsTheWorkers) {
 
 TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
   for (Nanoseconds delay : {Nanoseconds(0ns), Nanoseconds(200us)}) {
-    Scheduler scheduler(merging(4, delay), true, no_deadlines);
+    Scheduler scheduler(merging(4, delay), true, system_clock(), no_deadlines);
     constexpr int kJobs = 4000;
     std::atomic<int> taken{0};
     {
@@ -112,8 +116,7 @@ TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
       for (int i = 0; i < 2; ++i)
         clients.emplace_back([&] {
           for (int n = 0; n < kJobs / 2; ++n) {
-            JobPtr job = plain_job();
-            ASSERT_TRUE(scheduler.submit(job));
+            ASSERT_FALSE(scheduler.submit(plain_job()));
             if (n % 64 == 0) std::this_thread::yield();
           }
         });
@@ -126,8 +129,9 @@ TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
 }
 
 // How four jobs that make a full batch come to two workers: the sizes of what they take, the larger first.
-std::vector<size_t> parts_of_four(QueueSettings settings, Nanoseconds before) {
-  Scheduler scheduler(std::move(settings), true, no_deadlines);
+std::vector<size_t> parts_of_four(QueueSettings settings) {
+  FakeClock clock;
+  Scheduler scheduler(std::move(settings), true, clock, no_deadlines);
   std::array<size_t, 2> taken = {0, 0};
   {
     std::vector<std::jthread> workers;
@@ -136,10 +140,9 @@ std::vector<size_t> parts_of_four(QueueSettings settings, Nanoseconds before) {
         Batch batch;
         if (scheduler.take(batch)) count = batch.jobs.size();
       });
-    std::this_thread::sleep_for(before);
+    clock.await(TimePoint::max(), 2);  // both sleep
     for (int i = 0; i < 4; ++i) {
-      JobPtr job = plain_job();
-      EXPECT_TRUE(scheduler.submit(job));
+      EXPECT_FALSE(scheduler.submit(plain_job()));
     }
     scheduler.close();
   }
@@ -148,19 +151,15 @@ std::vector<size_t> parts_of_four(QueueSettings settings, Nanoseconds before) {
 }
 
 TEST(Scheduler, SpreadsABatchOverAllWorkersThatSleep) {
-  const std::vector<size_t> halves = {2, 2}, whole = {4, 0};
-  // Whether both sleep already cannot be seen from outside: they get more time until they do.
-  std::vector<size_t> seen;
-  for (Nanoseconds before = 1ms; seen != halves && before < 4s; before *= 2)
-    seen = parts_of_four(merging(4, 1h), before);
-  EXPECT_EQ(seen, halves);
+  EXPECT_EQ(parts_of_four(merging(4, 1h)), (std::vector<size_t>{2, 2}));
   QueueSettings together = merging(4, 1h);
   together.spread = false;
-  EXPECT_EQ(parts_of_four(together, 10ms), whole);
+  EXPECT_EQ(parts_of_four(together), (std::vector<size_t>{4, 0}));
 }
 
 TEST(Scheduler, AFewJobsAreSpreadOneByOne) {
-  Scheduler scheduler(merging(2, 1h), true, no_deadlines);
+  FakeClock clock;
+  Scheduler scheduler(merging(2, 1h), true, clock, no_deadlines);
   std::atomic<int> taken{0};
   std::vector<std::jthread> workers;
   for (int i = 0; i < 5; ++i)
@@ -173,8 +172,7 @@ TEST(Scheduler, AFewJobsAreSpreadOneByOne) {
     });
   for (int round = 1; round <= 200; ++round) {
     for (int i = 0; i < 2; ++i) {
-      JobPtr job = plain_job();
-      ASSERT_TRUE(scheduler.submit(job));
+      ASSERT_FALSE(scheduler.submit(plain_job()));
     }
     await(taken, 2 * round);  // no part stays behind
   }
@@ -185,14 +183,14 @@ TEST(Scheduler, AsksForACallAtTheEarliestDeadlineOnly) {
   QueueSettings settings = merging(8, 1h);
   settings.levels[0].allow_timeout_override = true;
   std::vector<TimePoint> alarms;
-  Scheduler scheduler(settings, true, [&](TimePoint due) { alarms.push_back(due); });
+  FakeClock clock;
+  Scheduler scheduler(settings, true, clock, [&](TimePoint due) { alarms.push_back(due); });
   for (Nanoseconds timeout : {Nanoseconds(1h), Nanoseconds(2h), Nanoseconds(1min)}) {
     JobPtr job = plain_job();
     job->request.timeout = timeout;
-    ASSERT_TRUE(scheduler.submit(job));
+    ASSERT_FALSE(scheduler.submit(std::move(job)));
   }
-  ASSERT_EQ(alarms.size(), 2u) << "the second is later than the first";
-  EXPECT_LT(alarms[1], alarms[0]);
+  ASSERT_EQ(alarms, (std::vector{clock.now() + 1h, clock.now() + 1min})) << "the second is later than the first";
   EXPECT_TRUE(scheduler.expire(alarms[1] - 1ns).empty());
   EXPECT_EQ(scheduler.expire(alarms[1]).size(), 1u);
   ASSERT_EQ(alarms.size(), 3u);
@@ -218,25 +216,35 @@ class RecordsExpiry : public Expirable {
 };
 
 TEST(DeadlineTimer, CallsWhenTheTimeHasComeAndAgainWhenAsked) {
-  DeadlineTimer timer;
+  FakeClock clock;
+  DeadlineTimer timer(clock);
   auto recorder = std::make_shared<RecordsExpiry>();
   recorder->again = &timer;
   recorder->self = recorder;
-  const TimePoint when = SteadyClock::now() + 2ms;
+  const TimePoint when = clock.now() + 2ms;
   timer.schedule(when + 1h, recorder);
   timer.schedule(when, recorder);
+  for (TimePoint due : {when, when + 2ms}) {
+    clock.await(due);
+    clock.advance(2ms);
+  }
   await(recorder->calls, 2);
-  EXPECT_GE(recorder->called_at[0], when);
-  EXPECT_GE(recorder->called_at[1], recorder->called_at[0] + 2ms);
+  EXPECT_EQ(recorder->called_at, (std::array{when, when + 2ms}));
 }
 
 TEST(DeadlineTimer, SkipsTargetsThatAreGone) {
-  DeadlineTimer timer;
+  FakeClock clock;
+  DeadlineTimer timer(clock);
   auto gone = std::make_shared<RecordsExpiry>();
   auto here = std::make_shared<RecordsExpiry>();
-  timer.schedule(SteadyClock::now() + 1ms, gone);
-  timer.schedule(SteadyClock::now() + 2ms, here);
+  const TimePoint begin = clock.now();
+  timer.schedule(begin + 1ms, gone);
+  timer.schedule(begin + 2ms, here);
   gone.reset();
+  for (TimePoint due : {begin + 1ms, begin + 2ms}) {
+    clock.await(due);
+    clock.advance(1ms);
+  }
   await(here->calls, 1);
 }
 

@@ -22,11 +22,12 @@ Nanoseconds time_in_server(const Jobs& jobs, TimePoint now) {
 
 }  // namespace
 
-ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Recorder* recorder)
+ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder)
     : model_(std::move(model)),
       timer_(timer),
+      clock_(clock),
       recorder_(recorder),
-      scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes,
+      scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes, clock,
                  [this](TimePoint due) { timer_.schedule(due, weak_from_this()); }) {}
 
 ServedVersion::~ServedVersion() {
@@ -44,20 +45,19 @@ void ServedVersion::join() {
 }
 
 void ServedVersion::infer(InferRequest request, InferDone done) {
-  if (request.arrived == TimePoint{}) request.arrived = SteadyClock::now();
+  if (request.arrived == TimePoint{}) request.arrived = clock_.now();
   Result<JobPtr> job = check_request(model_.settings, std::move(request));
   if (!job) return done(std::move(job).error());
   if (recorder_ != nullptr) recorder_->offer(model_.settings.name, (*job)->request);
   (*job)->done = std::move(done);
-  if (Status accepted = scheduler_.submit(*job); !accepted) {
-    statistics_.record_failures(FailureReason::kRejected, 1, SteadyClock::now() - (*job)->request.arrived);
-    release_regions(**job);
-    return (*job)->done(std::move(accepted).error());
+  if (std::optional<Rejection> rejection = scheduler_.submit(std::move(*job))) {
+    statistics_.record_failures(FailureReason::kRejected, 1, clock_.now() - rejection->job->request.arrived);
+    finish(std::move(rejection->job), std::move(rejection->error));
   }
 }
 
 void ServedVersion::work(engine::Session& session) {
-  BatchRunner runner(model_.settings, session);
+  BatchRunner runner(model_.settings, session, clock_);
   Batch batch;
   while (scheduler_.take(batch)) {
     BatchTimes times;
@@ -79,14 +79,8 @@ void ServedVersion::work(engine::Session& session) {
 
 void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const {
   for (size_t i = 0; i < jobs.size(); ++i) {
-    release_regions(*jobs[i]);
-    if (!answers)
-      jobs[i]->done(answers.error());
-    else if (jobs[i]->failure)
-      jobs[i]->done(std::move(*jobs[i]->failure));
-    else
-      jobs[i]->done(std::move((*answers)[i]));
-    jobs[i].reset();  // frees the request's body
+    const std::optional<Error> failure = answers ? jobs[i]->failure : std::optional(answers.error());
+    finish(std::move(jobs[i]), failure ? Result<InferResponse>(*failure) : std::move((*answers)[i]));
   }
 }
 

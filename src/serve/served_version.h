@@ -34,8 +34,8 @@ struct LoadedModel {
 
 class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
-  // `timer` outlives it, as does `recorder`, which gets every request that is accepted; may be null.
-  ServedVersion(LoadedModel model, DeadlineTimer& timer, Recorder* recorder = nullptr);
+  // `timer` and `clock` outlive it, as does `recorder`, which gets every request that is accepted; may be null.
+  ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder = nullptr);
   ~ServedVersion() override;
 
   void start();
@@ -57,6 +57,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
 
   LoadedModel model_;
   DeadlineTimer& timer_;
+  Clock& clock_;
   Recorder* const recorder_;
   Scheduler scheduler_;
   OrderedDelivery delivery_;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "base/fake_clock.h"
 #include "base/mutex.h"
 #include "serve/test_session.h"
 
@@ -33,7 +34,7 @@ class ServedVersionTest : public testing::Test {
     model.settings = settings_;
     model.config = std::make_shared<const Json>();
     for (int i = 0; i < instances; ++i) model.sessions.push_back(std::make_unique<TestSession>(pair_signature(), run));
-    auto version = std::make_shared<ServedVersion>(std::move(model), timer_);
+    auto version = std::make_shared<ServedVersion>(std::move(model), timer_, clock_);
     version->start();
     return version;
   }
@@ -48,7 +49,9 @@ class ServedVersionTest : public testing::Test {
     return answer;
   }
 
-  DeadlineTimer timer_;
+  FakeClock clock_;
+  const TimePoint begin_ = clock_.now();
+  DeadlineTimer timer_{clock_};
   ModelSettings settings_;
 };
 
@@ -131,8 +134,9 @@ TEST_F(ServedVersionTest, ATimeoutInTheQueueIsEnforcedWhenItPassesThoughAllWorke
   gate->await(1);
   auto impatient = ask(*version, {1, 2}, 20ms);
   auto patient = ask(*version, {1, 2});
-  ASSERT_EQ(impatient.wait_for(30s), std::future_status::ready) << "the worker is still held";
-  auto answer = impatient.get();
+  clock_.await(begin_ + 20ms);
+  clock_.advance(20ms);
+  auto answer = impatient.get();  // the worker is still held
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kUnavailable);
   EXPECT_NE(answer.error().message.find("timeout expired"), std::string::npos);
@@ -140,6 +144,28 @@ TEST_F(ServedVersionTest, ATimeoutInTheQueueIsEnforcedWhenItPassesThoughAllWorke
   EXPECT_TRUE(running.get());
   EXPECT_TRUE(patient.get());
   EXPECT_EQ(version->statistics().rejected, 1u);
+}
+
+TEST_F(ServedVersionTest, TheTimeOfARequestIsSplitIntoQueueAndStages) {
+  auto version = start([this](auto inputs, auto wanted, auto outputs) {
+    clock_.sleep_for(3ms);
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto first = ask(*version, {1, 2});
+  clock_.await(begin_ + 3ms);  // the engine runs
+  clock_.advance(1ms);
+  auto second = ask(*version, {1, 2});
+  clock_.advance(2ms);
+  EXPECT_TRUE(first.get());
+  clock_.await(begin_ + 6ms);
+  clock_.advance(3ms);
+  EXPECT_TRUE(second.get());
+  const ModelStatistics statistics = version->statistics();
+  EXPECT_EQ(statistics.queue.ns, 2'000'000u) << "the second waited for the first";
+  EXPECT_EQ(statistics.compute_infer.ns, 6'000'000u);
+  EXPECT_EQ(statistics.compute_input.ns + statistics.compute_output.ns, 0u);
+  EXPECT_EQ(statistics.success.ns, 8'000'000u);
+  EXPECT_EQ(statistics.latency_sum_s, 0.008);
 }
 
 TEST_F(ServedVersionTest, AnswersKeepTheirOrderWhereTheConfigurationAsksForIt) {

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/nearest.h"
-#include "base/stoppable_sleep.h"
 #include "serve/cuda_region.h"
 #include "serve/life_cycle.h"
 #include "serve/region_table.h"
@@ -124,7 +123,7 @@ RepositoryView ModelServer::look_at_repositories() const {
 }
 
 void ModelServer::poll(const std::stop_token& stop) {
-  while (sleep_until(SteadyClock::now() + options_.poll_period, stop) && !draining_) {
+  while (options_.clock->sleep_until(options_.clock->now() + options_.poll_period, stop) && !draining_) {
     RepositoryView now = look_at_repositories();
     RepositoryChanges changes = compare_views(seen_, now);
     models_.load_many(changes.load, loads_at_once());

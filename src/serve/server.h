@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "engine/engine.h"
 #include "plan/plan.h"
@@ -38,6 +39,7 @@ struct ServerOptions {
   size_t queue_limit = 100'000;  // waiting requests per model version where the configuration sets no limit
   std::string engine_library;    // path of the engine's library; empty = search order of engine/
   std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
+  Clock* clock = &system_clock();      // of delays, timeouts, durations and polling; outlives the server
   OpenFunction open;                   // empty = engine::open; tests inject sessions
   // GPUs that a plan's engine can use; empty = engine::usable_gpus.
   std::function<std::vector<int>(const plan::Plan&)> find_gpus;

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "base/fake_clock.h"
 #include "base/mutex.h"
 #include "serve/test_session.h"
 
@@ -26,11 +27,12 @@ class ServerTest : public testing::Test {
   void add_model(const std::string& name, int version = 1, const std::string& content = "") const {
     folder_.write(name + "/" + std::to_string(version) + "/model.onnx", content);
   }
-  ServerOptions options(ControlMode control = ControlMode::kNone) const {
+  ServerOptions options(ControlMode control = ControlMode::kNone) {
     ServerOptions options;
     options.repositories = {folder_.path()};
     options.control = control;
     options.open = open;
+    options.clock = &clock_;
     return options;
   }
   static std::string state_of(const Server& server, const std::string& model, int64_t version) {
@@ -40,11 +42,11 @@ class ServerTest : public testing::Test {
     return "absent";
   }
   static void await_state(const Server& server, const std::string& model, int64_t version, const std::string& state) {
-    for (int i = 0; i < 10000 && state_of(server, model, version) != state; ++i) std::this_thread::sleep_for(5ms);
-    EXPECT_EQ(state_of(server, model, version), state);
+    while (state_of(server, model, version) != state) std::this_thread::yield();
   }
 
   TestFolder folder_;
+  FakeClock clock_;
 };
 
 TEST_F(ServerTest, ServesAModelWithoutConfigurationFromTheGraph) {
@@ -275,7 +277,11 @@ TEST_F(ServerTest, ALoadRequestMayBringConfigurationAndFiles) {
   EXPECT_EQ((*server->config("m", 0))["dynamic_batching"]["max_queue_delay_microseconds"], 100);
   request.files = {{"7/model.onnx", ""}};
   ASSERT_TRUE(server->load("sent", request).ok());
-  EXPECT_EQ(infer(*server, pair_request("sent", {1, 2})).get()->version, 7);
+  const TimePoint due = clock_.now() + 100us;  // the end of the queue delay
+  auto answer = infer(*server, pair_request("sent", {1, 2}));
+  clock_.await(due);
+  clock_.advance(100us);
+  EXPECT_EQ(answer.get()->version, 7);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/sent"));
   request.config_json.reset();
   EXPECT_FALSE(server->load("sent", request)) << "files need a configuration";
@@ -291,13 +297,16 @@ TEST_F(ServerTest, PollingFollowsTheDisk) {
   add_model("m");
   add_model("late");
   ServerOptions poll = options(ControlMode::kPoll);
-  poll.poll_period = 10ms;
+  const TimePoint begin = clock_.now();
   auto server = *start(poll);
+  clock_.await(begin + poll.poll_period);
   add_model("m", 2);
   add_model("new");
   folder_.remove("late");
-  await_state(*server, "m", 2, "READY");
-  await_state(*server, "new", 1, "READY");
+  clock_.advance(poll.poll_period);
+  clock_.await(begin + 2 * poll.poll_period);  // it has looked
+  EXPECT_EQ(state_of(*server, "m", 2), "READY");
+  EXPECT_EQ(state_of(*server, "new", 1), "READY");
   await_state(*server, "late", 1, "UNAVAILABLE unloaded");
   EXPECT_TRUE(server->ready());
 }
@@ -368,7 +377,6 @@ TEST_F(ServerTest, DrainBreaksOffTheLoading) {
 TEST_F(ServerTest, DrainBreaksOffTheWarmUpOfAPolledModel) {
   add_model("m");
   ServerOptions polled = options(ControlMode::kPoll);
-  polled.poll_period = 5ms;
   Gate gate;
   std::atomic<bool> hold{false};
   std::atomic<int> held{0};
@@ -385,6 +393,8 @@ TEST_F(ServerTest, DrainBreaksOffTheWarmUpOfAPolledModel) {
   auto server = *start(polled);
   hold = true;
   add_model("n");
+  clock_.await(clock_.now() + polled.poll_period);
+  clock_.advance(polled.poll_period);
   gate.await(1);
   server->begin_drain();
   gate.open();

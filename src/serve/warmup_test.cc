@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fake_clock.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {
@@ -36,7 +37,8 @@ class WarmUp : public testing::Test {
                           if (fail_) return Status(Error{Code::kFailed, "no"});
                           return TestSession::echo(inputs, wanted, outputs);
                         });
-    BatchRunner runner(settings_, session);
+    FakeClock clock;
+    BatchRunner runner(settings_, session, clock);
     return warm_up(settings_, runner);
   }
 

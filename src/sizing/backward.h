@@ -1,7 +1,6 @@
 // What an operator must keep from its forward pass so that its gradients can be computed: the activations of training.
 //
-// Rules as PyTorch keeps them (tools/autograd/derivatives.yaml, the variables that a formula names), one line per rule in
-// the .cc; recurrent layers by derivation. Pure; knows one node at a time.
+// By the column cost::Backward of the operator's row. Pure; knows one node at a time.
 #pragma once
 
 #include <optional>

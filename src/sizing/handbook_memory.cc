@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cost/operators.h"
 
 namespace ridge::sizing {
 namespace {
@@ -24,12 +25,13 @@ const Shape* shape_of(const model::Graph& graph, int index) {
 double usual_width(const model::Graph& graph) {
   std::map<int64_t, int> times;
   for (const model::Node& node : graph.nodes) {
-    if ((node.op != "MatMul" && node.op != "Gemm") || node.inputs.size() < 2) continue;
+    const bool product = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kProduct;
+    if (!product || node.inputs.size() < 2) continue;
     const Shape* weight = shape_of(graph, node.inputs[1]);
     const bool constant =
         weight && graph.tensors[static_cast<size_t>(node.inputs[1])].role == model::TensorRole::kWeight;
     if (!constant || weight->size() != 2) continue;
-    bool transposed = node.op == "Gemm" && model::attribute_or<int64_t>(node, "transB", 0) != 0;
+    bool transposed = model::attribute_or<int64_t>(node, "transB", 0) != 0;
     ++times[(*weight)[transposed ? 1 : 0]];
   }
   auto most = std::max_element(times.begin(), times.end(), [](auto& a, auto& b) { return a.second < b.second; });
@@ -84,7 +86,9 @@ HandbookMemory handbook_memory(double parameters, double bytes, double batch,
 }
 
 bool is_resnet50(double parameters, const model::Graph& graph) {
-  bool convolves = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& n) { return n.op == "Conv"; });
+  bool convolves = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& n) {
+    return cost::operator_of(n.domain, n.op).kernel == cost::KernelFamily::kConvolution;
+  });
   return convolves && std::abs(parameters / kResnet50Parameters - 1) < 0.01;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cost/count_node.h"
+#include "cost/operators.h"
 #include "cost/residency.h"
 #include "sizing/backward.h"
 
@@ -61,7 +62,8 @@ class Walk {
     const model::TensorInfo& info = graph_.tensors[tensor];
     if (!is_float(info.type)) return false;
     if (options_.adapters_only)
-      return (node.op == "MatMul" || node.op == "Gemm") && i == 1 && info.shape && info.shape->size() == 2;
+      return cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kProduct && i == 1 && info.shape &&
+             info.shape->size() == 2;
     return cost::parameters_of(node, i, info.type, info.shape) > 0;
   }
 

@@ -9,6 +9,7 @@
 
 #include "base/name_table.h"
 #include "cost/costs.h"
+#include "cost/operators.h"
 #include "cost/residency.h"
 #include "sizing/saved_activations.h"
 
@@ -30,7 +31,8 @@ double float_bytes(TrainingPrecision precision) { return precision == TrainingPr
 
 // The matrix of a linear layer: a constant second operand of rank 2.
 const Shape* linear_weight(const model::Graph& graph, const cost::Residency& residency, const model::Node& node) {
-  if ((node.op != "MatMul" && node.op != "Gemm") || node.inputs.size() < 2 || node.inputs[1] < 0) return nullptr;
+  const bool product = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kProduct;
+  if (!product || node.inputs.size() < 2 || node.inputs[1] < 0) return nullptr;
   size_t t = static_cast<size_t>(node.inputs[1]);
   const model::TensorInfo& info = graph.tensors[t];
   if (!residency.constant[t] || !info.shape || info.shape->size() != 2) return nullptr;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cost/costs.h"
+#include "cost/operators.h"
 
 namespace ridge::sizing {
 namespace {
@@ -52,8 +53,9 @@ void add_notes(const TrainingProfile& profile, const TrainingQuestion& question,
   const TrainingSetup& setup = question.setup;
   bool normalises = std::any_of(question.one->nodes.begin(), question.one->nodes.end(),
                                 [](const model::Node& node) { return node.op.ends_with("Normalization"); });
-  bool convolves = std::any_of(question.one->nodes.begin(), question.one->nodes.end(),
-                               [](const model::Node& node) { return node.op == "Conv"; });
+  bool convolves = std::any_of(question.one->nodes.begin(), question.one->nodes.end(), [](const model::Node& node) {
+    return cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kConvolution;
+  });
   if (convolves && !normalises)
     note(
         "the file has convolutions without normalisation: if they were folded in for inference, training keeps up to "

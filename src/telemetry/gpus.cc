@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "base/stoppable_sleep.h"
 #include "gpu/nvml/nvml.h"
 #include "gpu/slowdown.h"
 
@@ -128,11 +126,12 @@ GpuSample unanswered(const GpuSample& sample) {
 
 struct GpuSampler::Shared {
   const std::chrono::milliseconds period;
+  Clock& clock;
   Mutex mutex;
   std::vector<GpuSample> last RIDGE_GUARDED_BY(mutex);
   TimePoint heard RIDGE_GUARDED_BY(mutex){};  // when the last look ended
 
-  explicit Shared(std::chrono::milliseconds every) : period(every) {}
+  Shared(std::chrono::milliseconds every, Clock& by) : period(every), clock(by) {}
   // The library is opened and asked without the lock.
   Status run(const std::stop_token& stop) {
     RIDGE_ASSIGN(gpu::nvml::Nvml library, gpu::nvml::Nvml::open());
@@ -143,16 +142,16 @@ struct GpuSampler::Shared {
       {
         MutexLock lock(mutex);
         last = samples;
-        heard = SteadyClock::now();
+        heard = clock.now();
       }
-      sleep_until(SteadyClock::now() + period, stop);
+      clock.sleep_until(clock.now() + period, stop);
     }
     return {};
   }
 };
 
-GpuSampler::GpuSampler(std::chrono::milliseconds period)
-    : shared_(std::make_shared<Shared>(period)),
+GpuSampler::GpuSampler(std::chrono::milliseconds period, Clock& clock)
+    : shared_(std::make_shared<Shared>(period, clock)),
       thread_([shared = shared_](const std::stop_token& stop) { return shared->run(stop); }) {}
 
 GpuSampler::~GpuSampler() {
@@ -162,7 +161,7 @@ GpuSampler::~GpuSampler() {
 
 std::vector<GpuSample> GpuSampler::last() const {
   MutexLock lock(shared_->mutex);
-  if (SteadyClock::now() - shared_->heard <= 3 * shared_->period) return shared_->last;
+  if (shared_->clock.now() - shared_->heard <= 3 * shared_->period) return shared_->last;
   std::vector<GpuSample> silent;
   for (const GpuSample& gpu : shared_->last) silent.push_back(unanswered(gpu));
   return silent;

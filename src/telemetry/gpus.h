@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bounded_thread.h"
+#include "base/clock.h"
 #include "gpu/gpu.h"
 #include "telemetry/exposition.h"
 
@@ -39,7 +40,8 @@ GpuSample unanswered(const GpuSample& sample);
 // Thread-safe. Without NVIDIA's library its thread ends at once.
 class GpuSampler {
  public:
-  explicit GpuSampler(std::chrono::milliseconds period = std::chrono::seconds(2));
+  // `clock` outlives its thread, too.
+  explicit GpuSampler(std::chrono::milliseconds period = std::chrono::seconds(2), Clock& clock = system_clock());
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;
   ~GpuSampler();  // waits for the driver's answer, but not for long

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/fake_clock.h"
 #include "gpu/test_child.h"
 
 namespace ridge::telemetry {
@@ -54,13 +55,14 @@ void play(const std::string& script) {
   setenv("RIDGE_FAKE_NVML", script.c_str(), 1);
 }
 
-void sleep_a_moment() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+constexpr std::chrono::milliseconds kPeriod(2000);
 
 TEST(GpuSampler, SeesTheGpusOfTheLibrary) {
   gpu::in_child("four GPUs", [] {
     play(RIDGE_SOURCE_DIR "/tests/support/nvml/four.txt");
-    GpuSampler sampler(std::chrono::milliseconds(5));
-    while (sampler.last().empty()) sleep_a_moment();
+    FakeClock clock;
+    GpuSampler sampler(kPeriod, clock);
+    clock.await(clock.now() + kPeriod);  // it has looked
     ASSERT_EQ(sampler.last().size(), 4u);
     EXPECT_EQ(sampler.last()[3].uuid, "GPU-77aa0000-0000-0000-0000-000000000004");
   });
@@ -69,8 +71,8 @@ TEST(GpuSampler, SeesTheGpusOfTheLibrary) {
 TEST(GpuSampler, SeesNothingWithoutALibrary) {
   gpu::in_child("no library", [] {
     setenv("RIDGE_NVML", "/nowhere.so", 1);
-    { GpuSampler sampler(std::chrono::milliseconds(1)); }  // waits for its thread
-    GpuSampler sampler(std::chrono::milliseconds(1));
+    { GpuSampler sampler; }  // waits for its thread
+    GpuSampler sampler;
     EXPECT_TRUE(sampler.last().empty());
   });
 }
@@ -83,8 +85,14 @@ TEST(GpuSampler, SaysThatAGpuNoLongerAnswersAndWaitsForNobody) {
                            "hang nvmlDeviceGetPowerUsage 3600 1\n";
   gpu::in_child("a driver that hangs", [&] {
     play(script.string());
-    GpuSampler sampler(std::chrono::milliseconds(20));
-    while (sampler.last().empty() || sampler.last()[0].answers) sleep_a_moment();
+    FakeClock clock;
+    GpuSampler sampler(kPeriod, clock);
+    clock.await(clock.now() + kPeriod);
+    clock.advance(3 * kPeriod);
+    ASSERT_EQ(sampler.last().size(), 1u);
+    EXPECT_EQ(sampler.last()[0].power_w, 69.8);
+    clock.advance(Nanoseconds(1));
+    EXPECT_FALSE(sampler.last()[0].answers);
     EXPECT_EQ(sampler.last()[0].uuid, "GPU-1");
     EXPECT_FALSE(sampler.last()[0].power_w) << "an old value is none";
   });

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gpu/opencl/library.h"
-#include "gpu/opencl/state.h"
+#include "gpu/opencl/workspace.h"
 
 namespace ridge::fake {
 

@@ -84,7 +84,7 @@ Status add_arena(const Library& library, const std::map<std::string, int64_t>& a
   }
   ArenaSettingsHandle settings(api);
   RIDGE_TRY(take(api, api.CreateArenaCfgV2(keys.data(), values.data(), keys.size(), settings.out())));
-  RIDGE_TRY(take(api, api.CreateAndRegisterAllocator(made.env, library.cpu_memory, settings.get())));
+  RIDGE_TRY(take(api, api.CreateAndRegisterAllocator(made.env, library.cpu_memory.get(), settings.get())));
   made.shared.arena = arena;
   return {};
 }

@@ -25,7 +25,7 @@ int next_graph() {
 }
 
 Status allocate(gpu::cuda::CudaMemory& memory, const gpu::cuda::CudaContext& context, size_t bytes,
-                gpu::cuda::CudaMemoryKind kind) {
+                gpu::MemoryKind kind) {
   RIDGE_ASSIGN(memory, gpu::cuda::CudaMemory::allocate(context, bytes, kind));
   return {};
 }
@@ -65,8 +65,8 @@ Result<GpuLane::Place*> GpuLane::place(size_t slot, DataType type, const Shape& 
   if (kept->gpu.size() < needed) {
     kept->gpu = {};
     kept->pinned = {};
-    RIDGE_TRY(allocate(kept->gpu, basis_.context, needed, gpu::cuda::CudaMemoryKind::kDevice));
-    RIDGE_TRY(allocate(kept->pinned, basis_.context, needed, gpu::cuda::CudaMemoryKind::kPinned));
+    RIDGE_TRY(allocate(kept->gpu, basis_.context, needed, gpu::MemoryKind::kDevice));
+    RIDGE_TRY(allocate(kept->pinned, basis_.context, needed, gpu::MemoryKind::kPinned));
   }
   auto* address = reinterpret_cast<void*>(kept->gpu.address());
   RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(basis_.memory.get(), address, bytes, shape.data(),

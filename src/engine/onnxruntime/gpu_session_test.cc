@@ -146,9 +146,8 @@ size_t objects_on_gpus() {
   return (*count)();
 }
 
-bool becomes_true(const std::function<bool()>& what) {
-  for (int i = 0; i < 1000 && !what(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return what();
+void await(const std::function<bool()>& what) {
+  while (!what()) std::this_thread::yield();
 }
 
 TEST_F(OnAGpu, TheInputsOfOneCallerAreSentWhileAnothersRunComputes) {
@@ -160,10 +159,10 @@ TEST_F(OnAGpu, TheInputsOfOneCallerAreSentWhileAnothersRunComputes) {
   set("RIDGE_FAKE_HOLD", hold);
   const size_t objects = objects_on_gpus();
   std::jthread first([&] { EXPECT_TRUE(computes(*session, 3, -7)); });
-  EXPECT_TRUE(becomes_true([&] { return asked("run").size() == 2; })) << "the first caller's run computes";
+  await([&] { return asked("run").size() == 2; });  // the first caller's run computes
   std::jthread second([&] { EXPECT_TRUE(computes(*session, 3, -9)); });
   // Stream, five events, and memory on the GPU and beside it for input and output.
-  EXPECT_TRUE(becomes_true([&] { return objects_on_gpus() == objects + 10; })) << "the second one's lane is full";
+  await([&] { return objects_on_gpus() == objects + 10; });  // the second one's lane is full
   EXPECT_EQ(asked("run").size(), 2u) << "and it waits for its turn to compute";
   std::filesystem::remove(hold);
 }

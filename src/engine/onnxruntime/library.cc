@@ -1,5 +1,7 @@
 #include "engine/onnxruntime/library.h"
 
+#include <memory>
+
 #include "base/dynlib.h"
 #include "engine/loaded_libraries.h"
 
@@ -44,7 +46,8 @@ Result<Library> open_runtime(const std::string& path) {
                                          std::to_string(ORT_API_VERSION) + "; use 1." +
                                          std::to_string(ORT_API_VERSION) + " or newer"};
   const OrtApi& api = *library.api;
-  RIDGE_TRY(take(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &library.cpu_memory)));
+  library.cpu_memory = MemoryInfoHandle(api);
+  RIDGE_TRY(take(api, api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, library.cpu_memory.out())));
   RIDGE_TRY(take(api, api.GetAllocatorWithDefaultOptions(&library.allocator)));
   RIDGE_TRY(read_providers(library));
   file.leak();
@@ -59,6 +62,14 @@ Status take(const OrtApi& api, OrtStatus* status) {
   Code code = code_of(api.GetErrorCode(status), message);
   api.ReleaseStatus(status);
   return Error{code, std::move(message)};
+}
+
+std::string take_text(const Library& library, char* text) {
+  const auto release = [&library](char* owned) {
+    (void)take(*library.api, library.api->AllocatorFree(library.allocator, owned));
+  };
+  const std::unique_ptr<char, decltype(release)> owner(text, release);
+  return text;
 }
 
 Result<const Library*> load(const std::string& wanted) {

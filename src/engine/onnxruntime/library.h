@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/onnxruntime/handles.h"
 #include "plan/plan.h"
 
 namespace ridge::engine::onnxruntime {
@@ -19,7 +20,7 @@ struct Library {
   std::string path;
   std::string version;
   const OrtApi* api = nullptr;
-  OrtMemoryInfo* cpu_memory = nullptr;
+  MemoryInfoHandle cpu_memory;
   OrtAllocator* allocator = nullptr;   // ONNX Runtime's own default; not to be released
   std::vector<std::string> providers;  // compiled into it: "CPUExecutionProvider", …
 };
@@ -31,5 +32,7 @@ Result<Info> find_library(const plan::Plan& plan);
 
 // An OrtStatus as ours, released; ok for nullptr.
 Status take(const OrtApi& api, OrtStatus* status);
+// A text that the engine has put into its allocator's memory, which is released.
+std::string take_text(const Library& library, char* text);
 
 }  // namespace ridge::engine::onnxruntime

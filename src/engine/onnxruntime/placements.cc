@@ -38,7 +38,7 @@ Result<OrtValue*> Placements::place(size_t slot, const TensorSpec& spec, DataTyp
   void* memory = data.empty() ? nowhere : const_cast<std::byte*>(data.data());
   const OrtApi& api = *library_->api;
   ValueHandle value(api);
-  RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(library_->cpu_memory, memory, data.size(), shape.data(),
+  RIDGE_TRY(take(api, api.CreateTensorWithDataAsOrtValue(library_->cpu_memory.get(), memory, data.size(), shape.data(),
                                                          shape.size(), to_element_type(type), value.out())));
   kept.value = std::move(value);
   kept.data = data;

@@ -201,9 +201,7 @@ Result<std::vector<NodeTime>> OnnxRuntimeSession::take_profile(int skip_runs) {
   profile_.reset();
   char* raw_path = nullptr;
   RIDGE_TRY(take(api_, api_.SessionEndProfiling(session_.get(), library_.allocator, &raw_path)));
-  std::string path = raw_path;
-  RIDGE_TRY(take(api_, api_.AllocatorFree(library_.allocator, raw_path)));
-  RIDGE_ASSIGN(std::string text, read_file(path));
+  RIDGE_ASSIGN(std::string text, read_file(take_text(library_, raw_path)));
   return parse_profile(text, skip_runs);
 }
 

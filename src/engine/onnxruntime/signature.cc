@@ -50,8 +50,7 @@ Result<std::vector<TensorSpec>> read_side(const Library& library, const OrtSessi
   for (size_t i = 0; i < count; ++i) {
     char* raw_name = nullptr;
     RIDGE_TRY(take(api, name_of(session, i, library.allocator, &raw_name)));
-    std::string name = raw_name;
-    RIDGE_TRY(take(api, api.AllocatorFree(library.allocator, raw_name)));
+    std::string name = take_text(library, raw_name);
     TypeInfoHandle type(api);
     RIDGE_TRY(take(api, type_of(session, i, type.out())));
     RIDGE_ASSIGN(TensorSpec spec, read_tensor(api, type.get(), role, std::move(name)));

@@ -64,7 +64,7 @@ void Connection::start() {
 
 void Connection::enter(Phase phase) {
   phase_ = phase;
-  progress_ = {.began = SteadyClock::now(), .last_moved = {}, .moved = 0};
+  progress_ = {.began = thread_.now(), .last_moved = {}, .moved = 0};
 }
 
 void Connection::close() {
@@ -105,7 +105,7 @@ void Connection::on_input(const ErrorCode& ec, size_t count) {
   if (ec) return close();
   end_ += count;
   progress_.moved += count;
-  progress_.last_moved = SteadyClock::now();
+  progress_.last_moved = thread_.now();
   if (phase_ == Phase::kLingering) {
     begin_ = end_ = 0;
     return read_input();
@@ -120,7 +120,7 @@ void Connection::on_body(const ErrorCode& ec, size_t count) {
   body_->commit(count);
   remaining_ -= count;
   progress_.moved += count;
-  progress_.last_moved = SteadyClock::now();
+  progress_.last_moved = thread_.now();
   advance();
   thread_.run_completions();
 }
@@ -312,7 +312,7 @@ void Connection::write() {
     }
     if (ec) return close();
     progress_.moved += count;
-    progress_.last_moved = SteadyClock::now();
+    progress_.last_moved = thread_.now();
     while (count > 0) {
       size_t taken = std::min(count, pieces_[next_piece_].size());
       pieces_[next_piece_] += taken;

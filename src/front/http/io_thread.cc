@@ -78,10 +78,10 @@ void ConnectionCount::add(int change) {
   if (count_ == 0) changed_.notify_all();
 }
 
-bool ConnectionCount::wait_for_none(std::chrono::milliseconds patience) {
+bool ConnectionCount::wait_for_none(Clock& clock, Nanoseconds patience) {
+  const TimePoint end = clock.now() + patience;
   MutexLock lock(mutex_);
-  const TimePoint end = SteadyClock::now() + patience;
-  while (count_ > 0 && SteadyClock::now() < end) changed_.wait_until(lock, end);
+  while (count_ > 0 && clock.now() < end) clock.wait_until(changed_, lock, end);
   return count_ == 0;
 }
 
@@ -111,8 +111,8 @@ void IoThread::run() {
 }
 
 void IoThread::tick() {
-  const TimePoint now = options_.clock->now();
-  for_each_connection([&](Connection& connection) { connection.enforce_deadline(now); });
+  const TimePoint time = now();
+  for_each_connection([&](Connection& connection) { connection.enforce_deadline(time); });
   run_completions();
   ticker_.expires_after(tick_period(options_));
   ticker_.async_wait([this](const boost::system::error_code& ec) {

@@ -50,7 +50,7 @@ class CompletionQueue {
 class ConnectionCount {
  public:
   void add(int change);
-  bool wait_for_none(std::chrono::milliseconds patience);
+  bool wait_for_none(Clock& clock, Nanoseconds patience);
 
  private:
   Mutex mutex_;
@@ -73,6 +73,7 @@ class IoThread {
   void forget(uint64_t connection);
 
   const ServerOptions& options() const { return options_; }
+  TimePoint now() const { return options_.clock->now(); }
   Handler& handler() { return handler_; }
   BodyPool& bodies() { return bodies_; }
   const std::shared_ptr<CompletionQueue>& mailbox() const { return completions_; }

@@ -156,7 +156,7 @@ bool Server::drain(std::chrono::milliseconds patience) {
     });
     done.get_future().wait();
   }
-  return impl_->count.wait_for_none(patience);
+  return impl_->count.wait_for_none(*impl_->options.clock, patience);
 }
 
 }  // namespace ridge::front::http

@@ -28,7 +28,7 @@ struct ServerOptions {
   // For bodies and answers: this long, plus the time that the bytes moved so far take at the slowest accepted rate.
   std::chrono::milliseconds stall_timeout{30'000};
   uint64_t slowest_bytes_per_s = 16 * 1024;
-  Clock* clock = &system_clock();  // by which deadlines are enforced
+  Clock* clock = &system_clock();  // of deadlines, and of when a request arrived; outlives the server
 };
 
 class Server {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/fake_clock.h"
 #include "base/mutex.h"
 #include "front/http/test_client.h"
 
@@ -265,21 +266,14 @@ TEST(HttpServer, OutlivesClientsThatVanish) {
   EXPECT_EQ(client.ask(get("/a"))->body, "/a|");
 }
 
-// Stands still until it is told to go on.
-class StoppedClock final : public Clock {
- public:
-  TimePoint now() const override { return now_; }
-  void sleep_until(TimePoint) override {}
-  void go_on(Nanoseconds time) { now_ = SteadyClock::now() + time; }
-
- private:
-  std::atomic<TimePoint> now_ = SteadyClock::now();
-};
-
 TEST(HttpServer, EndsSilentAndSlowClientsAndNoOthers) {
-  StoppedClock clock;
+  FakeClock clock;
   auto mirror = std::make_shared<Mirror>();
-  auto server = start({.idle_timeout = milliseconds(20), .stall_timeout = milliseconds(20), .clock = &clock}, mirror);
+  auto server = start({.idle_timeout = milliseconds(20),
+                       .head_timeout = milliseconds(20),
+                       .stall_timeout = milliseconds(20),
+                       .clock = &clock},
+                      mirror);
   TestClient silent(server->port()), slow_head(server->port()), slow_body(server->port()), waiting(server->port());
   TestClient never_reads(server->port(), 4096), polite(server->port());
   EXPECT_EQ(silent.ask(get("/a"))->body, "/a|");
@@ -292,7 +286,7 @@ TEST(HttpServer, EndsSilentAndSlowClientsAndNoOthers) {
   waiting.send(get("/held"));
   while (!mirror->holds()) std::this_thread::yield();
   EXPECT_EQ(polite.ask(get("/a"))->body, "/a|") << "no time has passed";
-  clock.go_on(std::chrono::hours(1));
+  clock.advance(milliseconds(21));  // the three bytes of the body have earned some
   EXPECT_TRUE(silent.at_end());
   EXPECT_EQ(slow_head.read().value_or(ClientResponse{}).status, 408);
   EXPECT_TRUE(slow_head.at_end());
@@ -339,12 +333,15 @@ TEST(HttpServer, DrainDeliversAnswersAndClosesIdleConnectionsAtOnce) {
 }
 
 TEST(HttpServer, DrainGivesUpWhenPatienceEnds) {
-  auto server = start();
+  FakeClock clock;
+  auto server = start({.clock = &clock});
   TestClient client(server->port());
   client.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
   EXPECT_EQ(client.read()->status, 100);  // the server waits for the body
   client.send("abc");
-  EXPECT_FALSE(server->drain(milliseconds(50)));
+  std::jthread drain([&] { EXPECT_FALSE(server->drain(milliseconds(50))); });
+  clock.await(clock.now() + milliseconds(50));
+  clock.advance(milliseconds(50));
 }
 
 TEST(HttpServer, SaysWhichPortIsTaken) {

@@ -89,10 +89,7 @@ enum DeviceAttribute : int {  // CUdevice_attribute
 };
 
 enum FunctionAttribute : int {  // CUfunction_attribute
-  kMostThreadsPerBlock = 0,
-  kStaticSharedBytes = 1,
-  kLocalBytes = 3,  // per thread
-  kRegisters = 4,   // per thread
+  kRegisters = 4,               // per thread
   kMostDynamicSharedBytes = 8,
 };
 

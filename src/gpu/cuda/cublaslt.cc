@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gpu/cuda/cublaslt_abi.h"
-#include "gpu/cuda/cublaslt_types.h"
 
 namespace ridge::gpu::cuda {
 
@@ -17,6 +16,12 @@ struct CublasLt::State {
   CudaContext context;
   std::unique_ptr<cublaslt::Library> library;
   CudaOwned<Handle> handle;
+};
+
+// How cuBLASLt is told about a precision.
+struct GemmTypes {
+  cublaslt::DataType input, result, scale;  // scale: of alpha and beta
+  cublaslt::ComputeType compute;
 };
 
 namespace {
@@ -36,6 +41,22 @@ Status cublas_status(const cublaslt::Library& library, const char* function, int
   return Error{Code::kFailed, message};
 }
 
+// Source: cuBLAS documentation, cublasLtMatmul(), tables of supported types.
+GemmTypes types_of(const GemmProblem& problem) {
+  using namespace cublaslt;
+  const DataType wide = kFloat32;
+  switch (problem.precision) {
+    case Precision::kFp64: return {kFloat64, kFloat64, kFloat64, kCompute64F};
+    case Precision::kFp32: return {kFloat32, kFloat32, kFloat32, kCompute32F};
+    case Precision::kTf32: return {kFloat32, kFloat32, kFloat32, kCompute32FFastTf32};
+    case Precision::kFp16: return {kFloat16, problem.wide_result ? wide : kFloat16, kFloat32, kCompute32F};
+    case Precision::kBf16: return {kBFloat16, problem.wide_result ? wide : kBFloat16, kFloat32, kCompute32F};
+    case Precision::kFp8: return {kFloat8E4M3, problem.wide_result ? wide : kBFloat16, kFloat32, kCompute32F};
+    case Precision::kInt8: return {kInt8, kInt32, kInt32, kCompute32I};
+  }
+  return {};
+}
+
 // alpha and beta, in the type that the product scales by.
 struct Scale {
   double f64;
@@ -50,10 +71,10 @@ constexpr Scale kOne{1, 1, 1}, kZero{0, 0, 0};
 
 }  // namespace
 
-struct Product::State {
+struct CublasLtGemm::State {
   std::shared_ptr<const CublasLt::State> owner;
-  ProductProblem problem;
-  ProductTypes types{};
+  GemmProblem problem;
+  GemmTypes types{};
   CudaOwned<Handle> description, first, second, result;  // the library's first and second factor are b and a
   CudaMemory workspace, scale;                           // scale: a one, for FP8
   std::vector<cublaslt::HeuristicResult> candidates;
@@ -74,7 +95,7 @@ struct Product::State {
 };
 
 // Column by column without gaps.
-Result<CudaOwned<Handle>> Product::State::layout(cublaslt::DataType type, int64_t rows, int64_t columns) const {
+Result<CudaOwned<Handle>> CublasLtGemm::State::layout(cublaslt::DataType type, int64_t rows, int64_t columns) const {
   Handle made = nullptr;
   RIDGE_TRY(
       check("cublasLtMatrixLayoutCreate", library().cublasLtMatrixLayoutCreate(&made, type, static_cast<uint64_t>(rows),
@@ -84,7 +105,7 @@ Result<CudaOwned<Handle>> Product::State::layout(cublaslt::DataType type, int64_
 
 // The library thinks in columns: what lies row by row is to it the transposed matrix, and dᵀ = bᵀ · aᵀ. So b is its first
 // factor, as it lies (n × k) or, where it lies by columns, turned (k × n); a is its second (k × m), d its result (n × m).
-Status Product::State::describe() {
+Status CublasLtGemm::State::describe() {
   Handle made = nullptr;
   RIDGE_TRY(check("cublasLtMatmulDescCreate", library().cublasLtMatmulDescCreate(&made, types.compute, types.scale)));
   description = CudaOwned<Handle>(owner->context, made, library().cublasLtMatmulDescDestroy);
@@ -101,7 +122,7 @@ Status Product::State::describe() {
 
 // FP8 values stand for themselves times a factor on the GPU; here 1. Sums stay in the tensor cores' own width, as every user of
 // FP8 runs them.
-Status Product::State::add_scale() {
+Status CublasLtGemm::State::add_scale() {
   const float one = 1;
   RIDGE_ASSIGN(scale, CudaMemory::allocate(owner->context, sizeof one));
   RIDGE_TRY(scale.write(std::as_bytes(std::span(&one, 1))));
@@ -111,7 +132,7 @@ Status Product::State::add_scale() {
   return set(cublaslt::kFastAccumulation, int8_t{1});
 }
 
-Status Product::State::find_candidates(size_t workspace_bytes) {
+Status CublasLtGemm::State::find_candidates(size_t workspace_bytes) {
   Handle made = nullptr;
   RIDGE_TRY(check("cublasLtMatmulPreferenceCreate", library().cublasLtMatmulPreferenceCreate(&made)));
   CudaOwned<Handle> preference(owner->context, made, library().cublasLtMatmulPreferenceDestroy);
@@ -129,12 +150,13 @@ Status Product::State::find_candidates(size_t workspace_bytes) {
   candidates.resize(asked ? static_cast<size_t>(found) : 0);
   std::erase_if(candidates, [](const auto& one) { return one.state != cublaslt::kSuccess; });
   if (!candidates.empty()) return {};
-  return Error{Code::kUnsupported,
-               fmt::format("cuBLASLt has no product of {} × {} × {} in {}{} for this GPU", problem.m, problem.n,
-                           problem.k, name_of(problem.precision), problem.b_by_columns ? "" : " with b row by row")};
+  return Error{Code::kUnsupported, fmt::format("cuBLASLt has no product of {} × {} × {} in {}{} for this GPU",
+                                               problem.m, problem.n, problem.k, precision_name(problem.precision),
+                                               problem.b_by_columns ? "" : " with b row by row")};
 }
 
-Status Product::State::queue(const CudaStream& stream, uint64_t a, uint64_t b, uint64_t d, size_t candidate) const {
+Status CublasLtGemm::State::queue(const CudaStream& stream, uint64_t a, uint64_t b, uint64_t d,
+                                  size_t candidate) const {
   RIDGE_TRY(owner->context.use());
   auto on_gpu = [](uint64_t address) { return reinterpret_cast<void*>(address); };
   return check("cublasLtMatmul",
@@ -144,22 +166,22 @@ Status Product::State::queue(const CudaStream& stream, uint64_t a, uint64_t b, u
                                         on_gpu(workspace.address()), workspace.size(), stream.handle()));
 }
 
-Product::Product(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Product::Product(Product&& other) noexcept = default;
-Product& Product::operator=(Product&& other) noexcept = default;
-Product::~Product() = default;
+CublasLtGemm::CublasLtGemm(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CublasLtGemm::CublasLtGemm(CublasLtGemm&& other) noexcept = default;
+CublasLtGemm& CublasLtGemm::operator=(CublasLtGemm&& other) noexcept = default;
+CublasLtGemm::~CublasLtGemm() = default;
 
-size_t Product::candidates() const { return state_->candidates.size(); }
-size_t Product::chosen() const { return state_->chosen; }
+size_t CublasLtGemm::candidates() const { return state_->candidates.size(); }
+size_t CublasLtGemm::chosen() const { return state_->chosen; }
 
-Status Product::queue(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b, CudaMemory& d) const {
-  [[maybe_unused]] const ProductBytes needed = bytes(state_->problem);
+Status CublasLtGemm::queue(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b, CudaMemory& d) const {
+  [[maybe_unused]] const GemmBytes needed = bytes(state_->problem);
   assert(a.size() >= needed.a && b.size() >= needed.b && d.size() >= needed.d);
   return state_->queue(stream, a.address(), b.address(), d.address(), state_->chosen);
 }
 
-Result<double> Product::keep_fastest(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b, CudaMemory& d,
-                                     int repeats) {
+Result<double> CublasLtGemm::keep_fastest(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b,
+                                          CudaMemory& d, int repeats) {
   RIDGE_ASSIGN(CudaEvent begin, CudaEvent::create(stream.context()));
   RIDGE_ASSIGN(CudaEvent end, CudaEvent::create(stream.context()));
   std::optional<double> least;
@@ -206,21 +228,19 @@ std::string CublasLt::version() const {
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
-const std::string& CublasLt::path() const { return state_->library->file.path(); }
-
-Result<Product> CublasLt::plan(const ProductProblem& problem, size_t workspace_bytes) const {
+Result<CublasLtGemm> CublasLt::plan(const GemmProblem& problem, size_t workspace_bytes) const {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1)
     return invalid(fmt::format("a product of {} × {} × {}: each must be at least 1", problem.m, problem.n, problem.k));
   RIDGE_TRY(state_->context.use());
-  auto made = std::make_unique<Product::State>();
+  auto made = std::make_unique<CublasLtGemm::State>();
   made->owner = state_;
   made->problem = problem;
   made->types = types_of(problem);
   RIDGE_TRY(made->describe());
-  if (problem.precision == ProductPrecision::kFp8) RIDGE_TRY(made->add_scale());
+  if (problem.precision == Precision::kFp8) RIDGE_TRY(made->add_scale());
   RIDGE_TRY(made->find_candidates(workspace_bytes));
   RIDGE_ASSIGN(made->workspace, CudaMemory::allocate(state_->context, workspace_bytes));
-  return Product(std::move(made));
+  return CublasLtGemm(std::move(made));
 }
 
 }  // namespace ridge::gpu::cuda

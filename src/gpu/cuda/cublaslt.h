@@ -1,6 +1,6 @@
 // NVIDIA's library of matrix multiplications (cuBLASLt), opened at run time: the best that the vendor's own kernels do on a GPU.
 //
-// Handle: copies share the open library. A Product is move-only and used by one thread.
+// Handle: copies share the open library. A CublasLtGemm is move-only and used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "gpu/cuda/context.h"
 #include "gpu/cuda/memory.h"
 #include "gpu/cuda/stream.h"
+#include "gpu/gemm.h"
 
 namespace ridge::gpu::cuda {
 
@@ -19,34 +20,14 @@ namespace cublaslt {
 struct Library;
 }
 
-// What is multiplied and how it is summed up. Of all but kFp64 and kInt8 (32-bit integers) sums are FP32.
-enum class ProductPrecision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kInt8 };
-const char* name_of(ProductPrecision precision);  // "FP64", …
-
-// d = a · b: a of m × k, b of k × n, d of m × n values.
-struct ProductProblem {
-  ProductPrecision precision = ProductPrecision::kFp32;
-  int64_t m = 0, n = 0, k = 0;
-  // a and d lie row by row. So does b, or column by column, which kFp8 and kInt8 demand; k and n are then multiples of 16.
-  bool b_by_columns = false;
-  // d in FP32 instead of the type of a and b; of kFp16, kBf16 and kFp8, whose d is otherwise of 16 bits (kFp8: BF16).
-  bool wide_result = false;
-};
-double flops(const ProductProblem& problem);  // 2 · m · n · k
-// Bytes of a, b and d.
-struct ProductBytes {
-  size_t a = 0, b = 0, d = 0;
-};
-ProductBytes bytes(const ProductProblem& problem);
-
-// One product, ready to be queued as often as wanted.
-class Product {
+// One multiplication, ready to be queued as often as wanted.
+class CublasLtGemm {
  public:
-  Product(Product&& other) noexcept;
-  Product& operator=(Product&& other) noexcept;
-  Product(const Product&) = delete;
-  Product& operator=(const Product&) = delete;
-  ~Product();
+  CublasLtGemm(CublasLtGemm&& other) noexcept;
+  CublasLtGemm& operator=(CublasLtGemm&& other) noexcept;
+  CublasLtGemm(const CublasLtGemm&) = delete;
+  CublasLtGemm& operator=(const CublasLtGemm&) = delete;
+  ~CublasLtGemm();
 
   // Queues d = a · b. The memories live on the stream's GPU, hold at least bytes(), and live until the stream has passed it.
   Status queue(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b, CudaMemory& d) const;
@@ -60,7 +41,7 @@ class Product {
  private:
   friend class CublasLt;
   struct State;
-  explicit Product(std::unique_ptr<State> state);
+  explicit CublasLtGemm(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
@@ -72,12 +53,11 @@ class CublasLt {
   static Result<CublasLt> open(const CudaContext& context, const std::string& library = "", int newest = 1000);
 
   std::string version() const;  // "13.4.1"
-  const std::string& path() const;
   // `workspace_bytes`: on the GPU, for the library's own use. kUnsupported: the library has no such product for this GPU.
-  Result<Product> plan(const ProductProblem& problem, size_t workspace_bytes = size_t{32} << 20) const;
+  Result<CublasLtGemm> plan(const GemmProblem& problem, size_t workspace_bytes = size_t{32} << 20) const;
 
  private:
-  friend class Product;
+  friend class CublasLtGemm;
   struct State;
   std::shared_ptr<const State> state_;
 };

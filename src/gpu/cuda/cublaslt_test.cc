@@ -27,18 +27,18 @@ void append(std::vector<std::byte>& bytes, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-std::vector<std::byte> encoded(const std::vector<int>& values, ProductPrecision precision) {
+std::vector<std::byte> encoded(const std::vector<int>& values, Precision precision) {
   std::vector<std::byte> bytes;
   for (int value : values) {
     const Coded& code = kCodes[value + 2];
     switch (precision) {
-      case ProductPrecision::kFp64: append(bytes, static_cast<double>(value)); break;
-      case ProductPrecision::kFp32:
-      case ProductPrecision::kTf32: append(bytes, static_cast<float>(value)); break;
-      case ProductPrecision::kFp16: append(bytes, code.fp16); break;
-      case ProductPrecision::kBf16: append(bytes, code.bf16); break;
-      case ProductPrecision::kFp8: append(bytes, code.fp8); break;
-      case ProductPrecision::kInt8: append(bytes, static_cast<int8_t>(value)); break;
+      case Precision::kFp64: append(bytes, static_cast<double>(value)); break;
+      case Precision::kFp32:
+      case Precision::kTf32: append(bytes, static_cast<float>(value)); break;
+      case Precision::kFp16: append(bytes, code.fp16); break;
+      case Precision::kBf16: append(bytes, code.bf16); break;
+      case Precision::kFp8: append(bytes, code.fp8); break;
+      case Precision::kInt8: append(bytes, static_cast<int8_t>(value)); break;
     }
   }
   return bytes;
@@ -52,7 +52,7 @@ std::vector<int> some_values(int64_t count, int seed) {
 
 // a · b of row-major matrices, as the bytes that d must have: sums of small integers are exact in every type here, and below
 // 256, where BF16 still knows every integer.
-std::vector<double> reference(const std::vector<int>& a, const std::vector<int>& b, const ProductProblem& problem) {
+std::vector<double> reference(const std::vector<int>& a, const std::vector<int>& b, const GemmProblem& problem) {
   std::vector<double> d;
   for (int64_t row = 0; row < problem.m; ++row)
     for (int64_t column = 0; column < problem.n; ++column) {
@@ -82,12 +82,12 @@ std::vector<double> bf16_as_doubles(const std::vector<std::byte>& bytes) {
   return as_doubles<float>(wide);
 }
 
-std::vector<double> decoded(const std::vector<std::byte>& bytes, const ProductProblem& problem) {
+std::vector<double> decoded(const std::vector<std::byte>& bytes, const GemmProblem& problem) {
   switch (problem.precision) {
-    case ProductPrecision::kFp64: return as_doubles<double>(bytes);
-    case ProductPrecision::kInt8: return as_doubles<int32_t>(bytes);
-    case ProductPrecision::kBf16:
-    case ProductPrecision::kFp8:
+    case Precision::kFp64: return as_doubles<double>(bytes);
+    case Precision::kInt8: return as_doubles<int32_t>(bytes);
+    case Precision::kBf16:
+    case Precision::kFp8:
       if (!problem.wide_result) return bf16_as_doubles(bytes);
       [[fallthrough]];
     default: return as_doubles<float>(bytes);
@@ -106,11 +106,11 @@ Result<Library> opened() {
   return Library{std::move(cuda), std::move(context), std::move(cublas)};
 }
 
-void check_product(const Library& library, const ProductProblem& problem) {
-  SCOPED_TRACE(testing::Message() << name_of(problem.precision) << (problem.b_by_columns ? " by columns" : ""));
+void check_product(const Library& library, const GemmProblem& problem) {
+  SCOPED_TRACE(testing::Message() << precision_name(problem.precision) << (problem.b_by_columns ? " by columns" : ""));
   const std::vector<int> a_values = some_values(problem.m * problem.k, 1),
                          b_values = some_values(problem.k * problem.n, 3);
-  const ProductBytes sizes = bytes(problem);
+  const GemmBytes sizes = bytes(problem);
   auto a = CudaMemory::allocate(library.context, sizes.a), b = CudaMemory::allocate(library.context, sizes.b),
        d = CudaMemory::allocate(library.context, sizes.d);
   ASSERT_TRUE(a && b && d);
@@ -133,14 +133,14 @@ TEST(CublasLt, MultipliesMatricesThatLieRowByRowOrByColumns) {
     ASSERT_TRUE(library) << library.error().message;
     EXPECT_EQ(library->cublas.version(), "13.4.1");
     for (bool by_columns : {false, true}) {
-      check_product(*library, {ProductPrecision::kFp64, 3, 5, 7, by_columns, false});
-      check_product(*library, {ProductPrecision::kFp32, 3, 5, 7, by_columns, false});
-      check_product(*library, {ProductPrecision::kTf32, 4, 6, 2, by_columns, false});
-      check_product(*library, {ProductPrecision::kFp16, 3, 5, 7, by_columns, true});
-      check_product(*library, {ProductPrecision::kBf16, 3, 5, 7, by_columns, false});
+      check_product(*library, {Precision::kFp64, 3, 5, 7, by_columns, false});
+      check_product(*library, {Precision::kFp32, 3, 5, 7, by_columns, false});
+      check_product(*library, {Precision::kTf32, 4, 6, 2, by_columns, false});
+      check_product(*library, {Precision::kFp16, 3, 5, 7, by_columns, true});
+      check_product(*library, {Precision::kBf16, 3, 5, 7, by_columns, false});
     }
-    for (bool wide : {false, true}) check_product(*library, {ProductPrecision::kFp8, 3, 16, 32, true, wide});
-    check_product(*library, {ProductPrecision::kInt8, 5, 16, 32, true, false});
+    for (bool wide : {false, true}) check_product(*library, {Precision::kFp8, 3, 16, 32, true, wide});
+    check_product(*library, {Precision::kInt8, 5, 16, 32, true, false});
   });
 }
 
@@ -149,15 +149,15 @@ TEST(CublasLt, MultipliesOnTheGpuOfThisMachine) {
   if (!library) GTEST_SKIP() << "no GPU or no cuBLASLt here: " << library.error().message;
   const int capability = library->cuda.devices()[0].capability;
   for (bool by_columns : {false, true}) {
-    for (ProductPrecision precision : {ProductPrecision::kFp64, ProductPrecision::kFp32})
+    for (Precision precision : {Precision::kFp64, Precision::kFp32})
       check_product(*library, {precision, 32, 16, 48, by_columns, false});
-    check_product(*library, {ProductPrecision::kFp16, 32, 16, 48, by_columns, true});
+    check_product(*library, {Precision::kFp16, 32, 16, 48, by_columns, true});
     if (capability < 80) continue;
-    for (ProductPrecision precision : {ProductPrecision::kTf32, ProductPrecision::kBf16})
+    for (Precision precision : {Precision::kTf32, Precision::kBf16})
       check_product(*library, {precision, 32, 16, 48, by_columns, false});
   }
-  check_product(*library, {ProductPrecision::kInt8, 32, 16, 48, true, false});
-  if (capability >= 89) check_product(*library, {ProductPrecision::kFp8, 32, 16, 48, true, true});
+  check_product(*library, {Precision::kInt8, 32, 16, 48, true, false});
+  if (capability >= 89) check_product(*library, {Precision::kFp8, 32, 16, 48, true, true});
 }
 
 // 1 + 2^-12 is FP32, and 1 in TF32's ten bits of mantissa.
@@ -166,8 +166,7 @@ TEST(CublasLt, SumsInThePrecisionThatWasAskedFor) {
     auto library = opened();
     ASSERT_TRUE(library) << library.error().message;
     const float value = 1 + 1.0F / 4096;
-    for (auto [precision, expected] :
-         {std::pair(ProductPrecision::kFp32, value * value), std::pair(ProductPrecision::kTf32, 1.0F)}) {
+    for (auto [precision, expected] : {std::pair(Precision::kFp32, value * value), std::pair(Precision::kTf32, 1.0F)}) {
       auto memory = [&] { return CudaMemory::allocate(library->context, sizeof value); };
       auto a = memory(), b = memory(), d = memory();
       ASSERT_TRUE(a && b && d);
@@ -179,7 +178,7 @@ TEST(CublasLt, SumsInThePrecisionThatWasAskedFor) {
       ASSERT_TRUE(stream->synchronize());
       float got = 0;
       ASSERT_TRUE(d->read(std::as_writable_bytes(std::span(&got, 1))));
-      EXPECT_FLOAT_EQ(got, expected) << name_of(precision);
+      EXPECT_FLOAT_EQ(got, expected) << precision_name(precision);
     }
   });
 }
@@ -188,7 +187,7 @@ TEST(CublasLt, KeepsTheFastestOfItsCandidates) {
   on_gpus("healthy", [] {
     auto library = opened();
     ASSERT_TRUE(library) << library.error().message;
-    const ProductProblem problem{ProductPrecision::kFp32, 8, 8, 8, false, false};
+    const GemmProblem problem{Precision::kFp32, 8, 8, 8, false, false};
     auto memory = [&] { return CudaMemory::allocate(library->context, bytes(problem).a); };
     auto a = memory(), b = memory(), d = memory();
     auto stream = CudaStream::create(library->context);
@@ -207,14 +206,14 @@ TEST(CublasLt, SaysWhatItCannotDo) {
   on_gpus("turing", [] {
     auto library = opened();
     ASSERT_TRUE(library) << library.error().message;
-    for (ProductPrecision precision : {ProductPrecision::kFp8, ProductPrecision::kBf16}) {
+    for (Precision precision : {Precision::kFp8, Precision::kBf16}) {
       auto refused = library->cublas.plan({precision, 16, 16, 16, true, false});
       ASSERT_FALSE(refused);
       EXPECT_EQ(refused.error().code, Code::kUnsupported);
       EXPECT_NE(refused.error().message.find("for this GPU"), std::string::npos) << refused.error().message;
     }
-    EXPECT_FALSE(library->cublas.plan({ProductPrecision::kInt8, 16, 16, 16, false, false})) << "must lie by columns";
-    EXPECT_TRUE(library->cublas.plan({ProductPrecision::kFp16, 16, 16, 16, false, false}));
+    EXPECT_FALSE(library->cublas.plan({Precision::kInt8, 16, 16, 16, false, false})) << "must lie by columns";
+    EXPECT_TRUE(library->cublas.plan({Precision::kFp16, 16, 16, 16, false, false}));
     auto missing = CublasLt::open(library->context, "/nowhere/libcublasLt.so");
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, Code::kNotFound);

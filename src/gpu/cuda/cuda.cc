@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "gpu/cuda/abi.h"
 #include "gpu/cuda/device.h"
 #include "gpu/cuda/error.h"
-#include "gpu/device_name.h"
+#include "gpu/cuda/workspace.h"
 
 namespace ridge::gpu::cuda {
 
@@ -28,18 +30,62 @@ Result<Cuda> Cuda::open(const std::string& path) {
   return opened;
 }
 
-Result<CudaContext> Cuda::context(size_t index) const {
+std::vector<DeviceFacts> Cuda::facts() const {
+  std::vector<DeviceFacts> all;
+  for (const CudaDevice& gpu : devices_) {
+    DeviceFacts& facts = all.emplace_back();
+    facts.device = fmt::format("cuda:{}", all.size() - 1);
+    facts.name = gpu.name;
+    facts.software = "CUDA driver " + driver_version_text();
+    facts.dialect = Dialect::kCuda;
+    facts.capability = fmt::format("{}.{}", gpu.capability / 10, gpu.capability % 10);
+    facts.pci_address = gpu.pci_address;
+    facts.uuid = gpu.uuid;
+    facts.compute_units = gpu.multiprocessors;
+    facts.threads_per_block = gpu.threads_per_block;
+    facts.memory_bytes = facts.largest_buffer_bytes = gpu.memory_bytes;
+    facts.last_cache_bytes = gpu.l2_bytes;
+    facts.clock_hz = gpu.clock_hz;
+    facts.unified_memory = gpu.managed_memory;
+    facts.fp64_lanes = facts.fp32_lanes = 1;
+    // CUDA C++ Programming Guide, "Arithmetic Instructions": throughput per compute capability.
+    facts.fp16_lanes = gpu.capability >= 53 ? 2 : 0;
+    facts.bf16 = gpu.capability >= 80;
+    facts.integer_dot = gpu.capability >= 61;
+  }
+  return all;
+}
+
+Status Cuda::check_usable(size_t index) const {
   RIDGE_TRY(check_device_index(index, devices_.size(), "CUDA"));
-  if (!devices_[index].problem.empty())
-    return Error{Code::kUnavailable, fmt::format("CUDA device {}: {}", index, devices_[index].problem)};
+  const CudaDevice& gpu = devices_[index];
+  if (gpu.problem.empty()) return {};
+  return Error{Code::kUnavailable, fmt::format("cuda:{} ({}): {}", index, gpu.name, gpu.problem)};
+}
+
+Result<CudaContext> Cuda::context(size_t index) const {
+  RIDGE_TRY(check_usable(index));
   cuda::Device device = 0;
   RIDGE_TRY(cuda_status(*library_, "cuDeviceGet", library_->cuDeviceGet(&device, static_cast<int>(index))));
   return CudaContext::retain(library_, device);
 }
 
-Result<CudaWorkspace> Cuda::workspace(size_t index) const {
-  RIDGE_ASSIGN(CudaContext place, context(index));
-  return CudaWorkspace::open(place, devices_[index].capability, driver_version_ / 1000);
+Result<gpu::Device> Cuda::device(size_t index) const {
+  RIDGE_ASSIGN(const CudaContext primary, context(index));
+  gpu::Device device;
+  device.facts = facts()[index];
+  // Other programs may hold most of it.
+  RIDGE_ASSIGN(const size_t free_bytes, primary.free_bytes());
+  device.facts.largest_buffer_bytes = static_cast<int64_t>(free_bytes / 4);
+  device.details = [gpu = devices_[index], version = driver_version_text()] {
+    Json json = to_json(gpu);
+    json["driver_cuda"] = version;
+    return json;
+  };
+  device.open_workspace = [primary, gpu = devices_[index], newest = driver_version_ / 1000](Timing timing) {
+    return CudaWorkspace::open(primary, gpu, newest, timing);
+  };
+  return device;
 }
 
 }  // namespace ridge::gpu::cuda

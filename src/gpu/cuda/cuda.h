@@ -1,5 +1,5 @@
-// NVIDIA's GPUs by the driver's library (libcuda.so.1), opened at run time: what they are, and a place to run kernels on
-// them. Absent, without GPUs, too old and lost GPUs are values with a reason. Nothing of CUDA is needed to build ridge.
+// NVIDIA's GPUs by the driver's library (libcuda.so.1), opened at run time: what they are, and their
+// contexts. Absent, without GPUs, too old and lost GPUs are values with a reason. Nothing of CUDA is needed to build ridge.
 // Not for how the GPUs fare (gpu/nvml/nvml.h).
 //
 // Thread-safe but for what is made of it, which is used by one thread at a time.
@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gpu/cuda/context.h"
-#include "gpu/cuda/workspace.h"
+#include "gpu/device.h"
 
 namespace ridge::gpu::cuda {
 
@@ -56,9 +56,13 @@ class Cuda {
   int driver_version() const { return driver_version_; }               // of CUDA, as the driver says it: 13010 is 13.1
   std::string driver_version_text() const;                             // "13.1"
 
+  std::vector<DeviceFacts> facts() const;  // of all of them
+
+  // kNotFound: there is no such GPU; kUnavailable: it cannot be used, with the reason.
+  Status check_usable(size_t index) const;
+  // Errors: as check_usable.
   Result<CudaContext> context(size_t index) const;
-  // A place to run kernels on device `index`.
-  Result<CudaWorkspace> workspace(size_t index) const;
+  Result<gpu::Device> device(size_t index) const;
 
  private:
   explicit Cuda(std::shared_ptr<const cuda::Library> library) : library_(std::move(library)) {}

@@ -10,16 +10,22 @@
 
 namespace ridge::gpu::cuda {
 
-Result<CudaMemory> CudaMemory::allocate(const CudaContext& context, size_t bytes, CudaMemoryKind kind) {
-  RIDGE_TRY(context.use());
-  const cuda::Library& library = context.library();
+Result<CudaMemory> CudaMemory::allocate(const CudaContext& context, size_t bytes, MemoryKind kind) {
   CudaMemory memory;
   memory.size_ = bytes;
+  if (kind == MemoryKind::kHost) {
+    memory.pageable_ = Buffer(bytes);
+    memory.host_ = memory.pageable_.data();
+    std::fill_n(memory.host_, bytes, std::byte{0});
+    return memory;
+  }
+  RIDGE_TRY(context.use());
+  const cuda::Library& library = context.library();
   auto outcome = [&](const char* function, int code) {
     Status status = cuda_status(library, function, code);
     return status ? status : Status(wrap(status.error(), fmt::format("{} bytes", bytes)));
   };
-  if (kind == CudaMemoryKind::kPinned) {
+  if (kind == MemoryKind::kPinned) {
     void* host = nullptr;
     RIDGE_TRY(outcome("cuMemHostAlloc", library.cuMemHostAlloc(&host, bytes, cuda::kPortable)));
     memory.pinned_ = CudaOwned<void*>(context, host, library.cuMemFreeHost);
@@ -27,7 +33,7 @@ Result<CudaMemory> CudaMemory::allocate(const CudaContext& context, size_t bytes
     RIDGE_TRY(outcome("cuMemHostGetDevicePointer_v2", library.cuMemHostGetDevicePointer_v2(&memory.address_, host, 0)));
     return memory;
   }
-  if (kind == CudaMemoryKind::kManaged) {
+  if (kind == MemoryKind::kUnified) {
     RIDGE_TRY(outcome("cuMemAllocManaged", library.cuMemAllocManaged(&memory.address_, bytes, cuda::kAttachGlobal)));
     memory.host_ = reinterpret_cast<std::byte*>(memory.address_);
   } else {

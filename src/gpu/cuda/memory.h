@@ -1,5 +1,4 @@
-// Memory that a GPU can work on, as raw bytes: on the GPU, in the CPU's memory (pinned), or wherever it is needed
-// (managed).
+// Memory of one kind (gpu/launch.h) beside a GPU, as raw bytes.
 //
 // Move-only. One thread at a time, but for write() and read(), which any number may call.
 #pragma once
@@ -10,15 +9,11 @@
 #include <span>
 
 #include "base/result.h"
+#include "base/tensor.h"
 #include "gpu/cuda/context.h"
+#include "gpu/launch.h"
 
 namespace ridge::gpu::cuda {
-
-enum class CudaMemoryKind {
-  kDevice,   // on the GPU
-  kPinned,   // the CPU's, which stays where it is: copies go at full speed and beside other work
-  kManaged,  // moves by pages to who touches it
-};
 
 class CudaStream;
 
@@ -26,9 +21,8 @@ using CudaShareHandle = std::array<char, 64>;  // opaque
 
 class CudaMemory {
  public:
-  // Its content is anything. kExhausted: not that much is free.
-  static Result<CudaMemory> allocate(const CudaContext& context, size_t bytes,
-                                     CudaMemoryKind kind = CudaMemoryKind::kDevice);
+  // Its content is anything; kHost is 0, so that all its pages are there. kExhausted: not that much is free.
+  static Result<CudaMemory> allocate(const CudaContext& context, size_t bytes, MemoryKind kind = MemoryKind::kDevice);
 
   // `bytes` of the memory that another process has given `handle` out for. That process must keep it until this is destroyed;
   // it may write to it at any time. kInvalid: no such memory, not that much, or one of this process; kUnsupported: the driver or
@@ -37,7 +31,7 @@ class CudaMemory {
   // The handle of memory on the GPU, for other processes. Whoever has it can read and write the whole of it.
   Result<CudaShareHandle> share() const;
 
-  uint64_t address() const { return address_; }  // as kernels see it
+  uint64_t address() const { return address_; }  // as kernels see it; 0: kHost
   size_t size() const { return size_; }          // [bytes]
   // As the CPU sees it; empty for memory on the GPU.
   std::span<std::byte> bytes() const { return {host_, host_ == nullptr ? 0 : size_}; }
@@ -48,8 +42,9 @@ class CudaMemory {
 
  private:
   friend class CudaStream;
-  CudaOwned<uint64_t> on_device_;  // kDevice, kManaged and what a stream allocated
+  CudaOwned<uint64_t> on_device_;  // kDevice, kUnified and what a stream allocated
   CudaOwned<void*> pinned_;
+  Buffer pageable_;
   uint64_t address_ = 0;
   std::byte* host_ = nullptr;
   size_t size_ = 0;

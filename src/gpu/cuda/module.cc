@@ -9,15 +9,13 @@
 
 namespace ridge::gpu::cuda {
 
-Result<CudaFunctionUse> CudaKernel::use() const {
+Result<int> CudaKernel::registers() const {
   RIDGE_TRY(context_.use());
   const cuda::Library& library = context_.library();
-  CudaFunctionUse use;
-  for (auto [attribute, value] :
-       {std::pair(cuda::kRegisters, &use.registers), std::pair(cuda::kStaticSharedBytes, &use.shared_bytes),
-        std::pair(cuda::kLocalBytes, &use.local_bytes), std::pair(cuda::kMostThreadsPerBlock, &use.most_threads)})
-    RIDGE_TRY(cuda_status(library, "cuFuncGetAttribute", library.cuFuncGetAttribute(value, attribute, function_)));
-  return use;
+  int count = 0;
+  RIDGE_TRY(
+      cuda_status(library, "cuFuncGetAttribute", library.cuFuncGetAttribute(&count, cuda::kRegisters, function_)));
+  return count;
 }
 
 Status CudaKernel::allow_dynamic_shared(size_t bytes) {

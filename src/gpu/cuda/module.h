@@ -12,17 +12,9 @@
 
 namespace ridge::gpu::cuda {
 
-// What the driver says that a loaded kernel takes.
-struct CudaFunctionUse {
-  int registers = 0;     // per thread
-  int shared_bytes = 0;  // per block, the static part
-  int local_bytes = 0;   // per thread
-  int most_threads = 0;  // per block
-};
-
 class CudaKernel {
  public:
-  Result<CudaFunctionUse> use() const;
+  Result<int> registers() const;  // per thread
   // Lets a launch ask for so much dynamic shared memory per block; needed above 48 KiB.
   Status allow_dynamic_shared(size_t bytes);
   // Blocks of that size that a multiprocessor holds at the same time.

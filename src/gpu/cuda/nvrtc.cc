@@ -92,8 +92,6 @@ Nvrtc::Nvrtc(Nvrtc&& other) noexcept = default;
 Nvrtc& Nvrtc::operator=(Nvrtc&& other) noexcept = default;
 Nvrtc::~Nvrtc() = default;
 
-const std::string& Nvrtc::path() const { return library_->file.path(); }
-
 Result<Nvrtc> Nvrtc::open(const std::string& path, int newest) {
   std::vector<std::string> names = {"libnvrtc.so.11.2"};
   for (int major : {12, 13})
@@ -115,8 +113,7 @@ Result<Nvrtc> Nvrtc::open(const std::string& path, int newest) {
   return opened;
 }
 
-Result<CudaProgram> Nvrtc::compile(const std::string& source, const std::string& name, int architecture,
-                                   const std::vector<std::string>& options) const {
+Result<CudaProgram> Nvrtc::compile(const std::string& source, const std::string& name, int architecture) const {
   const nvrtc::Library& library = *library_;
   if (std::find(architectures_.begin(), architectures_.end(), architecture) == architectures_.end())
     return Error{Code::kUnsupported, fmt::format("NVRTC {} does not compile for sm_{}; it does for {}", version_,
@@ -126,10 +123,8 @@ Result<CudaProgram> Nvrtc::compile(const std::string& source, const std::string&
       code != nvrtc::kSuccess)
     return nvrtc_error(library, "nvrtcCreateProgram", code);
   OwnedProgram program(library, raw);
-  std::vector<std::string> all = {fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17",
-                                  "--ptxas-options=-v"};
-  all.insert(all.end(), options.begin(), options.end());
-  int code = program.compile(all);
+  int code =
+      program.compile({fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17", "--ptxas-options=-v"});
   CudaProgram result;
   RIDGE_ASSIGN(result.log, program.take_text(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog));
   if (code == nvrtc::kCompilation)

@@ -45,18 +45,15 @@ class Nvrtc {
   Nvrtc& operator=(const Nvrtc&) = delete;
   ~Nvrtc();
 
-  const std::string& version() const { return version_; }                   // of CUDA: "13.5"
   const std::vector<int>& architectures() const { return architectures_; }  // 75, 80, …: what it compiles for
-  const std::string& path() const;
 
   // `architecture`: 89 means sm_89. `name` stands in the log. A wrong source is kInvalid, with the compiler's log.
-  Result<CudaProgram> compile(const std::string& source, const std::string& name, int architecture,
-                              const std::vector<std::string>& options = {}) const;
+  Result<CudaProgram> compile(const std::string& source, const std::string& name, int architecture) const;
 
  private:
   explicit Nvrtc(std::unique_ptr<nvrtc::Library> library);
   std::unique_ptr<nvrtc::Library> library_;
-  std::string version_;
+  std::string version_;  // of CUDA: "13.5"
   std::vector<int> architectures_;
 };
 

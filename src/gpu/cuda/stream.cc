@@ -94,11 +94,11 @@ Status CudaStream::read(std::span<std::byte> to, const CudaMemory& from, size_t 
                context().library().cuMemcpyDtoHAsync_v2(to.data(), from.address() + at, to.size(), handle()));
 }
 
-Status CudaStream::copy(CudaMemory& to, const CudaMemory& from, size_t bytes) const {
-  assert(bytes <= to.size() && bytes <= from.size());
+Status CudaStream::copy(CudaMemory& to, const CudaMemory& from, size_t bytes, size_t at) const {
+  assert(at + bytes <= to.size() && at + bytes <= from.size());
   RIDGE_TRY(context().use());
   return check("cuMemcpyDtoDAsync_v2",
-               context().library().cuMemcpyDtoDAsync_v2(to.address(), from.address(), bytes, handle()));
+               context().library().cuMemcpyDtoDAsync_v2(to.address() + at, from.address() + at, bytes, handle()));
 }
 
 Status CudaStream::fill(CudaMemory& memory, std::byte value) const {

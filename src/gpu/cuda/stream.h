@@ -50,7 +50,7 @@ class CudaStream {
   // driver may copy before the call returns.
   Status write(CudaMemory& to, std::span<const std::byte> from, size_t at = 0) const;
   Status read(std::span<std::byte> to, const CudaMemory& from, size_t at = 0) const;
-  Status copy(CudaMemory& to, const CudaMemory& from, size_t bytes) const;  // on the GPU
+  Status copy(CudaMemory& to, const CudaMemory& from, size_t bytes, size_t at = 0) const;  // on the GPU; `at` of both
   Status fill(CudaMemory& memory, std::byte value) const;
 
   // `arguments`: pointers to the values, as the kernel declares them; read before the call returns.

@@ -2,170 +2,264 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <map>
+#include <limits>
+#include <set>
 
 #include "base/clock.h"
+#include "base/rounding.h"
+#include "gpu/cuda/nvrtc.h"
 
 namespace ridge::gpu::cuda {
 
-struct CudaWorkspace::State {
-  CudaContext context;
-  int capability = 0, newest_cuda = 0;
-  CudaStream stream;
-  CudaEvent begin, end;
-  std::vector<CudaMemory> buffers;
-  CudaModule module;
-  std::map<std::string, CudaKernel> kernels;
-
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  // What was queued when a launch failed may still use buffers and kernels.
-  ~State() {
-    if (stream.handle() == nullptr) return;
-    [[maybe_unused]] Status ended = stream.synchronize();
-  }
-  Result<const CudaKernel*> kernel_for(const Launch& launch);
-};
-
-namespace {
-
 // A launch with what the driver wants in the place of its arguments.
-class ReadyLaunch {
+class CudaWorkspace::ReadyLaunch {
  public:
-  ReadyLaunch(const Launch& launch, const CudaKernel& kernel, std::span<const CudaMemory> buffers)
-      : launch_(launch), kernel_(kernel), values_(launch.arguments.size()), pointers_(launch.arguments.size()) {
+  ReadyLaunch(const Launch& launch, const CudaKernel& kernel)
+      : launch_(&launch), kernel_(&kernel), values_(launch.arguments.size()), pointers_(launch.arguments.size()) {
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (const auto* number = std::get_if<BufferNumber>(&launch.arguments[i])) {
-        assert(number->value < buffers.size());
-        values_[i] = buffers[number->value].address();
-      } else {
-        std::visit([&](const auto& value) { std::memcpy(&values_[i], &value, sizeof value); }, launch.arguments[i]);
-      }
+      std::visit([&](const auto& value) { std::memcpy(&values_[i], &value, sizeof value); }, launch.arguments[i]);
       pointers_[i] = &values_[i];
     }
   }
-  Status on(const CudaStream& stream) {
-    return stream.launch(kernel_, launch_.blocks, launch_.threads, pointers_, launch_.dynamic_shared_bytes);
-  }
-  Error failed(const Error& error) const {
-    const Extent& threads = launch_.threads;
-    return wrap(error,
-                fmt::format("{} with {} × {} × {} threads per block", launch_.kernel, threads.x, threads.y, threads.z));
+  // Buffers may have got other memory since the last time.
+  Status on(const CudaStream& stream, std::span<const CudaBuffer> buffers) {
+    for (size_t i = 0; i < values_.size(); ++i)
+      if (const auto* number = std::get_if<BufferNumber>(&launch_->arguments[i]))
+        values_[i] = buffers[number->value].memory.address();
+    Status queued =
+        stream.launch(*kernel_, launch_->blocks, launch_->threads, pointers_, launch_->dynamic_shared_bytes);
+    const Extent& threads = launch_->threads;
+    return queued ? queued
+                  : Status(wrap(queued.error(), fmt::format("{} with {} × {} × {} threads per block", launch_->kernel,
+                                                            threads.x, threads.y, threads.z)));
   }
 
  private:
-  const Launch& launch_;
-  const CudaKernel& kernel_;
+  const Launch* launch_;
+  const CudaKernel* kernel_;
   std::vector<uint64_t> values_;  // as wide as the widest argument
   std::vector<void*> pointers_;   // into values_
 };
 
-}  // namespace
+struct CudaWorkspace::ReadyStep {
+  const Operation* operation;
+  const CudaStream* stream;
+  std::optional<ReadyLaunch> launch;
+  const CublasLtGemm* gemm = nullptr;
+  const Queue* before = nullptr;  // of WaitFor
+};
 
-Result<const CudaKernel*> CudaWorkspace::State::kernel_for(const Launch& launch) {
-  auto found = kernels.find(launch.kernel);
-  if (found == kernels.end()) {
-    RIDGE_ASSIGN(CudaKernel kernel, module.kernel(launch.kernel));
-    found = kernels.emplace(launch.kernel, std::move(kernel)).first;
-  }
-  constexpr size_t kAlwaysAllowed = 48 << 10;  // CUDA C++ Programming Guide, technical specifications per capability
-  if (launch.dynamic_shared_bytes > kAlwaysAllowed)
-    RIDGE_TRY(found->second.allow_dynamic_shared(launch.dynamic_shared_bytes));
-  return &found->second;
+Result<std::unique_ptr<Workspace>> CudaWorkspace::open(const CudaContext& context, const CudaDevice& device,
+                                                       int newest_cuda, Timing timing) {
+  std::unique_ptr<CudaWorkspace> workspace(new CudaWorkspace(context, device, newest_cuda, timing));
+  RIDGE_TRY(workspace->queue(0));
+  RIDGE_ASSIGN(workspace->begin_, CudaEvent::create(context));
+  RIDGE_ASSIGN(workspace->end_, CudaEvent::create(context));
+  return std::unique_ptr<Workspace>(std::move(workspace));
 }
 
-CudaWorkspace::CudaWorkspace(std::unique_ptr<State> state) : state_(std::move(state)) {}
-CudaWorkspace::CudaWorkspace(CudaWorkspace&& other) noexcept = default;
-CudaWorkspace& CudaWorkspace::operator=(CudaWorkspace&& other) noexcept = default;
-CudaWorkspace::~CudaWorkspace() = default;
-
-const CudaStream& CudaWorkspace::stream() const { return state_->stream; }
-const CudaContext& CudaWorkspace::context() const { return state_->context; }
-
-Result<CudaWorkspace> CudaWorkspace::open(const CudaContext& context, int capability, int newest_cuda) {
-  auto state = std::make_unique<State>();
-  state->context = context;
-  state->capability = capability;
-  state->newest_cuda = newest_cuda;
-  RIDGE_ASSIGN(state->stream, CudaStream::create(context));
-  RIDGE_ASSIGN(state->begin, CudaEvent::create(context));
-  RIDGE_ASSIGN(state->end, CudaEvent::create(context));
-  return CudaWorkspace(std::move(state));
+CudaWorkspace::~CudaWorkspace() {
+  for (const Queue& one : queues_) (void)one.stream.synchronize();  // what it says is of no use any more
 }
 
-Result<BufferNumber> CudaWorkspace::add_bytes(size_t size, CudaMemoryKind kind) {
-  RIDGE_ASSIGN(CudaMemory memory, CudaMemory::allocate(state_->context, size, kind));
-  return adopt(std::move(memory));
-}
-
-BufferNumber CudaWorkspace::adopt(CudaMemory memory) {
-  state_->buffers.push_back(std::move(memory));
-  return {state_->buffers.size() - 1};
-}
-
-Result<BufferNumber> CudaWorkspace::add(std::span<const float> content) {
-  RIDGE_ASSIGN(BufferNumber number, add_bytes(content.size_bytes()));
-  RIDGE_TRY(write(number, content));
-  return number;
-}
-
-CudaMemory& CudaWorkspace::memory(BufferNumber buffer) { return state_->buffers.at(buffer.value); }
-
-Status CudaWorkspace::write(BufferNumber buffer, std::span<const float> content) {
-  return memory(buffer).write(std::as_bytes(content));
-}
-
-Status CudaWorkspace::read(BufferNumber buffer, std::span<float> content) const {
-  return state_->buffers.at(buffer.value).read(std::as_writable_bytes(content));
-}
-
-Status CudaWorkspace::build(const std::string& source, const std::vector<std::string>& options) {
-  Result<Nvrtc> opened = Nvrtc::open("", state_->newest_cuda);
+Status CudaWorkspace::build(const std::string& source) {
+  Result<Nvrtc> opened = Nvrtc::open("", newest_cuda_);
   if (!opened)
     return wrap(opened.error(), fmt::format("NVRTC, which compiles the kernels, of CUDA {} as the driver or older; pip "
                                             "install nvidia-cuda-nvrtc brings it, RIDGE_NVRTC names it",
-                                            state_->newest_cuda));
-  const Nvrtc& nvrtc = *opened;
-  RIDGE_ASSIGN(CudaTarget target, choose_target(nvrtc.architectures(), state_->capability));
-  RIDGE_ASSIGN(CudaProgram program, nvrtc.compile(source, "program.cu", target.architecture, options));
-  return load(target.exact ? program.machine_code : program.ptx);
-}
-
-Status CudaWorkspace::load(const std::string& image) {
-  state_->kernels.clear();
-  RIDGE_ASSIGN(state_->module, CudaModule::load(state_->context, image));
+                                            newest_cuda_));
+  RIDGE_ASSIGN(CudaTarget target, choose_target(opened->architectures(), device_.capability));
+  RIDGE_ASSIGN(CudaProgram program, opened->compile(source, "program.cu", target.architecture));
+  kernels_.clear();
+  RIDGE_ASSIGN(module_, CudaModule::load(context_, target.exact ? program.machine_code : program.ptx));
   return {};
 }
 
-Result<CudaKernel> CudaWorkspace::kernel(const std::string& name) const { return state_->module.kernel(name); }
+Result<BufferNumber> CudaWorkspace::add_bytes(size_t size, MemoryKind kind) {
+  RIDGE_ASSIGN(CudaMemory memory, CudaMemory::allocate(context_, size, kind));
+  buffers_.push_back({kind, std::move(memory)});
+  return BufferNumber{buffers_.size() - 1};
+}
 
-Status CudaWorkspace::queue(const CudaStream& stream, std::span<const Launch> launches, int repeats) {
-  std::vector<ReadyLaunch> ready;
-  ready.reserve(launches.size());
-  for (const Launch& launch : launches) {
-    RIDGE_ASSIGN(const CudaKernel* kernel, state_->kernel_for(launch));
-    ready.emplace_back(launch, *kernel, state_->buffers);
+Status CudaWorkspace::write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at) {
+  const std::span<std::byte> host = buffers_.at(buffer.value).host();
+  if (host.empty()) return memory(buffer).write(content, at);
+  std::ranges::copy(content, host.subspan(at, content.size()).begin());
+  return {};
+}
+
+Status CudaWorkspace::read_bytes(BufferNumber buffer, std::span<std::byte> content, size_t at) {
+  const std::span<std::byte> host = buffers_.at(buffer.value).host();
+  if (host.empty()) return memory(buffer).read(content, at);
+  std::ranges::copy(host.subspan(at, content.size()), content.begin());
+  return {};
+}
+
+Result<CudaWorkspace::Queue*> CudaWorkspace::queue(size_t number) {
+  while (queues_.size() <= number) {
+    RIDGE_ASSIGN(CudaStream stream, CudaStream::create(context_));
+    RIDGE_ASSIGN(CudaEvent given, CudaEvent::create(context_));
+    queues_.push_back({std::move(stream), std::move(given)});
   }
-  for (int i = 0; i < repeats; ++i)
-    for (ReadyLaunch& launch : ready)
-      if (Status queued = launch.on(stream); !queued) return launch.failed(queued.error());
+  return &queues_[number];
+}
+
+Result<CudaKernel*> CudaWorkspace::kernel(const std::string& name) {
+  auto found = kernels_.find(name);
+  if (found == kernels_.end()) {
+    RIDGE_ASSIGN(CudaKernel made, module_.kernel(name));
+    found = kernels_.emplace(name, std::move(made)).first;
+  }
+  return &found->second;
+}
+
+Result<CudaWorkspace::ReadyLaunch> CudaWorkspace::ready(const Launch& launch) {
+  RIDGE_ASSIGN(CudaKernel * its, kernel(launch.kernel));
+  for (const Argument& argument : launch.arguments)
+    if (const auto* number = std::get_if<BufferNumber>(&argument); number && !buffers_.at(number->value).host().empty())
+      return Error{Code::kInvalid, launch.kernel + ": a kernel cannot take memory of the host"};
+  constexpr size_t kAlwaysAllowed = 48 << 10;  // CUDA C++ Programming Guide, technical specifications per capability
+  if (launch.dynamic_shared_bytes > kAlwaysAllowed) RIDGE_TRY(its->allow_dynamic_shared(launch.dynamic_shared_bytes));
+  return ReadyLaunch(launch, *its);
+}
+
+Result<CudaWorkspace::ReadyStep> CudaWorkspace::ready(const Step& step) {
+  RIDGE_ASSIGN(const Queue* its, queue(step.queue));
+  ReadyStep made{&step.operation, &its->stream, {}};
+  if (const auto* launch = std::get_if<Launch>(&step.operation)) {
+    RIDGE_ASSIGN(made.launch, ready(*launch));
+  } else if (const auto* wanted = std::get_if<Gemm>(&step.operation)) {
+    constexpr int kTries = 3;
+    RIDGE_ASSIGN(PlannedGemm * plan, planned(wanted->problem));
+    if (!plan->chosen)
+      RIDGE_TRY(plan->gemm.keep_fastest(its->stream, memory(wanted->a), memory(wanted->b), memory(wanted->d), kTries));
+    plan->chosen = true;
+    made.gemm = &plan->gemm;
+  } else if (const auto* wait = std::get_if<WaitFor>(&step.operation)) {
+    RIDGE_ASSIGN(made.before, queue(wait->queue));
+  }
+  return made;
+}
+
+Status CudaWorkspace::start(ReadyStep& step) {
+  const CudaStream& on = *step.stream;
+  if (step.launch) return step.launch->on(on, buffers_);
+  if (const auto* part = std::get_if<Copy>(step.operation)) return copy(on, *part);
+  if (const auto* ahead = std::get_if<Prefetch>(step.operation))
+    return on.prefetch(memory(ahead->buffer), ahead->to_device);
+  if (const auto* again = std::get_if<Reallocate>(step.operation)) return renew(on, *again);
+  if (const auto* gemm = std::get_if<Gemm>(step.operation))
+    return step.gemm->queue(on, memory(gemm->a), memory(gemm->b), memory(gemm->d));
+  if (const auto* recording = std::get_if<Recording>(step.operation))
+    return on.launch(recordings_.at(recording->value));
+  RIDGE_TRY(step.before->stream.record(step.before->given));
+  return on.wait(step.before->given);
+}
+
+Status CudaWorkspace::copy(const CudaStream& on, const Copy& copy) {
+  const CudaBuffer &from = buffers_.at(copy.from.value), &to = buffers_.at(copy.to.value);
+  const size_t at = copy.first * sizeof(float);
+  const size_t bytes =
+      copy.count > 0 ? copy.count * sizeof(float) : std::min(from.memory.size(), to.memory.size()) - at;
+  const bool from_host = !from.host().empty(), to_host = !to.host().empty();
+  if (from_host && to_host)
+    return Error{Code::kInvalid, "a copy from the host's memory to the host's memory needs no device"};
+  if (!from_host && !to_host) return on.copy(memory(copy.to), from.memory, bytes, at);
+  if (from.kind == MemoryKind::kUnified || to.kind == MemoryKind::kUnified) {
+    // The host itself touches what both see, when nothing on the GPU does.
+    RIDGE_TRY(on.synchronize());
+    std::ranges::copy(from.memory.bytes().subspan(at, bytes), to.memory.bytes().subspan(at, bytes).begin());
+    return {};
+  }
+  if (from_host) return on.write(memory(copy.to), from.host().subspan(at, bytes), at);
+  return on.read(to.host().subspan(at, bytes), from.memory, at);
+}
+
+Status CudaWorkspace::renew(const CudaStream& on, const Reallocate& renew) {
+  CudaBuffer& buffer = buffers_.at(renew.buffer.value);
+  if (buffer.kind != MemoryKind::kDevice)
+    return Error{Code::kInvalid, "only memory of the device itself is taken again in the course of the work"};
+  if (renew.pooled && !pool_keeps_) {
+    // Else the pool returns all of it to the driver whenever the stream is waited for.
+    RIDGE_TRY(keep_in_pool(context_, std::numeric_limits<size_t>::max()));
+    pool_keeps_ = true;
+  }
+  const size_t bytes = buffer.memory.size();
+  if (buffer.pooled) RIDGE_TRY(on.release(std::move(buffer.memory)));
+  buffer.memory = CudaMemory();  // what came from the driver goes back to it here
+  buffer.pooled = renew.pooled;
+  RIDGE_ASSIGN(buffer.memory, renew.pooled ? on.allocate(bytes) : CudaMemory::allocate(context_, bytes));
   return {};
 }
 
-Result<LaunchTime> CudaWorkspace::run(std::span<const Launch> launches, int repeats) {
-  const CudaStream& stream = state_->stream;
+Result<CudaWorkspace::PlannedGemm*> CudaWorkspace::planned(const GemmProblem& problem) {
+  auto found = std::ranges::find(gemms_, problem, &PlannedGemm::problem);
+  if (found != gemms_.end()) return &*found;
+  if (!library_) {
+    RIDGE_ASSIGN(library_, CublasLt::open(context_, "", newest_cuda_));
+  }
+  RIDGE_ASSIGN(CublasLtGemm gemm, library_->plan(problem));
+  gemms_.push_back({problem, std::move(gemm)});
+  return &gemms_.back();
+}
+
+Result<GemmPlan> CudaWorkspace::plan(const GemmProblem& problem) {
+  RIDGE_ASSIGN(const PlannedGemm* its, planned(problem));
+  return GemmPlan{"cuBLASLt " + library_->version(), its->gemm.candidates(), its->gemm.chosen()};
+}
+
+Result<Residency> CudaWorkspace::residency(const Launch& launch) {
+  RIDGE_ASSIGN(const CudaKernel* its, kernel(launch.kernel));
+  RIDGE_ASSIGN(const int registers, its->registers());
+  const auto threads = static_cast<int>(launch.threads.x * launch.threads.y * launch.threads.z);
+  RIDGE_ASSIGN(const int blocks, its->blocks_per_multiprocessor(threads, launch.dynamic_shared_bytes));
+  const int64_t resident = blocks * round_up(int64_t{threads}, device_.warp);
+  return Residency{registers,
+                   100 * static_cast<double>(resident) / static_cast<double>(device_.threads_per_multiprocessor)};
+}
+
+Result<LaunchTime> CudaWorkspace::run(std::span<const Step> steps, int repeats) {
+  std::vector<ReadyStep> all;
+  for (const Step& step : steps) {
+    RIDGE_ASSIGN(ReadyStep one, ready(step));
+    all.push_back(std::move(one));
+  }
+  const CudaStream& first = queues_.front().stream;
+  const bool by_device = timing_ == Timing::kByDevice;
+  std::set<const CudaStream*> used;  // to wait for an idle one takes time too
+  if (by_device) used.insert(&first);
+  for (const ReadyStep& step : all) used.insert(step.stream);
   LaunchTime time;
   const TimePoint begin = SteadyClock::now();
-  RIDGE_TRY(stream.record(state_->begin));
-  RIDGE_TRY(queue(stream, launches, repeats));
-  RIDGE_TRY(stream.record(state_->end));
-  RIDGE_TRY(stream.synchronize());
+  if (by_device) RIDGE_TRY(first.record(begin_));
+  for (int i = 0; i < repeats; ++i)
+    for (ReadyStep& step : all) RIDGE_TRY(start(step));
+  if (by_device) RIDGE_TRY(first.record(end_));
+  for (const CudaStream* stream : used) RIDGE_TRY(stream->synchronize());
   time.whole_seconds = to_seconds(SteadyClock::now() - begin);
-  RIDGE_ASSIGN(time.device_seconds, state_->end.seconds_since(state_->begin));
+  if (by_device) {
+    RIDGE_ASSIGN(time.device_seconds, end_.seconds_since(begin_));
+  }
   return time;
+}
+
+Result<Recording> CudaWorkspace::record(std::span<const Launch> launches, int times) {
+  std::vector<ReadyLaunch> all;
+  for (const Launch& launch : launches) {
+    RIDGE_ASSIGN(ReadyLaunch one, ready(launch));
+    all.push_back(std::move(one));
+  }
+  const CudaStream& first = queues_.front().stream;
+  RIDGE_ASSIGN(CudaGraph graph, first.capture([&]() -> Status {
+    for (int i = 0; i < times; ++i)
+      for (ReadyLaunch& launch : all) RIDGE_TRY(launch.on(first, buffers_));
+    return {};
+  }));
+  recordings_.push_back(std::move(graph));
+  return Recording{recordings_.size() - 1};
 }
 
 }  // namespace ridge::gpu::cuda

@@ -1,60 +1,91 @@
-// A place to run kernels on a GPU: a stream, numbered buffers, and the kernels of one program, as OpenClWorkspace is one.
-//
-// Move-only; all of it ends with the workspace. One thread.
+// A workspace (gpu/device.h) on an NVIDIA GPU: streams as queues, kernels compiled by NVRTC, graphs as recordings, cuBLASLt.
 #pragma once
 
-#include <cstddef>
+#include <deque>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "gpu/cuda/cublaslt.h"
+#include "gpu/cuda/cuda.h"
 #include "gpu/cuda/memory.h"
 #include "gpu/cuda/module.h"
-#include "gpu/cuda/nvrtc.h"
 #include "gpu/cuda/stream.h"
-#include "gpu/launch.h"
+#include "gpu/device.h"
 
 namespace ridge::gpu::cuda {
 
-class CudaWorkspace {
+class CudaWorkspace final : public Workspace {
  public:
-  // `capability`: of the GPU, 89 for 8.9. `newest_cuda`: major number of the driver's CUDA.
-  static Result<CudaWorkspace> open(const CudaContext& context, int capability, int newest_cuda);
+  // `newest_cuda`: major number of the driver's CUDA, which NVRTC and cuBLASLt must not be newer than.
+  static Result<std::unique_ptr<Workspace>> open(const CudaContext& context, const CudaDevice& device, int newest_cuda,
+                                                 Timing timing);
+  // What was queued when a step failed may still use buffers and kernels.
+  ~CudaWorkspace() override;
 
-  CudaWorkspace(CudaWorkspace&& other) noexcept;
-  CudaWorkspace& operator=(CudaWorkspace&& other) noexcept;
-  CudaWorkspace(const CudaWorkspace&) = delete;
-  CudaWorkspace& operator=(const CudaWorkspace&) = delete;
-  ~CudaWorkspace();
-
-  // Adds a buffer with this content; of so many bytes with any content; of memory that was made elsewhere.
-  Result<BufferNumber> add(std::span<const float> content);
-  Result<BufferNumber> add_bytes(size_t size, CudaMemoryKind kind = CudaMemoryKind::kDevice);
-  BufferNumber adopt(CudaMemory memory);
-  Status write(BufferNumber buffer, std::span<const float> content);
-  Status read(BufferNumber buffer, std::span<float> content) const;
-  CudaMemory& memory(BufferNumber buffer);
-
-  // Replaces the program: compiles CUDA source for the GPU by NVRTC (RIDGE_NVRTC), by way of PTX where NVRTC does not know
-  // the GPU. A wrong source is kInvalid, with the compiler's log.
-  Status build(const std::string& source, const std::vector<std::string>& options = {});
-  Status load(const std::string& image);  // machine code or PTX
-  Result<CudaKernel> kernel(const std::string& name) const;
-
-  // Queues the launches, which run one after another, `repeats` times, and waits for all.
-  Result<LaunchTime> run(std::span<const Launch> launches, int repeats = 1);
-  // Queues them `repeats` times on a stream of this GPU, and does not wait.
-  Status queue(const CudaStream& stream, std::span<const Launch> launches, int repeats = 1);
-
-  const CudaStream& stream() const;  // that of `run`
-  const CudaContext& context() const;
+  // By way of PTX where NVRTC (RIDGE_NVRTC) does not know the GPU.
+  Status build(const std::string& source) override;
+  Result<BufferNumber> add_bytes(size_t size, MemoryKind kind) override;
+  Status write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at) override;
+  Status read_bytes(BufferNumber buffer, std::span<std::byte> content, size_t at) override;
+  // Queue 0 is what the device times.
+  Result<LaunchTime> run(std::span<const Step> steps, int repeats) override;
+  Result<Recording> record(std::span<const Launch> launches, int times) override;
+  Result<GemmPlan> plan(const GemmProblem& problem) override;
+  Result<Residency> residency(const Launch& launch) override;
 
  private:
-  struct State;
-  explicit CudaWorkspace(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  struct CudaBuffer {
+    MemoryKind kind;
+    CudaMemory memory;
+    bool pooled = false;
+    // Where the host reads and writes at any time; empty: kDevice, kUnified.
+    std::span<std::byte> host() const {
+      return kind == MemoryKind::kHost || kind == MemoryKind::kPinned ? memory.bytes() : std::span<std::byte>();
+    }
+  };
+  struct Queue {
+    CudaStream stream;
+    CudaEvent given;  // what others wait for
+  };
+  struct PlannedGemm {
+    GemmProblem problem;
+    CublasLtGemm gemm;
+    bool chosen = false;
+  };
+  class ReadyLaunch;
+  struct ReadyStep;
+
+  CudaWorkspace(CudaContext context, CudaDevice device, int newest_cuda, Timing timing)
+      : context_(std::move(context)), device_(std::move(device)), newest_cuda_(newest_cuda), timing_(timing) {}
+  Result<Queue*> queue(size_t number);
+  Result<CudaKernel*> kernel(const std::string& name);
+  Result<PlannedGemm*> planned(const GemmProblem& problem);
+  // With all that need not be looked up while the clock runs.
+  Result<ReadyLaunch> ready(const Launch& launch);
+  Result<ReadyStep> ready(const Step& step);
+  Status start(ReadyStep& step);
+  Status copy(const CudaStream& stream, const Copy& copy);
+  Status renew(const CudaStream& stream, const Reallocate& renew);
+  CudaMemory& memory(BufferNumber buffer) { return buffers_.at(buffer.value).memory; }
+
+  CudaContext context_;
+  CudaDevice device_;
+  int newest_cuda_;
+  Timing timing_;
+  std::deque<Queue> queues_;
+  CudaEvent begin_, end_;
+  std::vector<CudaBuffer> buffers_;
+  CudaModule module_;
+  std::map<std::string, CudaKernel> kernels_;
+  std::vector<CudaGraph> recordings_;
+  std::optional<CublasLt> library_;
+  std::deque<PlannedGemm> gemms_;
+  bool pool_keeps_ = false;
 };
 
 }  // namespace ridge::gpu::cuda

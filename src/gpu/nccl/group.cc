@@ -195,7 +195,7 @@ Status NcclGroup::fill(size_t gpu, std::span<const float> values, size_t bytes) 
   State::Member& member = state_->members[gpu];
   const std::span<const std::byte> content = std::as_bytes(values);
   RIDGE_ASSIGN(const cuda::CudaMemory block,
-               cuda::CudaMemory::allocate(member.context, content.size(), cuda::CudaMemoryKind::kPinned));
+               cuda::CudaMemory::allocate(member.context, content.size(), MemoryKind::kPinned));
   std::ranges::copy(content, block.bytes().begin());
   for (size_t at = 0; at < bytes; at += content.size())
     RIDGE_TRY(member.stream.write(member.from, block.bytes().first(std::min(content.size(), bytes - at)), at));

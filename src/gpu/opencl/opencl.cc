@@ -4,9 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gpu/device_name.h"
 #include "gpu/opencl/library.h"
-#include "gpu/opencl/state.h"
+#include "gpu/opencl/workspace.h"
 #include "gpu/pcie.h"
 
 namespace ridge::gpu::opencl {
@@ -51,33 +50,59 @@ std::string pci_address_of(const opencl::Library& library, cl_device_id device, 
   return pci_address(number(kNvidiaDomain), number(kNvidiaBus), slot >> 3, slot & 7);
 }
 
-OpenClDevice describe(const opencl::Library& library, cl_platform_id platform, cl_device_id device) {
-  OpenClDevice result;
-  result.platform = text_info(library.clGetPlatformInfo, platform, CL_PLATFORM_NAME);
-  result.name = text_info(library.clGetDeviceInfo, device, CL_DEVICE_NAME);
-  result.vendor = text_info(library.clGetDeviceInfo, device, CL_DEVICE_VENDOR);
-  result.version = text_info(library.clGetDeviceInfo, device, CL_DEVICE_VERSION);
-  result.driver = text_info(library.clGetDeviceInfo, device, CL_DRIVER_VERSION);
-  result.kind = kind_of(static_cast<cl_device_type>(number_info<cl_device_type>(library, device, CL_DEVICE_TYPE)));
-  result.compute_units = number_info<uint32_t>(library, device, CL_DEVICE_MAX_COMPUTE_UNITS);
-  result.threads_per_block = number_info<size_t>(library, device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
-  result.memory_bytes = number_info<uint64_t>(library, device, CL_DEVICE_GLOBAL_MEM_SIZE);
-  result.cache_bytes = number_info<uint64_t>(library, device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
-  result.shared_bytes = number_info<uint64_t>(library, device, CL_DEVICE_LOCAL_MEM_SIZE);
-  result.largest_buffer_bytes = number_info<uint64_t>(library, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  result.fp64_lanes = number_info<uint32_t>(library, device, CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE);
-  result.fp32_lanes = number_info<uint32_t>(library, device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-  const std::string extensions = text_info(library.clGetDeviceInfo, device, CL_DEVICE_EXTENSIONS);
-  if (extensions.find("cl_khr_fp16") != std::string::npos)
-    result.fp16_lanes = number_info<uint32_t>(library, device, CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF);
-  result.integer_dot = extensions.find("cl_khr_integer_dot_product") != std::string::npos &&
-                       (number_info<cl_bitfield>(library, device, CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR) &
-                        CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR);
-  result.pci_address = pci_address_of(library, device, extensions);
-  result.clock_hz = 1e6 * static_cast<double>(number_info<uint32_t>(library, device, CL_DEVICE_MAX_CLOCK_FREQUENCY));
-  bool has_all = library.clSVMAlloc && library.clSVMFree && library.clSetKernelArgSVMPointer &&
-                 library.clEnqueueSVMMap && library.clEnqueueSVMUnmap;
-  result.unified_memory = has_all && number_info<cl_bitfield>(library, device, CL_DEVICE_SVM_CAPABILITIES) != 0;
+// Lanes of a vector of the hardware.
+void read_types(const opencl::Library& library, cl_device_id device, const std::string& extensions,
+                DeviceFacts& facts) {
+  auto has = [&](const char* extension) { return extensions.find(extension) != std::string::npos; };
+  auto lanes = [&](cl_uint what) { return number_info<uint32_t>(library, device, what); };
+  facts.fp64_lanes = lanes(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE);
+  facts.fp32_lanes = lanes(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  if (has("cl_khr_fp16")) facts.fp16_lanes = lanes(CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF);
+  facts.integer_dot = has("cl_khr_integer_dot_product") &&
+                      (number_info<cl_bitfield>(library, device, CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR) &
+                       CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR);
+}
+
+Device describe(const std::shared_ptr<const opencl::Library>& opened, cl_platform_id platform, cl_device_id device) {
+  const opencl::Library& library = *opened;
+  auto text = [&](cl_uint what) { return text_info(library.clGetDeviceInfo, device, what); };
+  const std::string implementation = text_info(library.clGetPlatformInfo, platform, CL_PLATFORM_NAME);
+  const std::string version = text(CL_DEVICE_VERSION), driver = text(CL_DRIVER_VERSION);
+  const std::string extensions = text(CL_DEVICE_EXTENSIONS);
+  Device result;
+  DeviceFacts& facts = result.facts;
+  facts.name = text(CL_DEVICE_NAME);
+  facts.kind = kind_of(static_cast<cl_device_type>(number_info<cl_device_type>(library, device, CL_DEVICE_TYPE)));
+  facts.software = fmt::format("{} {} ({})", implementation, driver, version);
+  facts.pci_address = pci_address_of(library, device, extensions);
+  facts.compute_units = number_info<uint32_t>(library, device, CL_DEVICE_MAX_COMPUTE_UNITS);
+  facts.threads_per_block = number_info<size_t>(library, device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  facts.memory_bytes = number_info<uint64_t>(library, device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  facts.largest_buffer_bytes = number_info<uint64_t>(library, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  facts.last_cache_bytes = number_info<uint64_t>(library, device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+  facts.clock_hz = 1e6 * static_cast<double>(number_info<uint32_t>(library, device, CL_DEVICE_MAX_CLOCK_FREQUENCY));
+  const bool has_all = library.clSVMAlloc && library.clSVMFree && library.clSetKernelArgSVMPointer &&
+                       library.clEnqueueSVMMap && library.clEnqueueSVMUnmap;
+  facts.unified_memory = has_all && number_info<cl_bitfield>(library, device, CL_DEVICE_SVM_CAPABILITIES) != 0;
+  read_types(library, device, extensions, facts);
+  Json details = {{"name", facts.name},
+                  {"vendor", text(CL_DEVICE_VENDOR)},
+                  {"platform", implementation},
+                  {"version", version},
+                  {"driver", driver},
+                  {"kind", facts.kind},
+                  {"compute_units", facts.compute_units},
+                  {"threads_per_block", facts.threads_per_block},
+                  {"memory_bytes", facts.memory_bytes},
+                  {"cache_bytes", facts.last_cache_bytes},
+                  {"shared_bytes", number_info<uint64_t>(library, device, CL_DEVICE_LOCAL_MEM_SIZE)},
+                  {"largest_buffer_bytes", facts.largest_buffer_bytes},
+                  {"clock_hz", facts.clock_hz},
+                  {"unified_memory", facts.unified_memory}};
+  result.details = [details] { return details; };
+  result.open_workspace = [opened, device, unified = facts.unified_memory](Timing timing) {
+    return OpenClWorkspace::open(opened, device, unified, timing);
+  };
   return result;
 }
 
@@ -109,53 +134,22 @@ Error opencl_error(const char* function, cl_int code) {
   return {Code::kFailed, fmt::format("{}: OpenCL code {}", function, code)};
 }
 
-Json to_json(const OpenClDevice& device) {
-  return Json{{"name", device.name},
-              {"vendor", device.vendor},
-              {"platform", device.platform},
-              {"version", device.version},
-              {"driver", device.driver},
-              {"kind", device.kind},
-              {"compute_units", device.compute_units},
-              {"threads_per_block", device.threads_per_block},
-              {"memory_bytes", device.memory_bytes},
-              {"cache_bytes", device.cache_bytes},
-              {"shared_bytes", device.shared_bytes},
-              {"largest_buffer_bytes", device.largest_buffer_bytes},
-              {"clock_hz", device.clock_hz},
-              {"unified_memory", device.unified_memory}};
-}
-
-Result<OpenCl> OpenCl::open(const std::string& path) {
+Result<std::vector<Device>> devices(const std::string& path) {
   RIDGE_ASSIGN(auto table, open_table<opencl::Library>(path, "RIDGE_OPENCL", {"libOpenCL.so.1"}, "the OpenCL loader"));
   // Implementations keep threads and handlers at exit that must not outlive their code.
   table->file.leak();
-  OpenCl opened(std::move(table));
-  const opencl::Library& library = *opened.library_;
-  RIDGE_ASSIGN(std::vector<cl_platform_id> platforms, platforms_of(library));
+  const std::shared_ptr<const opencl::Library> library = std::move(table);
+  RIDGE_ASSIGN(std::vector<cl_platform_id> platforms, platforms_of(*library));
+  std::vector<Device> all;
   for (cl_platform_id platform : platforms)
-    for (cl_device_id device : devices_of(library, platform)) {
-      opened.devices_.push_back(describe(library, platform, device));
-      opened.handles_.push_back(device);
+    for (cl_device_id device : devices_of(*library, platform)) {
+      all.push_back(describe(library, platform, device));
+      all.back().facts.device = fmt::format("opencl:{}", all.size() - 1);
     }
-  if (opened.devices_.empty())
+  if (all.empty())
     return Error{Code::kUnavailable, fmt::format("{} knows {} implementation(s) of OpenCL, and none has a device here",
-                                                 library.file.path(), platforms.size())};
-  return opened;
-}
-
-Result<cl_device_id> OpenCl::handle(size_t index) const {
-  RIDGE_TRY(check_device_index(index, handles_.size(), "OpenCL"));
-  return handles_[index];
-}
-
-Result<OpenClWorkspace> OpenCl::workspace(size_t index, OpenClTiming timing) const {
-  RIDGE_ASSIGN(cl_device_id device, handle(index));
-  auto state = std::make_unique<OpenClWorkspace::State>(library_);
-  state->unified_memory = devices_[index].unified_memory;
-  state->timing = timing;
-  RIDGE_TRY(state->start(device));
-  return OpenClWorkspace(std::move(state));
+                                                 library->file.path(), platforms.size())};
+  return all;
 }
 
 }  // namespace ridge::gpu::opencl

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gpu/cuda/cublaslt.h"
+#include "base/units.h"
 #include "lab/experiments/all.h"
 #include "lab/experiments/matmul_native.h"
 #include "lab/workload.h"
@@ -80,8 +80,8 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
   if (!target.library) return;
   Variant variant;
   variant.name = "vendor's library";
-  variant.steps = {
-      {gpu::LibraryProduct{{0}, {1}, {2}, gpu::cuda::ProductPrecision::kFp32, static_cast<int64_t>(size), false}}};
+  const auto side = static_cast<int64_t>(size);
+  variant.steps = {{gpu::Gemm{{0}, {1}, {2}, {Precision::kFp32, side, side, side}}}};
   work.comparisons.push_back(
       {"L16", work.variants.size(), 3,
        "of what multiply-adds reach that fetch nothing, by the fastest of the library's own kernels", std::nullopt});

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "gpu/cuda/cublaslt.h"
+#include "base/units.h"
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
@@ -23,12 +23,11 @@ struct TensorFormat {
   const char* kernels;  // their names' end
   int architecture;     // the first that has it
   double claimed;       // share of the peak, at least
-  gpu::cuda::ProductPrecision precision;
+  Precision precision;
 };
-constexpr TensorFormat kTensorFormats[] = {
-    {WordFormat::kFp16, "FP16", "fp16", 75, 0.85, gpu::cuda::ProductPrecision::kFp16},
-    {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, gpu::cuda::ProductPrecision::kBf16},
-    {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, gpu::cuda::ProductPrecision::kTf32}};
+constexpr TensorFormat kTensorFormats[] = {{WordFormat::kFp16, "FP16", "fp16", 75, 0.85, Precision::kFp16},
+                                           {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, Precision::kBf16},
+                                           {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, Precision::kTf32}};
 
 void add_product(Case& work, const TensorFormat& format, size_t size) {
   Variant variant;
@@ -68,7 +67,9 @@ bool mma_is_all(int architecture) { return architecture < 90 || architecture >= 
 void add_library_product(Case& work, const TensorFormat& format, size_t size, int architecture) {
   Variant variant;
   variant.name = "vendor's library";
-  variant.steps = {{gpu::LibraryProduct{{kA}, {kB}, {kC}, format.precision, static_cast<int64_t>(size), true}}};
+  const auto side = static_cast<int64_t>(size);
+  // Of FP16 and BF16 the result stays in FP32, as ours does.
+  variant.steps = {{gpu::Gemm{{kA}, {kB}, {kC}, {format.precision, side, side, side, true, true}}}};
   const size_t library = work.variants.size();
   work.variants.push_back(std::move(variant));
   if (!mma_is_all(architecture)) return;

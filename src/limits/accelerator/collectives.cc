@@ -10,10 +10,8 @@
 #include "base/units.h"
 #include "base/utc.h"
 #include "gpu/cuda/cuda.h"
-#include "gpu/device_name.h"
 #include "gpu/nccl/group.h"
 #include "gpu/nvml/nvml.h"
-#include "limits/accelerator/cuda_accelerator.h"
 #include "limits/accelerator/utilisation.h"
 #include "limits/accelerator/watch.h"
 #include "limits/accelerator/wire_check.h"
@@ -31,11 +29,11 @@ constexpr double kShareOfMemory = 0.4;     // of what is free, for each of two b
 Result<std::vector<size_t>> usable_gpus(const gpu::cuda::Cuda& cuda, std::vector<size_t> wanted) {
   if (wanted.empty())
     for (size_t i = 0; i < cuda.devices().size(); ++i) wanted.push_back(i);
-  for (size_t index : wanted) RIDGE_TRY(check_usable(cuda, index));
+  for (size_t index : wanted) RIDGE_TRY(cuda.check_usable(index));
   return wanted;
 }
 
-std::string alone_text(const Facts& facts) {
+std::string alone_text(const gpu::DeviceFacts& facts) {
   return fmt::format(
       "there is one GPU only, {0} ({1}): nothing goes between GPUs; `ridge bench device -d {0}` "
       "measures what it can do itself",
@@ -49,10 +47,11 @@ Result<GroupLinks> find_links(const gpu::cuda::Cuda& cuda, const std::vector<siz
   std::set<std::string> all;
   for (const gpu::Gpu& gpu : system.gpus)
     if (gpu.pci_address) all.insert(*gpu.pci_address);
+  const std::vector<gpu::DeviceFacts> facts = cuda.facts();
   std::vector<JoinedGpu> joined;
   for (size_t index : gpus) {
     const gpu::cuda::CudaDevice& device = cuda.devices()[index];
-    RIDGE_ASSIGN(const int its, matching_gpu(system.gpus, facts_of(device, index)));
+    RIDGE_ASSIGN(const int its, matching_gpu(system.gpus, facts[index]));
     const gpu::Gpu& gpu = system.gpus[static_cast<size_t>(its)];
     JoinedGpu& one = joined.emplace_back();
     one.capability = device.capability;
@@ -203,7 +202,8 @@ Result<CollectivesMeasurement> measure_collectives(const CollectiveOptions& opti
   if (options.rounds.progress) options.rounds.progress("make ready", 0);
   RIDGE_ASSIGN(const gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(const std::vector<size_t> gpus, usable_gpus(cuda, options.gpus));
-  for (size_t index : gpus) measured.gpus.push_back(facts_of(cuda.devices()[index], index));
+  const std::vector<gpu::DeviceFacts> facts = cuda.facts();
+  for (size_t index : gpus) measured.gpus.push_back(facts[index]);
   if (gpus.size() == 1) {
     measured.alone = alone_text(measured.gpus.front());
     return measured;

@@ -48,7 +48,7 @@ struct CollectiveAnswer {
 };
 
 struct CollectivesMeasurement {
-  std::vector<Facts> gpus;
+  std::vector<gpu::DeviceFacts> gpus;
   std::string alone;    // said where there is one GPU only, and so nothing to measure; else empty
   std::string library;  // "NCCL 2.32.3 (libnccl.so.2)"
   std::optional<GroupLinks> links;

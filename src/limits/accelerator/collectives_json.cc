@@ -46,7 +46,7 @@ Json links_json_of(const GroupLinks& links) {
 
 Json to_json(const CollectivesMeasurement& measured) {
   Json gpus = Json::array(), rows = Json::array(), answers = Json::array();
-  for (const Facts& facts : measured.gpus) gpus.push_back(to_json(facts));
+  for (const gpu::DeviceFacts& facts : measured.gpus) gpus.push_back(to_json(facts));
   for (const CollectiveRow& row : measured.rows) rows.push_back(row_json(row, measured.gpus.size()));
   for (const CollectiveAnswer& answer : measured.answers) answers.push_back(answer_json(answer));
   if (!measured.alone.empty()) return {{"cards", gpus}, {"reason", measured.alone}};

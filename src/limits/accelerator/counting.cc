@@ -9,9 +9,9 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-// A kernel in its room, with what it leaves.
+// A kernel in its workspace, with what it leaves.
 struct CountingRun {
-  std::shared_ptr<DeviceContext> room;
+  std::shared_ptr<gpu::Workspace> workspace;
   CountingKernel counting;
   gpu::BufferNumber out, cycles;
   int64_t steps = 0;  // of the last launch
@@ -23,11 +23,11 @@ struct CountingRun {
                           {counting.layout.threads},
                           {out, cycles, static_cast<int32_t>(rounds)}};
     launch.arguments.insert(launch.arguments.end(), counting.further.begin(), counting.further.end());
-    RIDGE_ASSIGN(gpu::LaunchTime time, room->run({&launch, 1}, 1));
+    RIDGE_ASSIGN(gpu::LaunchTime time, workspace->run({&launch, 1}, 1));
     Burst burst{counting.flops_per_step * static_cast<double>(steps), time.device_seconds};
     if (!counting.counts_cycles) return burst;
     float raw[2] = {};
-    RIDGE_TRY(room->read(cycles, raw));
+    RIDGE_TRY(workspace->read(cycles, raw));
     burst.clock_hz = static_cast<double>(std::bit_cast<int64_t>(raw)) / time.device_seconds;
     return burst;
   }
@@ -35,7 +35,7 @@ struct CountingRun {
   Status check() const {
     const auto lanes = static_cast<size_t>(counting.lanes);
     std::vector<float> got(counting.layout.blocks * counting.layout.threads * lanes);
-    RIDGE_TRY(room->read(out, got));
+    RIDGE_TRY(workspace->read(out, got));
     for (size_t i = 0; i < got.size(); ++i) {
       const auto thread = static_cast<int64_t>(i / lanes % counting.layout.threads);
       const double expected = counting.expected(thread, steps);
@@ -50,22 +50,23 @@ struct CountingRun {
 
 }  // namespace
 
-std::vector<Layout> layouts(const Facts& facts) {
+std::vector<Layout> layouts(const gpu::DeviceFacts& facts) {
   const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
-  if (runs_on_cpu(facts)) return {{1, units}, {1, 4 * units}, {8, units}};
+  if (gpu::runs_on_cpu(facts)) return {{1, units}, {1, 4 * units}, {8, units}};
   std::vector<Layout> result = {{256, 4 * units}, {256, 2 * units}, {128, 8 * units}};
   const auto most = static_cast<size_t>(std::max<int64_t>(1, facts.threads_per_block));
   for (Layout& layout : result) layout.threads = std::min(layout.threads, most);
   return result;
 }
 
-Result<KernelVariant> counting_variant(const std::shared_ptr<DeviceContext>& room, const CountingKernel& counting) {
+Result<KernelVariant> counting_variant(const std::shared_ptr<gpu::Workspace>& workspace,
+                                       const CountingKernel& counting) {
   auto state = std::make_shared<CountingRun>();
-  state->room = room;
+  state->workspace = workspace;
   state->counting = counting;
   const size_t floats = counting.layout.blocks * counting.layout.threads * static_cast<size_t>(counting.lanes);
-  RIDGE_ASSIGN(state->out, room->add_bytes(floats * sizeof(float)));
-  RIDGE_ASSIGN(state->cycles, room->add_bytes(sizeof(int64_t)));
+  RIDGE_ASSIGN(state->out, workspace->add_bytes(floats * sizeof(float)));
+  RIDGE_ASSIGN(state->cycles, workspace->add_bytes(sizeof(int64_t)));
   KernelVariant variant;
   variant.conditions =
       fmt::format("{}, {} x {} threads", counting.what, counting.layout.blocks, counting.layout.threads);

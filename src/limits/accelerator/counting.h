@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/device_measurement.h"
 #include "limits/metric.h"
 
@@ -19,7 +19,7 @@ struct Layout {
   size_t threads = 1, blocks = 1;
 };
 // Enough threads to keep every unit busy, all of them resident at the same time, so that no second wave runs alone at the end.
-std::vector<Layout> layouts(const Facts& facts);
+std::vector<Layout> layouts(const gpu::DeviceFacts& facts);
 
 // A kernel of the form (float* out, long* cycles, int rounds, …).
 struct CountingKernel {
@@ -35,6 +35,7 @@ struct CountingKernel {
   double tolerance = 0;                                           // relative
   bool counts_cycles = false;                                     // on the device: then the clock is known
 };
-Result<KernelVariant> counting_variant(const std::shared_ptr<DeviceContext>& room, const CountingKernel& counting);
+Result<KernelVariant> counting_variant(const std::shared_ptr<gpu::Workspace>& workspace,
+                                       const CountingKernel& counting);
 
 }  // namespace ridge::limits::accelerator

@@ -8,6 +8,7 @@
 
 #include "gpu/cuda/nvrtc.h"
 #include "gpu/test_gpus.h"
+#include "limits/accelerator/gemm.h"
 #include "limits/accelerator/links.h"
 #include "limits/accelerator/memory.h"
 #include "limits/accelerator/mma.h"
@@ -18,9 +19,9 @@ namespace ridge::limits::accelerator {
 namespace {
 
 // Facts of a GPU of that compute capability that has everything.
-Facts gpu_of(int capability) {
-  Facts facts;
-  facts.dialect = Dialect::kCuda;
+gpu::DeviceFacts gpu_of(int capability) {
+  gpu::DeviceFacts facts;
+  facts.dialect = gpu::Dialect::kCuda;
   facts.capability = std::to_string(capability / 10) + "." + std::to_string(capability % 10);
   facts.fp64_lanes = facts.fp32_lanes = 1;
   facts.fp16_lanes = 2;
@@ -84,53 +85,54 @@ void run_and_check(Metric& metric) {
 TEST(DeviceKernels, CountTheirStepsOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (MetricOf<PeakRow>& asked : multiply_add_metrics(**device))
+  for (MetricOf<PeakRow>& asked : multiply_add_metrics(*device))
     if (asked.row.precision == Precision::kFp32 || asked.metric.reason.empty()) run_and_check(asked.metric);
 }
 
 TEST(DeviceKernels, ReadWriteAndCopyAllOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (MetricOf<BandwidthRow>& asked : memory_metrics(**device)) run_and_check(asked.metric);
+  for (MetricOf<BandwidthRow>& asked : memory_metrics(*device)) run_and_check(asked.metric);
 }
 
 TEST(DeviceKernels, LinksAndStartsWorkOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;
-  for (MetricOf<LinkRow>& asked : link_metrics(**device)) run_and_check(asked.metric);
-  for (MetricOf<StartRow>& asked : start_metrics(**device)) run_and_check(asked.metric);
+  for (MetricOf<LinkRow>& asked : link_metrics(*device)) run_and_check(asked.metric);
+  for (MetricOf<StartRow>& asked : start_metrics(*device)) run_and_check(asked.metric);
 }
 
 // The way through NVIDIA's driver, on its fake, which runs kernels by pocl: all but what only a GPU can (assembly).
 TEST(DeviceKernels, RunThroughNvidiasDriver) {
   gpu::play_gpus("bench");
-  auto device = open_accelerator("cuda:0");
+  auto device = gpu::open_device("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
-  EXPECT_EQ((*device)->facts().capability, "9.0");
-  for (MetricOf<PeakRow>& asked : multiply_add_metrics(**device))
+  EXPECT_EQ(device->facts.capability, "9.0");
+  for (MetricOf<PeakRow>& asked : multiply_add_metrics(*device))
     if (asked.row.precision == Precision::kFp32 || asked.row.precision == Precision::kFp64) run_and_check(asked.metric);
-  for (MetricOf<BandwidthRow>& asked : memory_metrics(**device)) run_and_check(asked.metric);
-  for (MetricOf<LinkRow>& asked : link_metrics(**device)) run_and_check(asked.metric);
-  std::vector<MetricOf<StartRow>> starts = start_metrics(**device);
+  for (MetricOf<BandwidthRow>& asked : memory_metrics(*device)) run_and_check(asked.metric);
+  for (MetricOf<LinkRow>& asked : link_metrics(*device)) run_and_check(asked.metric);
+  std::vector<MetricOf<StartRow>> starts = start_metrics(*device);
   EXPECT_EQ(starts.size(), 5u);
   for (MetricOf<StartRow>& asked : starts) run_and_check(asked.metric);
 }
 
-TEST(DeviceKernels, ProductsOfTheLibraryAreRightInEveryType) {
+TEST(DeviceKernels, MultiplicationsOfTheLibraryAreRightInEveryType) {
   gpu::play_gpus("bench");
-  auto device = open_accelerator("cuda:0");
+  auto device = gpu::open_device("cuda:0");
   ASSERT_TRUE(device) << device.error().message;
-  auto products = (*device)->products();
-  ASSERT_TRUE(products) << products.error().message;
   for (Precision precision : {Precision::kFp64, Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16,
                               Precision::kFp8, Precision::kInt8}) {
-    auto product = (*products)->prepare(precision, 48, 32, 64);
-    ASSERT_TRUE(product) << precision_name(precision) << ": " << product.error().message;
-    EXPECT_EQ(product->flops, 2.0 * 48 * 32 * 64);
-    auto seconds = product->seconds(2);
-    ASSERT_TRUE(seconds) << precision_name(precision) << ": " << seconds.error().message;
-    Status right = product->check();
+    auto memory = open_gemm_memory(*device);
+    ASSERT_TRUE(memory) << memory.error().message;
+    auto variant = gemm_variant(*memory, {precision, 48, 32, 64, true});
+    ASSERT_TRUE(variant) << precision_name(precision) << ": " << variant.error().message;
+    auto bursts = variant->run(2, 1);
+    ASSERT_TRUE(bursts) << variant->conditions << ": " << bursts.error().message;
+    EXPECT_EQ(bursts->front().units, 2 * 2.0 * 48 * 32 * 64);
+    Status right = variant->check();
     EXPECT_TRUE(right) << right.error().message;
+    EXPECT_EQ(variant->how().substr(0, 10), "algorithm ");
   }
 }
 
@@ -142,8 +144,8 @@ TEST(DeviceKernels, ThatSkipStepsAreFoundOut) {
   const std::string whole = "round < rounds";
   ASSERT_NE(source.find(whole), std::string::npos);
   source.replace(source.find(whole), whole.size(), "round < rounds - 1");
-  auto room = (*device)->prepare(source);
-  ASSERT_TRUE(room) << room.error().message;
+  auto workspace = gpu::workspace_with(*device, source);
+  ASSERT_TRUE(workspace) << workspace.error().message;
   CountingKernel counting;
   counting.what = "fp32";
   counting.kernel = "multiply_adds";
@@ -151,7 +153,7 @@ TEST(DeviceKernels, ThatSkipStepsAreFoundOut) {
   counting.layout = {8, 2};
   counting.most_steps = 1000;
   counting.expected = [](int64_t thread, int64_t steps) { return expected_count(Precision::kFp32, thread, steps); };
-  auto variant = counting_variant(std::move(*room), counting);
+  auto variant = counting_variant(std::move(*workspace), counting);
   ASSERT_TRUE(variant) << variant.error().message;
   ASSERT_TRUE(variant->run(2, 1));
   Status found = variant->check();

@@ -56,8 +56,7 @@ Json bandwidths_json(const std::vector<BandwidthRow>& rows) {
 Json links_json(const std::vector<LinkRow>& rows) {
   Json json = Json::array();
   for (const LinkRow& row : rows) {
-    Json one = {
-        {"way", gpu::way_name(row.way)}, {"memory", gpu::host_memory_name(row.memory)}, {"copy_bytes", row.bytes}};
+    Json one = {{"way", way_name(row.way)}, {"memory", host_memory_name(row.memory)}, {"copy_bytes", row.bytes}};
     add_result(one, row.result, "bytes_per_s");
     json.push_back(std::move(one));
   }
@@ -151,9 +150,9 @@ Status read_links(const Json& json, std::vector<LinkRow>& rows) {
   return read_array(json, "links", [&](const Json& element) -> Status {
     LinkRow row;
     RIDGE_ASSIGN(const std::string way, json_member<std::string>(element, "way"));
-    RIDGE_ASSIGN(row.way, gpu::way_from_name(way));
+    RIDGE_ASSIGN(row.way, way_from_name(way));
     RIDGE_ASSIGN(const std::string memory, json_member<std::string>(element, "memory"));
-    RIDGE_ASSIGN(row.memory, gpu::host_memory_from_name(memory));
+    RIDGE_ASSIGN(row.memory, host_memory_from_name(memory));
     RIDGE_ASSIGN(row.bytes, json_member<int64_t>(element, "copy_bytes"));
     RIDGE_ASSIGN(row.result, result_from_json(element, "bytes_per_s"));
     rows.push_back(std::move(row));
@@ -177,7 +176,7 @@ Status read_starts(const Json& json, std::vector<StartRow>& rows) {
 std::string row_name(const PeakRow& row) { return fmt::format("{} {}", precision_name(row.precision), row.way); }
 std::string row_name(const BandwidthRow& row) { return row.level + " " + row.access; }
 std::string row_name(const LinkRow& row) {
-  return fmt::format("{}, {}", gpu::way_name(row.way), gpu::host_memory_name(row.memory));
+  return fmt::format("{}, {}", way_name(row.way), host_memory_name(row.memory));
 }
 std::string row_name(const StartRow& row) { return row.what; }
 

@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "gpu/transfer.h"
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/setting.h"
+#include "limits/accelerator/transfer.h"
 #include "limits/metric_result.h"
 
 namespace ridge::limits::accelerator {
@@ -27,8 +27,8 @@ struct BandwidthRow {
   MetricResult result;  // [bytes/s]
 };
 struct LinkRow {
-  gpu::Way way = gpu::Way::kToDevice;
-  gpu::HostMemory memory = gpu::HostMemory::kPageable;
+  Way way = Way::kToDevice;
+  gpu::MemoryKind memory = gpu::MemoryKind::kHost;
   int64_t bytes = 0;    // of one copy, each way
   MetricResult result;  // [bytes/s], of both ways together
 };
@@ -44,7 +44,7 @@ std::string row_name(const LinkRow& row);
 std::string row_name(const StartRow& row);
 
 struct DeviceMeasurement {
-  Facts facts;
+  gpu::DeviceFacts facts;
   Setting setting;  // for which the figures hold
   std::vector<PeakRow> peaks;
   std::vector<BandwidthRow> bandwidths;

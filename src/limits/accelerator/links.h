@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/device_measurement.h"
 #include "limits/metric.h"
 
 namespace ridge::limits::accelerator {
 
-int64_t link_bytes(const Facts& facts);
-std::vector<MetricOf<LinkRow>> link_metrics(Accelerator& accelerator);
-std::vector<MetricOf<StartRow>> start_metrics(Accelerator& accelerator);
+int64_t link_bytes(const gpu::DeviceFacts& facts);
+std::vector<MetricOf<LinkRow>> link_metrics(const gpu::Device& device);
+std::vector<MetricOf<StartRow>> start_metrics(const gpu::Device& device);
 
 }  // namespace ridge::limits::accelerator

@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "base/utc.h"
+#include "limits/accelerator/gemm.h"
 #include "limits/accelerator/links.h"
 #include "limits/accelerator/memory.h"
 #include "limits/accelerator/mma.h"
 #include "limits/accelerator/multiply_adds.h"
-#include "limits/accelerator/products.h"
 #include "limits/accelerator/utilisation.h"
 #include "limits/accelerator/watch.h"
 #include "limits/limits_store.h"
@@ -67,7 +67,7 @@ void refer_to_cpu(const Options& options, References& references) {
     references.cpu_reason = machine.error().message;
 }
 
-References references_for(const Facts& facts, const WatchedGpu& watched, const Options& options) {
+References references_for(const gpu::DeviceFacts& facts, const WatchedGpu& watched, const Options& options) {
   References references;
   Result<std::vector<catalogue::CatalogueDevice>> devices = catalogue::catalogue();
   Result<catalogue::CatalogueDevice> device =
@@ -76,7 +76,7 @@ References references_for(const Facts& facts, const WatchedGpu& watched, const O
     references.datasheet = std::move(*device);
   else
     references.datasheet_reason = device.error().message;
-  if (runs_on_cpu(facts)) refer_to_cpu(options, references);
+  if (gpu::runs_on_cpu(facts)) refer_to_cpu(options, references);
   if (watched.gpu && watched.gpu->pcie_generation_max && watched.gpu->pcie_width_max) {
     // An idle link saves power; under load it goes up to what GPU and slot can do.
     const int64_t generation = *watched.gpu->pcie_generation_max, lanes = *watched.gpu->pcie_width_max;
@@ -86,22 +86,21 @@ References references_for(const Facts& facts, const WatchedGpu& watched, const O
   return references;
 }
 
-std::vector<MetricOf<PeakRow>> all_peak_metrics(Accelerator& accelerator) {
-  std::vector<MetricOf<PeakRow>> metrics = multiply_add_metrics(accelerator);
-  for (auto part : {mma_metrics, product_metrics})
-    for (MetricOf<PeakRow>& peak : part(accelerator)) metrics.push_back(std::move(peak));
+std::vector<MetricOf<PeakRow>> all_peak_metrics(const gpu::Device& device) {
+  std::vector<MetricOf<PeakRow>> metrics = multiply_add_metrics(device);
+  for (auto part : {mma_metrics, gemm_metrics})
+    for (MetricOf<PeakRow>& peak : part(device)) metrics.push_back(std::move(peak));
   return metrics;
 }
 
 }  // namespace
 
-Result<DeviceMeasurement> measure(Accelerator& accelerator, const Options& options, Clock& clock) {
+Result<DeviceMeasurement> measure(const gpu::Device& device, const Options& options, Clock& clock) {
   const TimePoint begin = clock.now();
   DeviceMeasurement measured;
-  measured.facts = accelerator.facts();
+  measured.facts = device.facts;
   if (options.rounds.progress) options.rounds.progress("make ready", 0);
-  DeviceMetrics metrics{all_peak_metrics(accelerator), memory_metrics(accelerator), link_metrics(accelerator),
-                        start_metrics(accelerator)};
+  DeviceMetrics metrics{all_peak_metrics(device), memory_metrics(device), link_metrics(device), start_metrics(device)};
   const WatchedGpu watched = watch_gpu(measured.facts, clock);
   measure_in_rounds(all_of(metrics), options.rounds, clock);
   const std::vector<GpuSample> samples = watched.watch ? watched.watch->samples() : std::vector<GpuSample>{};

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/device_measurement.h"
 #include "limits/metric.h"
 
@@ -20,6 +20,6 @@ struct Options {
 };
 
 // What a device cannot do is a row with the reason. Interrupted, it returns what was measured until then.
-Result<DeviceMeasurement> measure(Accelerator& accelerator, const Options& options, Clock& clock = system_clock());
+Result<DeviceMeasurement> measure(const gpu::Device& device, const Options& options, Clock& clock = system_clock());
 
 }  // namespace ridge::limits::accelerator

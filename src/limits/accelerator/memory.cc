@@ -27,45 +27,45 @@ struct Cut {
 };
 
 // A small working set is for fewer blocks: every thread takes at least four elements.
-Cut cut_for(const Facts& facts, Layout layout, int64_t elements) {
+Cut cut_for(const gpu::DeviceFacts& facts, Layout layout, int64_t elements) {
   const int64_t of_block = 4 * static_cast<int64_t>(layout.threads);
   layout.blocks = std::clamp<size_t>(static_cast<size_t>(elements / of_block), 1, layout.blocks);
   Cut cut{layout};
   cut.steps = static_cast<int32_t>(elements / cut.threads() / 4 * 4);
-  const bool stretches = runs_on_cpu(facts);
+  const bool stretches = gpu::runs_on_cpu(facts);
   cut.by_thread = stretches ? cut.steps : 1;
   cut.by_step = stretches ? 1 : static_cast<int32_t>(cut.threads());
   return cut;
 }
 
 // Threads with several reads under way each; some of a wave, some of many.
-std::vector<Layout> memory_layouts(const Facts& facts) {
+std::vector<Layout> memory_layouts(const gpu::DeviceFacts& facts) {
   std::vector<Layout> result = layouts(facts);
   const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
-  if (runs_on_cpu(facts))
+  if (gpu::runs_on_cpu(facts))
     result.pop_back();  // stretches are for one thread per block
   else
     result.back() = {result.back().threads, 64 * units};
   return result;
 }
 
-std::vector<Layout> shared_layouts(const Facts& facts) {
-  if (!runs_on_cpu(facts)) return layouts(facts);
+std::vector<Layout> shared_layouts(const gpu::DeviceFacts& facts) {
+  if (!gpu::runs_on_cpu(facts)) return layouts(facts);
   const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
   return {{16, units}, {64, units}};
 }
 
 // The buffers that all metrics of memory share.
 struct Memory {
-  Facts facts;
-  std::unique_ptr<DeviceContext> room;
+  gpu::DeviceFacts facts;
+  std::unique_ptr<gpu::Workspace> workspace;
   gpu::BufferNumber from, to, sums;
   int64_t buffer_bytes = 0;
   int64_t lanes = 4;  // floats of an element
   int64_t element_bytes() const { return lanes * static_cast<int64_t>(sizeof(float)); }
 
   Result<double> run(const gpu::Launch& launch, int64_t repeats) {
-    RIDGE_ASSIGN(gpu::LaunchTime time, room->run({&launch, 1}, static_cast<int>(repeats)));
+    RIDGE_ASSIGN(gpu::LaunchTime time, workspace->run({&launch, 1}, static_cast<int>(repeats)));
     return time.device_seconds;
   }
   gpu::Launch write(const Cut& cut, gpu::BufferNumber buffer) const {
@@ -73,7 +73,7 @@ struct Memory {
   }
   Status check_sum(int64_t threads, double floats) const {
     std::vector<float> got(static_cast<size_t>(threads * lanes));
-    RIDGE_TRY(room->read(sums, got));
+    RIDGE_TRY(workspace->read(sums, got));
     double sum = 0;
     for (float value : got) sum += static_cast<double>(value);
     if (std::abs(sum - kMeanOfPattern * floats) <= 1e-5 * kMeanOfPattern * floats) return {};
@@ -83,7 +83,7 @@ struct Memory {
   // The beginning of `buffer` is 0, 1, 2, 3, 0, …
   Status check_content(gpu::BufferNumber buffer) const {
     std::vector<float> got(static_cast<size_t>(std::min<int64_t>(buffer_bytes / 4, 64 * 1024)));
-    RIDGE_TRY(room->read(buffer, got));
+    RIDGE_TRY(workspace->read(buffer, got));
     for (size_t i = 0; i < got.size(); ++i)
       if (got[i] != static_cast<float>(i % 4))
         return Error{Code::kFailed,
@@ -93,23 +93,24 @@ struct Memory {
 };
 using MemoryHandle = std::shared_ptr<Memory>;
 
-Result<MemoryHandle> make_memory(Accelerator& accelerator) {
+Result<MemoryHandle> make_memory(const gpu::Device& device) {
   auto memory = std::make_shared<Memory>();
-  memory->facts = accelerator.facts();
-  memory->lanes = runs_on_cpu(memory->facts) ? 16 : 4;
-  RIDGE_ASSIGN(memory->room,
-               accelerator.prepare(kernel_source(fmt::format("#define WIDE_LANES {}\n", memory->lanes), {"memory"})));
+  memory->facts = device.facts;
+  memory->lanes = gpu::runs_on_cpu(memory->facts) ? 16 : 4;
+  RIDGE_ASSIGN(
+      memory->workspace,
+      gpu::workspace_with(device, kernel_source(fmt::format("#define WIDE_LANES {}\n", memory->lanes), {"memory"})));
   memory->buffer_bytes = dram_bytes(memory->facts);
   if (memory->buffer_bytes < kLeastBytes)
     return Error{Code::kExhausted,
                  fmt::format("the device has too little free memory: {} bytes per buffer", memory->buffer_bytes)};
-  RIDGE_ASSIGN(memory->from, memory->room->add_bytes(static_cast<size_t>(memory->buffer_bytes)));
-  RIDGE_ASSIGN(memory->to, memory->room->add_bytes(static_cast<size_t>(memory->buffer_bytes)));
+  RIDGE_ASSIGN(memory->from, memory->workspace->add_bytes(static_cast<size_t>(memory->buffer_bytes)));
+  RIDGE_ASSIGN(memory->to, memory->workspace->add_bytes(static_cast<size_t>(memory->buffer_bytes)));
   size_t most_threads = 0;
   for (auto part : {memory_layouts, shared_layouts})
     for (const Layout& layout : part(memory->facts))
       most_threads = std::max(most_threads, layout.threads * layout.blocks);
-  RIDGE_ASSIGN(memory->sums, memory->room->add_bytes(most_threads * static_cast<size_t>(memory->element_bytes())));
+  RIDGE_ASSIGN(memory->sums, memory->workspace->add_bytes(most_threads * static_cast<size_t>(memory->element_bytes())));
   return memory;
 }
 
@@ -169,13 +170,10 @@ KernelVariant copying_by_driver(const MemoryHandle& memory) {
   KernelVariant variant;
   variant.conditions = "the driver's copy";
   variant.run = one_by_one([memory](int64_t repeats) -> Result<Burst> {
-    Burst burst{2 * static_cast<double>(memory->buffer_bytes * repeats)};
-    for (int64_t i = 0; i < repeats; ++i) {
-      RIDGE_ASSIGN(double seconds,
-                   memory->room->copy(memory->from, memory->to, static_cast<size_t>(memory->buffer_bytes)));
-      burst.seconds += seconds;
-    }
-    return burst;
+    const gpu::Step copy{gpu::Copy{memory->from, memory->to}};
+    RIDGE_ASSIGN(gpu::LaunchTime time, memory->workspace->run({&copy, 1}, static_cast<int>(repeats)));
+    return Burst{2 * static_cast<double>(memory->buffer_bytes * repeats),
+                 time.device_seconds > 0 ? time.device_seconds : time.whole_seconds};
   });
   variant.check = [memory] { return memory->check_content(memory->to); };
   return variant;
@@ -249,18 +247,18 @@ MetricOf<BandwidthRow> shared_metric(const MemoryHandle& memory) {
 
 }  // namespace
 
-int64_t dram_bytes(const Facts& facts) {
-  const int64_t wanted = runs_on_cpu(facts) ? std::max(64 * kMiB, 6 * facts.last_cache_bytes)
-                                            : std::max(512 * kMiB, 8 * facts.last_cache_bytes);
+int64_t dram_bytes(const gpu::DeviceFacts& facts) {
+  const int64_t wanted = gpu::runs_on_cpu(facts) ? std::max(64 * kMiB, 6 * facts.last_cache_bytes)
+                                                 : std::max(512 * kMiB, 8 * facts.last_cache_bytes);
   int64_t most = std::min(facts.memory_bytes / 8, 4096 * kMiB);
   if (facts.largest_buffer_bytes > 0) most = std::min(most, facts.largest_buffer_bytes);
   return std::min(wanted, most) / kMiB * kMiB;
 }
 
-int64_t cache_bytes(const Facts& facts) { return facts.last_cache_bytes / 2; }
+int64_t cache_bytes(const gpu::DeviceFacts& facts) { return facts.last_cache_bytes / 2; }
 
-std::vector<MetricOf<BandwidthRow>> memory_metrics(Accelerator& accelerator) {
-  Result<MemoryHandle> memory = make_memory(accelerator);
+std::vector<MetricOf<BandwidthRow>> memory_metrics(const gpu::Device& device) {
+  Result<MemoryHandle> memory = make_memory(device);
   if (!memory) {
     MetricOf<BandwidthRow> bandwidth = bandwidth_of("DRAM", "read", 0);
     bandwidth.metric.reason = memory.error().message;

@@ -6,16 +6,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/device_measurement.h"
 #include "limits/metric.h"
 
 namespace ridge::limits::accelerator {
 
 // How many bytes are gone through to measure a level; 0: the level cannot be told apart.
-int64_t dram_bytes(const Facts& facts);   // of one buffer; far more than the last cache
-int64_t cache_bytes(const Facts& facts);  // half of the last cache
+int64_t dram_bytes(const gpu::DeviceFacts& facts);   // of one buffer; far more than the last cache
+int64_t cache_bytes(const gpu::DeviceFacts& facts);  // half of the last cache
 
-std::vector<MetricOf<BandwidthRow>> memory_metrics(Accelerator& accelerator);
+std::vector<MetricOf<BandwidthRow>> memory_metrics(const gpu::Device& device);
 
 }  // namespace ridge::limits::accelerator

@@ -24,14 +24,6 @@ constexpr MmaShape kShapes[] = {{Precision::kFp64, "FP64_8x8x4", 8, 8, 4, 80, kL
                                 {Precision::kInt8, "INT8_8x8x16", 8, 8, 16, 75, 79},
                                 {Precision::kInt8, "INT8_16x8x32", 16, 8, 32, 80, kLatest}};
 
-// "8.9" → 89
-int capability_number(const std::string& text) {
-  int number = 0;
-  for (char c : text)
-    if (c != '.') number = number * 10 + (c - '0');
-  return number;
-}
-
 CountingKernel tile_counting(const MmaShape& shape, const Layout& layout) {
   CountingKernel counting;
   counting.what = fmt::format("mma.sync m{}n{}k{}", shape.m, shape.n, shape.k);
@@ -45,11 +37,11 @@ CountingKernel tile_counting(const MmaShape& shape, const Layout& layout) {
   return counting;
 }
 
-Status add_tile_variants(Accelerator& accelerator, const MmaShape& shape, Metric& metric) {
-  RIDGE_ASSIGN(std::shared_ptr<DeviceContext> room,
-               accelerator.prepare(kernel_source(fmt::format("#define {}\n", shape.name), {"mma"})));
-  for (const Layout& layout : layouts(accelerator.facts())) {
-    RIDGE_ASSIGN(KernelVariant variant, counting_variant(room, tile_counting(shape, layout)));
+Status add_tile_variants(const gpu::Device& device, const MmaShape& shape, Metric& metric) {
+  RIDGE_ASSIGN(std::shared_ptr<gpu::Workspace> workspace,
+               gpu::workspace_with(device, kernel_source(fmt::format("#define {}\n", shape.name), {"mma"})));
+  for (const Layout& layout : layouts(device.facts)) {
+    RIDGE_ASSIGN(KernelVariant variant, counting_variant(workspace, tile_counting(shape, layout)));
     metric.variants.push_back(std::move(variant));
   }
   return {};
@@ -73,10 +65,10 @@ double expected_tile_count(const MmaShape& shape, int64_t thread, int64_t steps)
   return static_cast<double>((thread & 7) + steps * shape.k + kTiles * (kTiles - 1) / 2);
 }
 
-std::vector<MetricOf<PeakRow>> mma_metrics(Accelerator& accelerator) {
+std::vector<MetricOf<PeakRow>> mma_metrics(const gpu::Device& device) {
   std::vector<MetricOf<PeakRow>> metrics;
-  if (accelerator.facts().dialect != Dialect::kCuda) return metrics;
-  const int capability = capability_number(accelerator.facts().capability);
+  if (device.facts.dialect != gpu::Dialect::kCuda) return metrics;
+  const int capability = gpu::architecture_of(device.facts);
   for (Precision precision :
        {Precision::kFp64, Precision::kTf32, Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kInt8}) {
     MetricOf<PeakRow> peak{{precision, "mma", {}}, {}};
@@ -84,8 +76,8 @@ std::vector<MetricOf<PeakRow>> mma_metrics(Accelerator& accelerator) {
         kShapes, [&](const MmaShape& one) { return one.precision == precision && has_shape(one, capability); });
     if (shape == std::end(kShapes))
       peak.metric.reason = fmt::format("the tensor cores of compute capability {} do not multiply {}",
-                                       accelerator.facts().capability, precision_name(precision));
-    else if (Status added = add_tile_variants(accelerator, *shape, peak.metric); !added)
+                                       device.facts.capability, precision_name(precision));
+    else if (Status added = add_tile_variants(device, *shape, peak.metric); !added)
       peak.metric.reason = added.error().message;
     metrics.push_back(std::move(peak));
   }

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/counting.h"
 
 namespace ridge::limits::accelerator {
@@ -30,6 +30,6 @@ double flops_of_step(const Layout& layout, const MmaShape& shape);
 double expected_tile_count(const MmaShape& shape, int64_t thread, int64_t steps);
 
 // None for a device that is not NVIDIA's.
-std::vector<MetricOf<PeakRow>> mma_metrics(Accelerator& accelerator);
+std::vector<MetricOf<PeakRow>> mma_metrics(const gpu::Device& device);
 
 }  // namespace ridge::limits::accelerator

@@ -29,7 +29,7 @@ double count_of_chain(Precision precision, int64_t first, int64_t steps) {
   return std::min(static_cast<double>(first + steps), largest_count(precision));
 }
 
-CountingKernel counting_of(const Facts& facts, const LaneType& type, const Layout& layout) {
+CountingKernel counting_of(const gpu::DeviceFacts& facts, const LaneType& type, const Layout& layout) {
   const Precision precision = type.precision;
   CountingKernel counting;
   counting.what = fmt::format("{} chains of {} {}", kChains, type.lanes, precision_name(precision));
@@ -44,35 +44,36 @@ CountingKernel counting_of(const Facts& facts, const LaneType& type, const Layou
   // What has 8 or 11 bits is rounded where the sum of the chains passes what it can count to.
   const bool narrow = precision == Precision::kFp16 || precision == Precision::kBf16;
   counting.tolerance = narrow ? 0.02 : 0;
-  counting.counts_cycles = facts.dialect == Dialect::kCuda;
+  counting.counts_cycles = facts.dialect == gpu::Dialect::kCuda;
   return counting;
 }
 
-Status add_variants(Accelerator& accelerator, const LaneType& type, Metric& metric) {
-  RIDGE_ASSIGN(std::shared_ptr<DeviceContext> room,
-               accelerator.prepare(kernel_source(type.definitions, {"arithmetic", "multiply_adds"})));
-  for (const Layout& layout : layouts(accelerator.facts())) {
-    RIDGE_ASSIGN(KernelVariant variant, counting_variant(room, counting_of(accelerator.facts(), type, layout)));
+Status add_variants(const gpu::Device& device, const LaneType& type, Metric& metric) {
+  RIDGE_ASSIGN(std::shared_ptr<gpu::Workspace> workspace,
+               gpu::workspace_with(device, kernel_source(type.definitions, {"arithmetic", "multiply_adds"})));
+  for (const Layout& layout : layouts(device.facts)) {
+    RIDGE_ASSIGN(KernelVariant variant, counting_variant(workspace, counting_of(device.facts, type, layout)));
     metric.variants.push_back(std::move(variant));
   }
   return {};
 }
 
-LaneType lane_type_of(const Facts& facts, Precision precision, const char* name, int64_t lanes, std::string reason) {
+LaneType lane_type_of(const gpu::DeviceFacts& facts, Precision precision, const char* name, int64_t lanes,
+                      std::string reason) {
   LaneType result;
   result.precision = precision;
   result.lanes = std::max<int64_t>(1, lanes);
   result.flops_per_step = (precision == Precision::kInt8 ? 8.0 : 2.0) * static_cast<double>(result.lanes);
   result.definitions = fmt::format("#define {}\n", name);
-  if (facts.dialect == Dialect::kOpenCl) result.definitions += fmt::format("#define LANES {}\n", result.lanes);
+  if (facts.dialect == gpu::Dialect::kOpenCl) result.definitions += fmt::format("#define LANES {}\n", result.lanes);
   result.reason = std::move(reason);
   return result;
 }
 
 }  // namespace
 
-std::vector<LaneType> lane_types(const Facts& facts) {
-  const bool cuda = facts.dialect == Dialect::kCuda;
+std::vector<LaneType> lane_types(const gpu::DeviceFacts& facts) {
+  const bool cuda = facts.dialect == gpu::Dialect::kCuda;
   std::vector<LaneType> result;
   auto add = [&](Precision precision, const char* name, int64_t lanes, bool there, const char* missing) {
     result.push_back(lane_type_of(facts, precision, name, lanes, there ? "" : missing));
@@ -101,14 +102,13 @@ double flops_of_step(const Layout& layout, double flops_per_step) {
   return static_cast<double>(layout.threads * layout.blocks) * static_cast<double>(kChains) * flops_per_step;
 }
 
-std::vector<MetricOf<PeakRow>> multiply_add_metrics(Accelerator& accelerator) {
+std::vector<MetricOf<PeakRow>> multiply_add_metrics(const gpu::Device& device) {
   std::vector<MetricOf<PeakRow>> metrics;
-  for (const LaneType& type : lane_types(accelerator.facts())) {
+  for (const LaneType& type : lane_types(device.facts)) {
     MetricOf<PeakRow> peak{{type.precision, "multiply-adds", {}}, {}};
     peak.metric.reason = type.reason;
     if (type.reason.empty())
-      if (Status added = add_variants(accelerator, type, peak.metric); !added)
-        peak.metric.reason = added.error().message;
+      if (Status added = add_variants(device, type, peak.metric); !added) peak.metric.reason = added.error().message;
     metrics.push_back(std::move(peak));
   }
   return metrics;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "limits/accelerator/accelerator.h"
+#include "gpu/device.h"
 #include "limits/accelerator/counting.h"
 
 namespace ridge::limits::accelerator {
@@ -19,7 +19,7 @@ struct LaneType {
 };
 
 // Those that are asked for, whether or not the device has them.
-std::vector<LaneType> lane_types(const Facts& facts);
+std::vector<LaneType> lane_types(const gpu::DeviceFacts& facts);
 
 // What thread `thread` of a block must put out after `steps` steps of each chain.
 double expected_count(Precision precision, int64_t thread, int64_t steps);
@@ -27,6 +27,6 @@ double expected_count(Precision precision, int64_t thread, int64_t steps);
 // FLOPs of one step of every chain of every thread: threads · chains · FLOPs per multiply-add.
 double flops_of_step(const Layout& layout, double flops_per_step);
 
-std::vector<MetricOf<PeakRow>> multiply_add_metrics(Accelerator& accelerator);
+std::vector<MetricOf<PeakRow>> multiply_add_metrics(const gpu::Device& device);
 
 }  // namespace ridge::limits::accelerator

@@ -51,8 +51,8 @@ TEST(Tiles, OfATypeHaveOneShapePerGeneration) {
     }
 }
 
-Facts facts_of_gpu(int64_t units, int64_t threads) {
-  Facts facts;
+gpu::DeviceFacts facts_of_gpu(int64_t units, int64_t threads) {
+  gpu::DeviceFacts facts;
   facts.compute_units = units;
   facts.threads_per_block = threads;
   return facts;
@@ -67,7 +67,7 @@ TEST(Layouts, KeepEveryUnitBusyInOneWave) {
 }
 
 TEST(Arithmetics, ThatADeviceLacksHaveAReason) {
-  Facts facts = facts_of_gpu(1, 1);
+  gpu::DeviceFacts facts = facts_of_gpu(1, 1);
   facts.fp32_lanes = 16;
   for (const LaneType& type : lane_types(facts)) {
     EXPECT_EQ(type.reason.empty(), type.precision == Precision::kFp32);

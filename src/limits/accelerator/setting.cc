@@ -46,7 +46,7 @@ Result<Setting> setting_from_json(const Json& json) {
   return setting;
 }
 
-Setting setting_of(const Facts& facts, const gpu::GpuSystem* system) {
+Setting setting_of(const gpu::DeviceFacts& facts, const gpu::GpuSystem* system) {
   Setting setting;
   setting.gpu = facts.uuid.empty() ? facts.pci_address : facts.uuid;
   setting.name = facts.name;
@@ -63,7 +63,7 @@ Setting setting_of(const Facts& facts, const gpu::GpuSystem* system) {
   return setting;
 }
 
-Setting setting_now(const Facts& facts) {
+Setting setting_now(const gpu::DeviceFacts& facts) {
   if (facts.uuid.empty() && facts.pci_address.empty()) return setting_of(facts, nullptr);
   const Result<gpu::nvml::Nvml> nvml = gpu::nvml::Nvml::open();
   if (!nvml) return setting_of(facts, nullptr);

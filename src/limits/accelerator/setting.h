@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gpu/device.h"
 #include "gpu/gpu.h"
-#include "limits/accelerator/accelerator.h"
 
 namespace ridge::limits::accelerator {
 
@@ -33,9 +33,9 @@ Json to_json(const Setting& setting);
 Result<Setting> setting_from_json(const Json& json);
 
 // `system`: as the management library tells it; null: unknown.
-Setting setting_of(const Facts& facts, const gpu::GpuSystem* system);
+Setting setting_of(const gpu::DeviceFacts& facts, const gpu::GpuSystem* system);
 // That of now, by NVML where the device has an address that it may know.
-Setting setting_now(const Facts& facts);
+Setting setting_now(const gpu::DeviceFacts& facts);
 
 // "driver 580.95.05 then, 590.10 now; power limit 700 W then, 350 W now"; empty: they are the same.
 std::string differences(const Setting& then, const Setting& now);

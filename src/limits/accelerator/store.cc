@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kMostSettings = 8;  // that are kept of one device
 constexpr const char* kGpus = "cards";
 
-std::string key_of(const Facts& facts, const Setting& setting) {
-  const char* api = facts.dialect == Dialect::kCuda ? "cuda" : "opencl";
+std::string key_of(const gpu::DeviceFacts& facts, const Setting& setting) {
+  const char* api = facts.dialect == gpu::Dialect::kCuda ? "cuda" : "opencl";
   return fmt::format("{} {}{}{}", api, setting.gpu, setting.gpu.empty() ? "" : " ", setting.name);
 }
 
@@ -88,7 +88,7 @@ std::string keep(const DeviceMeasurement& measured, const std::string& key, cons
 }
 
 // The stored limits, if they will do.
-std::optional<DeviceMeasurement> known(const Facts& facts, const Setting& now, const Options& options,
+std::optional<DeviceMeasurement> known(const gpu::DeviceFacts& facts, const Setting& now, const Options& options,
                                        const std::string& file) {
   StoredLimits kept = recall(facts, now, file);
   if (kept.damaged) log::warning("{}; measuring again", kept.reason);
@@ -99,7 +99,7 @@ std::optional<DeviceMeasurement> known(const Facts& facts, const Setting& now, c
 
 }  // namespace
 
-StoredLimits recall(const Facts& facts, const Setting& now, const std::string& file) {
+StoredLimits recall(const gpu::DeviceFacts& facts, const Setting& now, const std::string& file) {
   const std::string from = file_or_default(file);
   if (from.empty()) return nothing("nothing is kept, as neither XDG_CACHE_HOME nor HOME is set");
   const Result<Json> store = read_limits_file(from);
@@ -114,8 +114,8 @@ StoredLimits recall(const Facts& facts, const Setting& now, const std::string& f
   return found;
 }
 
-Result<DeviceMeasurement> recall_or_measure(const Facts& facts, const Setting& now, const Options& options, bool fresh,
-                                            const MeasureDevice& measure) {
+Result<DeviceMeasurement> recall_or_measure(const gpu::DeviceFacts& facts, const Setting& now, const Options& options,
+                                            bool fresh, const MeasureDevice& measure) {
   const std::string file = file_or_default(options.machine_cache);
   std::optional<FileLock> lock;
   std::optional<DeviceMeasurement> kept;
@@ -127,9 +127,9 @@ Result<DeviceMeasurement> recall_or_measure(const Facts& facts, const Setting& n
   return measured;
 }
 
-Result<DeviceMeasurement> recall_or_measure(Accelerator& accelerator, const Options& options, bool fresh) {
-  const Setting now = setting_now(accelerator.facts());
-  return recall_or_measure(accelerator.facts(), now, options, fresh, [&] { return measure(accelerator, options); });
+Result<DeviceMeasurement> recall_or_measure(const gpu::Device& device, const Options& options, bool fresh) {
+  const Setting now = setting_now(device.facts);
+  return recall_or_measure(device.facts, now, options, fresh, [&] { return measure(device, options); });
 }
 
 }  // namespace ridge::limits::accelerator

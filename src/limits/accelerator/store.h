@@ -20,17 +20,17 @@ struct StoredLimits {
   bool damaged = false;
 };
 // What was measured of the device under the setting of now. `file` empty: the default one.
-StoredLimits recall(const Facts& facts, const Setting& now, const std::string& file = "");
+StoredLimits recall(const gpu::DeviceFacts& facts, const Setting& now, const std::string& file = "");
 
 using MeasureDevice = std::function<Result<DeviceMeasurement>()>;
 
 // The figures of a device: recalled, unless `fresh` is set or they were given less time than options.most_seconds; otherwise
 // measured and kept. What was interrupted is not kept. A file that is damaged, or cannot be written, costs one warning and nothing
 // else. Processes that find no figures at the same time measure one after the other, not against each other.
-Result<DeviceMeasurement> recall_or_measure(const Facts& facts, const Setting& now, const Options& options, bool fresh,
-                                            const MeasureDevice& measure);
+Result<DeviceMeasurement> recall_or_measure(const gpu::DeviceFacts& facts, const Setting& now, const Options& options,
+                                            bool fresh, const MeasureDevice& measure);
 
 // Measured by measure() (measure.h).
-Result<DeviceMeasurement> recall_or_measure(Accelerator& accelerator, const Options& options, bool fresh);
+Result<DeviceMeasurement> recall_or_measure(const gpu::Device& device, const Options& options, bool fresh);
 
 }  // namespace ridge::limits::accelerator

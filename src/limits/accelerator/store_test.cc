@@ -13,12 +13,12 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-Facts some_gpu(const std::string& uuid = "GPU-a") {
-  Facts facts;
+gpu::DeviceFacts some_gpu(const std::string& uuid = "GPU-a") {
+  gpu::DeviceFacts facts;
   facts.device = "cuda:0";
   facts.name = "NVIDIA H100 PCIe";
   facts.software = "CUDA driver 13.0";
-  facts.dialect = Dialect::kCuda;
+  facts.dialect = gpu::Dialect::kCuda;
   facts.uuid = uuid;
   facts.compute_units = 114;
   return facts;
@@ -209,7 +209,7 @@ TEST(MeasuredFigures, AreReadBackAsTheyWereWritten) {
   MetricResult missing;
   missing.reason = "open library libcublasLt.so: no such file";
   measured.peaks.push_back({Precision::kInt8, "cuBLASLt", missing});
-  measured.links = {{gpu::Way::kBoth, gpu::HostMemory::kPinned, 1 << 20, reached(40e9)}};
+  measured.links = {{Way::kBoth, gpu::MemoryKind::kPinned, 1 << 20, reached(40e9)}};
   measured.starts = {{"kernel, queued", "time per kernel", reached(4e5)}};
   Json json = to_json(measured);
   Result<DeviceMeasurement> back = measurement_from_json(json);

@@ -42,7 +42,7 @@ bool same_model(const catalogue::CatalogueDevice& device, const std::vector<std:
 
 bool near(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance * b; }
 
-bool fits(const catalogue::CatalogueDevice& device, const Facts& facts) {
+bool fits(const catalogue::CatalogueDevice& device, const gpu::DeviceFacts& facts) {
   if (!facts.capability.empty() && !device.compute_capability.empty() && device.compute_capability != facts.capability)
     return false;
   if (device.multiprocessors && facts.compute_units > 0 && *device.multiprocessors != facts.compute_units) return false;
@@ -119,7 +119,7 @@ void add_datasheet(DeviceMeasurement& measured, const catalogue::CatalogueDevice
 void add_link(DeviceMeasurement& measured, const References& references) {
   for (LinkRow& row : measured.links)
     if (references.link_bytes_per_s)
-      add(row.result, references.link, *references.link_bytes_per_s * (row.way == gpu::Way::kBoth ? 2 : 1),
+      add(row.result, references.link, *references.link_bytes_per_s * (row.way == Way::kBoth ? 2 : 1),
           Origin::kDerived);
 }
 
@@ -166,7 +166,7 @@ std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::Catalogu
 }
 
 Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::CatalogueDevice> devices,
-                                                const Facts& facts) {
+                                                const gpu::DeviceFacts& facts) {
   std::vector<const catalogue::CatalogueDevice*> found = catalogue::match_devices(devices, facts.name);
   if (found.empty())
     for (const catalogue::CatalogueDevice& device : devices)
@@ -194,7 +194,7 @@ void add_utilisation(DeviceMeasurement& measured, const References& references) 
       [](const BandwidthRow& row) { return row.access; });
   add_best(
       measured.links, [](const LinkRow& row) { return row.way; },
-      [](const LinkRow& row) { return std::string(gpu::host_memory_name(row.memory)); });
+      [](const LinkRow& row) { return std::string(host_memory_name(row.memory)); });
 }
 
 }  // namespace ridge::limits::accelerator

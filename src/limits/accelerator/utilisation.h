@@ -25,7 +25,7 @@ struct References {
 // The device of the catalogue that `facts` speaks of: by its name; where that leaves none or several, by its model's word ("H100"),
 // compute capability, multiprocessors, memory (within 12 %: what is usable of what is on the box) and clock (within 2 %).
 Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::CatalogueDevice> devices,
-                                                const Facts& facts);
+                                                const gpu::DeviceFacts& facts);
 
 // What the datasheet says of a peak that was reached in this way; absent where it speaks of other units: it lists the plain lanes for
 // FP64 and FP32, and for narrower types the tensor cores, if the device has any.

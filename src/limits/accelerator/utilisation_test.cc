@@ -11,8 +11,9 @@ MetricResult result_with(double value) {
   return result;
 }
 
-Facts named(const std::string& name, const std::string& capability, int64_t units, double gib, double clock_mhz) {
-  Facts facts;
+gpu::DeviceFacts named(const std::string& name, const std::string& capability, int64_t units, double gib,
+                       double clock_mhz) {
+  gpu::DeviceFacts facts;
   facts.name = name;
   facts.capability = capability;
   facts.compute_units = units;
@@ -25,7 +26,7 @@ Facts named(const std::string& name, const std::string& capability, int64_t unit
 TEST(Datasheet, IsFoundByWhatTheDriverTells) {
   auto devices = catalogue::catalogue();
   ASSERT_TRUE(devices) << devices.error().message;
-  auto name_of = [&](const Facts& facts) {
+  auto name_of = [&](const gpu::DeviceFacts& facts) {
     auto found = datasheet_of(*devices, facts);
     return found ? found->name : found.error().message;
   };
@@ -68,9 +69,9 @@ TEST(Utilisation, AreOfTheDatasheetWhereItSpeaksOfTheSameUnits) {
 
 TEST(Utilisation, OfTheBestHereAreAtMostAll) {
   DeviceMeasurement measured;
-  measured.links = {{gpu::Way::kToDevice, gpu::HostMemory::kPageable, 1, result_with(8e9)},
-                    {gpu::Way::kToDevice, gpu::HostMemory::kPinned, 1, result_with(25e9)},
-                    {gpu::Way::kBoth, gpu::HostMemory::kPinned, 1, result_with(40e9)}};
+  measured.links = {{Way::kToDevice, gpu::MemoryKind::kHost, 1, result_with(8e9)},
+                    {Way::kToDevice, gpu::MemoryKind::kPinned, 1, result_with(25e9)},
+                    {Way::kBoth, gpu::MemoryKind::kPinned, 1, result_with(40e9)}};
   References references;
   references.link_bytes_per_s = pcie_bytes_per_s(4, 16);
   references.link = "PCIe 4.0 x16";

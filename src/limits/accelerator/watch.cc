@@ -64,7 +64,7 @@ GpuConditions conditions_during(std::span<const GpuSample> samples, std::span<co
   return conditions;
 }
 
-Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts) {
+Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const gpu::DeviceFacts& facts) {
   if (!facts.uuid.empty())
     for (const gpu::Gpu& gpu : gpus)
       if (gpu.uuid && *gpu.uuid == facts.uuid) return gpu.index;
@@ -100,7 +100,7 @@ std::vector<GpuSample> Watch::samples() const {
   return samples_;
 }
 
-WatchedGpu watch_gpu(const Facts& facts, Clock& clock) {
+WatchedGpu watch_gpu(const gpu::DeviceFacts& facts, Clock& clock) {
   WatchedGpu watched;
   if (facts.pci_address.empty() && facts.uuid.empty()) {
     watched.by = "none: the device has no address by which a management library knows it";

@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "gpu/device.h"
 #include "gpu/gpu.h"
-#include "limits/accelerator/accelerator.h"
 #include "limits/accelerator/device_measurement.h"
 #include "limits/metric.h"
 
@@ -30,7 +30,7 @@ struct GpuSample {
 GpuConditions conditions_during(std::span<const GpuSample> samples, std::span<const TimeSpan> visits);
 
 // Of the management library's GPUs the one that `facts` speaks of: by UUID, else by PCI address. The error says why there is none.
-Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const Facts& facts);
+Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const gpu::DeviceFacts& facts);
 
 // Thread-safe.
 class Watch {
@@ -58,6 +58,6 @@ struct WatchedGpu {
   std::optional<gpu::Gpu> gpu;   // as it was before
 };
 // By NVML, where the device is an NVIDIA GPU.
-WatchedGpu watch_gpu(const Facts& facts, Clock& clock);
+WatchedGpu watch_gpu(const gpu::DeviceFacts& facts, Clock& clock);
 
 }  // namespace ridge::limits::accelerator

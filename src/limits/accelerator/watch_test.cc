@@ -44,7 +44,7 @@ TEST(MatchingGpu, IsTheSameByUuidOrAddress) {
   gpus[0].pci_address = std::string("0000:3b:00.0");
   gpus[1].index = 1;
   gpus[1].pci_address = std::string("0000:af:00.0");
-  Facts facts;
+  gpu::DeviceFacts facts;
   facts.uuid = "GPU-a";
   EXPECT_EQ(*matching_gpu(gpus, facts), 0);
   facts.uuid = "GPU-b";

@@ -1,0 +1,131 @@
+#include "app/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/device_energy.h"
+#include "base/log.h"
+#include "cost/costs.h"
+#include "engine/engines.h"
+#include "limits/limits_store.h"
+#include "machine/probe.h"
+#include "model/inputs.h"
+#include "plan/first_plan.h"
+#include "predict/device_limits.h"
+
+namespace ridge::app {
+namespace {
+
+Status check_batch(const BenchRequest& request, const model::Graph& graph) {
+  if (!request.binding.insist_on_batch || graph.input_specs.empty()) return {};
+  const Shape& shape = graph.input_specs.front().spec.shape;
+  if (shape.empty() || shape.front() == request.binding.batch) return {};
+  return Error{Code::kInvalid,
+               fmt::format("{} has the fixed input shape {}, so it cannot run with --batch {}; export it with "
+                           "an open first dimension",
+                           request.model, shape_text(shape), *request.binding.batch)};
+}
+
+bool stores(Precision precision, DataType type) {
+  switch (precision) {
+    case Precision::kFp16: return type == DataType::kFp16;
+    case Precision::kBf16: return type == DataType::kBf16;
+    case Precision::kInt8: return type == DataType::kInt8 || type == DataType::kUint8;
+    default: return false;
+  }
+}
+
+// Some engines convert; with the others the file decides, so it must have weights of that type.
+Status check_precision(const BenchRequest& request, const model::Graph& graph) {
+  if (request.precision == Precision::kFp32 || engine::named(request.engine).takes_precision) return {};
+  const bool stored = std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const model::TensorInfo& tensor) {
+    return tensor.role == model::TensorRole::kWeight && stores(request.precision, tensor.type);
+  });
+  if (stored) return {};
+  return Error{Code::kInvalid,
+               fmt::format("--precision {}: {} computes in what the file is stored in, and this file has no "
+                           "such weights; convert it, or take --engine {}",
+                           precision_name(request.precision), request.engine,
+                           engine::first_that(&engine::Engine::takes_precision).name)};
+}
+
+plan::Plan plan_script(const BenchRequest& request) {
+  plan::Plan plan;
+  plan.model = request.model;
+  plan.device = plan::device_name(request.device);
+  plan.threads = request.threads.value_or(1);
+  plan.shapes.insert(request.binding.shapes.begin(), request.binding.shapes.end());
+  return plan;
+}
+
+plan::Plan plan_model(const BenchRequest& request, const model::Graph& graph, const machine::Machine& machine) {
+  plan::PlanRequest wishes{request.model,   input_shapes(graph), rows_of(graph),
+                           request.threads, request.precision,   request.device};
+  const bool here = request.device.kind == plan::DeviceKind::kCpu;
+  if (here && !request.threads && request.instances > 1)
+    wishes.threads = std::max(1, machine::usable_threads(machine) / request.instances);
+  return plan::first_plan(machine, cost::count(graph, request.precision), wishes);
+}
+
+void add_request(const BenchRequest& request, plan::Plan& plan) {
+  plan.engine = request.engine;
+  plan.engine_library = request.engine_library;
+  plan.instances = request.instances;
+  plan.options = request.engine_options;
+}
+
+// The machine with its limits, measured if they are not known.
+Result<machine::Machine> know_cpu(bool fresh, const RunControl& control) {
+  limits::LimitOptions how;
+  how.fresh = fresh;
+  how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
+  return limits::machine_with_limits(how);
+}
+
+// On another device than the CPU; one that is not in the catalogue is measured without a limit beside it.
+Result<measure::Measurement> bench_on_device(const BenchRequest& request, const plan::Plan& plan,
+                                             const model::Graph& graph, measure::BenchOptions how, Clock& clock) {
+  Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
+  if (limits) how.device = std::move(*limits);
+  Result<measure::Measurement> measured = measure::bench(plan, &graph, nullptr, how, clock);
+  if (measured && !limits) log::warning("no limit beside the figures: {}", limits.error().message);
+  return measured;
+}
+
+}  // namespace
+
+bool is_script(const BenchRequest& request) {
+  const std::string_view suffix = engine::named(request.engine).script_suffix;
+  return !suffix.empty() && request.model.ends_with(suffix);
+}
+
+Status check(const BenchRequest& request, const model::Graph& graph) {
+  RIDGE_TRY(check_open_dimensions(request.model, graph));
+  RIDGE_TRY(check_batch(request, graph));
+  return check_precision(request, graph);
+}
+
+// probe → plan → measure
+Result<measure::Measurement> bench(const BenchRequest& request, const model::Graph* graph, const RunControl& control) {
+  measure::BenchOptions how = request.how;
+  how.interrupted = control.interrupted;
+  how.progress = control.progress;
+  if (graph == nullptr) {
+    plan::Plan plan = plan_script(request);
+    add_request(request, plan);
+    how.energy_reason = "a script computes nothing";
+    return measure::bench(plan, nullptr, nullptr, how, *control.clock);
+  }
+  const bool here = request.device.kind == plan::DeviceKind::kCpu;
+  Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
+  how.energy = meter ? &*meter : nullptr;
+  if (!meter) how.energy_reason = meter.error().message;
+  RIDGE_ASSIGN(const machine::Machine machine, here ? know_cpu(request.fresh, control) : machine::probe());
+  plan::Plan plan = plan_model(request, *graph, machine);
+  add_request(request, plan);
+  return here ? measure::bench(plan, graph, &machine, how, *control.clock)
+              : bench_on_device(request, plan, *graph, how, *control.clock);
+}
+
+}  // namespace ridge::app

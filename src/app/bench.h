@@ -1,0 +1,38 @@
+// `ridge bench MODEL` but for options and text: plans the model's run on a device and measures it beside the device's limit. Prints nothing.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "app/run_control.h"
+#include "base/result.h"
+#include "measure/bench.h"
+#include "model/reader.h"
+#include "plan/device.h"
+#include "plan/plan.h"
+
+namespace ridge::app {
+
+struct BenchRequest {
+  std::string model;       // path
+  model::Binding binding;  // insists on the batch if one was asked for
+  Precision precision = Precision::kFp32;
+  plan::Device device;
+  std::optional<int> threads;  // of each instance; absent: all usable ones, shared out
+  int instances = 1;
+  std::string engine = plan::kUsualEngine, engine_library;
+  std::map<std::string, std::string> engine_options;
+  bool fresh = false;         // the machine's limits are measured again
+  measure::BenchOptions how;  // energy, device, interrupted and progress are set here
+};
+
+// Whether the model is a script of its engine: it has no graph, so there is neither cost nor limit.
+bool is_script(const BenchRequest& request);
+// What keeps `graph` from being measured as asked: open dimensions, another batch, a precision that neither file nor engine has.
+Status check(const BenchRequest& request, const model::Graph& graph);
+
+// `graph`: bound; null for a script. Interrupted, the measurement until then.
+Result<measure::Measurement> bench(const BenchRequest& request, const model::Graph* graph, const RunControl& control);
+
+}  // namespace ridge::app

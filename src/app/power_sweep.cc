@@ -1,0 +1,97 @@
+#include "app/power_sweep.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cost/costs.h"
+#include "machine/probe.h"
+#include "measure/runner.h"
+#include "model/inputs.h"
+#include "model/reader.h"
+#include "plan/first_plan.h"
+#include "power/gemm.h"
+#include "power/packages.h"
+#include "power/record.h"
+#include "power/scoped_setting.h"
+#include "power/watch.h"
+
+namespace ridge::app {
+namespace {
+
+Result<power::Workload> model_on(const WorkloadRequest& request, const std::string& device) {
+  model::Binding binding;
+  binding.batch = request.batch;
+  binding.insist_on_batch = request.batch != 1;
+  auto graph = std::make_shared<model::Graph>();
+  RIDGE_ASSIGN(*graph, model::read(request.model, binding));
+  RIDGE_TRY(check_open_dimensions(request.model, *graph));
+  RIDGE_ASSIGN(machine::Machine machine, machine::probe());
+  RIDGE_ASSIGN(plan::Device on, plan::device_from_name(device));
+  plan::PlanRequest wishes{request.model, input_shapes(*graph), rows_of(*graph), std::nullopt, Precision::kFp32, on};
+  plan::Plan plan = plan::first_plan(machine, cost::count(*graph, Precision::kFp32), wishes);
+  plan.engine = request.engine;
+  plan.engine_library = request.engine_library;
+  RIDGE_ASSIGN(measure::Runner opened, measure::Runner::open(plan, graph.get(), 1));
+  auto runner = std::make_shared<measure::Runner>(std::move(opened));
+  const std::string name = fmt::format("{}, batch {}, {} on {}", request.model, runner->rows(), request.engine, device);
+  return power::Workload{name, "items", [runner, graph](Nanoseconds slice) {
+                           const auto once = [&] {
+                             engine::RunTimes times;
+                             return runner->run(0, &times);
+                           };
+                           return power::rate_of(slice, static_cast<double>(runner->rows()), once);
+                         }};
+}
+
+power::Workload command_workload(const std::vector<std::string>& command) {
+  return {fmt::format("{}", fmt::join(command, " ")), "runs",
+          [command](Nanoseconds slice) { return power::rate_of(slice, 1, [&] { return power::run_once(command); }); }};
+}
+
+// A device alone: its own, or the only GPU there is.
+Result<power::Knobs> open_device(const std::string& name) {
+  RIDGE_ASSIGN(power::Knobs knobs, power::open_knobs(name.empty() ? std::vector<std::string>{} : std::vector{name}));
+  if (knobs.size() == 1) return knobs;
+  return invalid(fmt::format("there are {} GPUs: choose one with --device", knobs.size()));
+}
+
+}  // namespace
+
+Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob) {
+  const int asked = (request.gemm ? 1 : 0) + (request.model.empty() ? 0 : 1) + (request.command.empty() ? 0 : 1);
+  if (asked != 1) return invalid("what is to run under the limits? One of --gemm, --model FILE, or -- COMMAND");
+  if (!request.command.empty()) return command_workload(request.command);
+  const bool cpu = knob.id() == power::kCpuId;
+  if (request.gemm && cpu) return power::gemm_on_cpu(request.size.value_or(power::kCpuSquare));
+  if (request.gemm) return power::gemm_on_gpu(knob.id(), request.size.value_or(power::kGpuSquare));
+  if (cpu) return model_on(request, "cpu");
+  RIDGE_ASSIGN(const std::string device, power::cuda_name_of(knob.id()));
+  return model_on(request, device);
+}
+
+// guard → open → hold → sweep → restore
+Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin) {
+  const std::string folder = power::record_folder();
+  RIDGE_ASSIGN(power::Guard guard,
+               power::Guard::start([folder](const std::string& order) { power::undo(folder, order); }));
+  RIDGE_ASSIGN(power::Knobs knobs, open_device(request.device));
+  power::PowerControl& knob = *knobs.front();
+  RIDGE_ASSIGN(const power::State state, knob.state());
+  RIDGE_ASSIGN(power::SweepOptions options,
+               power::sweep_options(state, knob.name(), request.from_mw, request.to_mw, request.steps));
+  options.most_time = from_seconds(request.seconds);
+  RIDGE_ASSIGN(const power::Workload workload, open_workload(request.workload, knob));
+  std::optional<RunControl> control = begin();
+  RIDGE_ASSIGN(power::ScopedSetting held,
+               power::ScopedSetting::take(knobs, {options.limits_mw.front(), {}, {}}, guard, folder));
+  options.interrupted = control->interrupted;
+  options.progress = control->progress;
+  Result<power::Sweep> swept = power::sweep(knob, workload, options, *control->clock);
+  control.reset();
+  Status restored = held.restore();
+  if (!swept) return swept.error();
+  return PowerSweepResult{std::move(*swept), std::move(restored)};
+}
+
+}  // namespace ridge::app

@@ -1,0 +1,52 @@
+#include "app/power_sweep.h"
+
+#include "app/test_tuning.h"
+#include "power/test_knob.h"
+
+namespace ridge::app {
+namespace {
+
+constexpr std::chrono::milliseconds kSlice(1);
+
+class WorkloadTest : public TuningTest {
+ protected:
+  Result<power::Workload> open() { return open_workload(request_, cpu_); }
+  power::PlayedGpu::Values values_;
+  power::PlayedGpu cpu_{values_, "cpu"};
+  WorkloadRequest request_;
+};
+
+TEST_F(WorkloadTest, IsOneOfTheThree) {
+  EXPECT_EQ(open().error().code, Code::kInvalid);
+  request_.gemm = true;
+  request_.size = 64;
+  EXPECT_EQ(open()->unit, "FLOP");
+  request_.command = {"true"};
+  EXPECT_EQ(open().error().code, Code::kInvalid);
+  request_.gemm = false;
+  EXPECT_EQ(open()->unit, "runs");
+}
+
+TEST_F(WorkloadTest, OfACommandIsARunAndFailsWithIt) {
+  request_.command = {"true"};
+  EXPECT_GT(open()->rate(kSlice).value(), 0);
+  request_.command = {"false"};
+  EXPECT_FALSE(open()->rate(kSlice));
+}
+
+TEST_F(WorkloadTest, OfAModelIsItsRows) {
+  const TuneRequest model = request_for("copy");
+  request_.model = model.model;
+  request_.engine = "fake";
+  request_.batch = 3;
+  const Result<power::Workload> workload = open();
+  ASSERT_TRUE(workload) << workload.error().message;
+  EXPECT_EQ(workload->unit, "items");
+  EXPECT_NE(workload->name.find("batch 3, fake on cpu"), std::string::npos);
+  EXPECT_GT(workload->rate(kSlice).value(), 0);
+  request_.model = path("nothing.onnx");
+  EXPECT_FALSE(open());
+}
+
+}  // namespace
+}  // namespace ridge::app

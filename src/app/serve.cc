@@ -1,0 +1,177 @@
+#include "app/serve.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "front/http/api.h"
+#include "front/http/server.h"
+#include "front/model_metrics.h"
+#include "machine/probe.h"
+#include "telemetry/gpus.h"
+#include "telemetry/host.h"
+
+namespace ridge::app {
+namespace {
+
+namespace http = front::http;
+
+constexpr std::chrono::hours kLongestDrain{24 * 365};
+constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when nothing has to be waited for
+constexpr std::chrono::milliseconds kSignalWait{20};
+
+// Cores that this process may keep busy: affinity and container quota count, not what the machine has.
+int usable_cores() {
+  Result<machine::Machine> machine = machine::probe();
+  if (machine) return machine::usable_threads(*machine);
+  log::warning("the cores of this machine are not known ({}); models get the engine's default of threads",
+               machine.error().message);
+  return 0;
+}
+
+// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
+int http_threads(const ServeRequest& request) {
+  return request.http_threads > 0 ? request.http_threads : std::clamp(request.server.cores / 4, 1, 8);
+}
+
+Result<std::shared_ptr<serve::Recorder>> start_recorder(const std::optional<serve::RecordOptions>& record) {
+  if (!record) return std::shared_ptr<serve::Recorder>();
+  log::info("the inputs of the first {} requests are recorded in {}", record->most, record->folder);
+  RIDGE_ASSIGN(std::unique_ptr<serve::Recorder> recorder, serve::Recorder::start(*record));
+  return std::shared_ptr<serve::Recorder>(std::move(recorder));
+}
+
+// Models that should be served and could not be loaded, each with its reason: "a (…), b (…)".
+std::string failed_models(const serve::Server& server) {
+  std::string text;
+  for (const serve::IndexEntry& entry : server.index(false))
+    if (entry.state == serve::ModelState::kUnavailable && !entry.reason.empty() && entry.reason != "unloaded")
+      text += (text.empty() ? "'" : ", '") + entry.name + "' (" + entry.reason + ")";
+  return text;
+}
+
+// The models that the repository holds, for the log.
+std::string model_names(const serve::Server& server) {
+  constexpr size_t kMost = 20;
+  std::vector<std::string> names;
+  for (const serve::IndexEntry& entry : server.index(false))
+    if (names.empty() || names.back() != entry.name) names.push_back(entry.name);
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kMost) text += ", … (" + std::to_string(names.size()) + " in all)";
+  return text.empty() ? "none" : text;
+}
+
+// The next signal, or 0 when `until` has become true or the deadline has passed.
+int wait_for_signal(const ServeControl& control, const std::atomic<bool>& until,
+                    TimePoint deadline = TimePoint::max()) {
+  while (!until && control.clock->now() < deadline)
+    if (const int signal = control.next_signal(kSignalWait); signal > 0) return signal;
+  return 0;
+}
+
+}  // namespace
+
+Status ServeRun::open_ports() {
+  auto metrics_text = [this] {
+    Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
+    return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
+                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{});
+  };
+  if (request_.allow_http) {
+    const int threads = http_threads(request_);
+    http::ApiOptions api{.server_version = RIDGE_VERSION,
+                         .max_input_bytes = request_.max_input_bytes,
+                         .io_threads = static_cast<size_t>(threads),
+                         .conversion_threads = static_cast<size_t>(std::max(2, threads)),
+                         .shared_memory = request_.shared_memory};
+    http::ServerOptions listen{.address = request_.http_address,
+                               .port = request_.http_port,
+                               .threads = threads,
+                               .head_timeout = request_.http_timeout,
+                               .stall_timeout = request_.http_timeout};
+    RIDGE_ASSIGN(http_, http::Server::start(listen, std::make_shared<http::Api>(*server_, api, metrics_text)));
+    log::info("http: listening on {}:{}", request_.http_address, http_->port());
+  }
+  const bool own_port =
+      request_.metrics_port == 0 || request_.metrics_port != request_.http_port || !request_.allow_http;
+  if (request_.allow_metrics && own_port) {
+    const std::string& address = request_.metrics_address.empty() ? request_.http_address : request_.metrics_address;
+    http::ServerOptions listen{.address = address, .port = request_.metrics_port};
+    RIDGE_ASSIGN(metrics_, http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text)));
+    log::info("metrics: http://{}:{}/metrics", address, metrics_->port());
+  }
+  return {};
+}
+
+Status ServeRun::write_port_file() const {
+  if (request_.port_file.empty()) return {};
+  Json ports = Json::object();
+  if (http_) ports["http"] = http_->port();
+  if (metrics_) ports["metrics"] = metrics_->port();
+  return write_file_atomically(request_.port_file, dump_json(ports) + "\n");
+}
+
+void ServeRun::load() {
+  server_->load_all();
+  if (server_->draining()) return;
+  not_loaded_ = failed_models(*server_);
+  if (not_loaded_.empty()) return log::info("all models are loaded");
+  if (!request_.exit_on_error) return log::error("not all models could be loaded: {}", not_loaded_);
+  failed_ = true;
+}
+
+// Answers what is in progress, refuses the rest, ends everything but the caller's own thread.
+void ServeRun::shut_down() {
+  server_->begin_drain();
+  if (http_) http_->drain(kLongestDrain);  // wait_for_end() looks at the clock
+  answered_ = true;
+  if (metrics_) metrics_->drain(std::chrono::seconds(1));
+  http_.reset();  // ends repository calls whose clients have gone
+  metrics_.reset();
+  loading_.join();
+  server_->drain();
+  ended_ = true;
+}
+
+// Of shut_down(), or of the time for it.
+ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
+  const auto patience = std::min<std::chrono::seconds>(kLongestDrain, request_.exit_timeout);
+  if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
+  if (ended_) return failed_ ? ServeEnd::kNotLoaded : ServeEnd::kDone;
+  if (!answered_) {
+    log::error("some requests were not answered within --exit-timeout-secs");
+    return ServeEnd::kUnanswered;
+  }
+  log::warning("a model was still being loaded or run at the end of --exit-timeout-secs; it is cut off");
+  return ServeEnd::kCutOff;
+}
+
+Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
+  request.server.cores = usable_cores();
+  RIDGE_ASSIGN(request.server.recorder, start_recorder(request.record));
+  std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));
+  if (run->request_.allow_metrics || run->request_.allow_http) run->gpus_.emplace();
+  RIDGE_ASSIGN(run->server_, serve::Server::create(run->request_.server));
+  RIDGE_TRY(run->open_ports());
+  RIDGE_TRY(run->write_port_file());
+  log::info("models in the repository: {}", model_names(*run->server_));
+  return run;
+}
+
+ServeEnd ServeRun::run(const ServeControl& control) {
+  loading_ = std::jthread([this] { load(); });
+  if (const int signal = wait_for_signal(control, failed_); signal != 0)
+    log::info("{}: finishing the requests in progress; a second signal exits at once", strsignal(signal));
+  else
+    control.not_loaded(not_loaded_);
+  stopper_ = std::jthread([this] { shut_down(); });
+  return wait_for_end(control);
+}
+
+}  // namespace ridge::app

@@ -1,0 +1,102 @@
+// Devices that run kernels, CUDA GPUs and OpenCL devices alike: what one is, and workspaces on it that compile programs, keep buffers and run
+// kernels beside copies. All that measures GPUs (limits/accelerator) or compares kernels (lab) goes through here.
+// Not for how GPUs fare (gpu/gpu_reader.h), nor for the driver's own objects (gpu/cuda, which engines and NCCL share).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gpu/launch.h"
+#include "gpu/step.h"
+
+namespace ridge::gpu {
+
+enum class Dialect { kOpenCl, kCuda };  // of gpu/dialect.cu
+
+struct DeviceFacts {
+  std::string device;  // as asked for: "opencl:0"
+  std::string name;
+  std::string kind =
+      "gpu";  // "cpu": an implementation of OpenCL that uses this machine's CPU; "gpu", "accelerator", "other"
+  std::string software;  // that runs it, with its version
+  Dialect dialect = Dialect::kOpenCl;
+  std::string capability;   // of CUDA: "8.9"; else empty
+  std::string pci_address;  // "0000:3b:00.0"; empty: not reported
+  std::string uuid;         // of CUDA
+  int64_t compute_units = 0;
+  int64_t threads_per_block = 0;  // at most
+  int64_t memory_bytes = 0;
+  int64_t largest_buffer_bytes = 0;
+  int64_t last_cache_bytes = 0;  // 0: not reported
+  double clock_hz = 0;           // highest, as the device says
+  bool unified_memory = false;   // MemoryKind::kUnified works
+  // Lanes of a vector of the hardware (a GPU: 1); 0: not a type of this device.
+  int64_t fp64_lanes = 0, fp32_lanes = 0, fp16_lanes = 0;
+  bool bf16 = false, integer_dot = false;  // packed BF16 multiply-adds; sums of four products of 8-bit integers
+};
+Json to_json(const DeviceFacts& facts);
+bool runs_on_cpu(const DeviceFacts& facts);
+int architecture_of(const DeviceFacts& facts);  // 89 of capability "8.9"; 0: not of CUDA
+
+// What a kernel takes of a multiprocessor, and how full that can be of it.
+struct Residency {
+  int registers = 0;  // per thread
+  double occupancy_percent = 0;
+};
+
+// Numbered buffers, queues and the kernels of one program on a device. What is asked of a device that it cannot do is kUnsupported.
+//
+// One thread. Several workspaces of a device may be used at the same time.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+
+  // Replaces the program. A wrong source is kInvalid, with the compiler's log.
+  virtual Status build(const std::string& source) = 0;
+
+  virtual Result<BufferNumber> add_bytes(size_t size, MemoryKind kind = MemoryKind::kDevice) = 0;  // any content
+  Result<BufferNumber> add(std::span<const float> content, MemoryKind kind = MemoryKind::kDevice);
+  // Done when they return; nothing that is queued may use the buffer.
+  virtual Status write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at = 0) = 0;
+  virtual Status read_bytes(BufferNumber buffer, std::span<std::byte> content, size_t at = 0) = 0;
+  Status write(BufferNumber buffer, std::span<const float> content);
+  Status read(BufferNumber buffer, std::span<float> content);
+
+  // Queues the steps `repeats` times and waits for all. Queues that are not there yet are made.
+  virtual Result<LaunchTime> run(std::span<const Step> steps, int repeats = 1) = 0;
+  // The same of launches that run one after another.
+  Result<LaunchTime> run(std::span<const Launch> launches, int repeats = 1);
+  // The launches, `times` times in a row, as one operation; they do not run meanwhile.
+  virtual Result<Recording> record(std::span<const Launch> launches, int times = 1);
+
+  virtual Result<GemmPlan> plan(const GemmProblem& problem);
+  virtual Result<Residency> residency(const Launch& launch);
+};
+
+// By what a workspace times what it runs: events of the device cost time with every launch.
+enum class Timing { kByDevice, kByHost };
+
+// Copies share the driver, which workspaces keep open too.
+struct Device {
+  DeviceFacts facts;
+  std::function<Json()> details;  // all that the driver says of it
+  std::function<Result<std::unique_ptr<Workspace>>(Timing)> open_workspace;
+};
+
+// "opencl:N", "cuda:N"; without a number the first. Errors: a wrong name (kInvalid), or why there is no such device.
+Result<Device> open_device(std::string_view name);
+// A workspace of the device with this program.
+Result<std::unique_ptr<Workspace>> workspace_with(const Device& device, const std::string& source,
+                                                  Timing timing = Timing::kByDevice);
+
+// kNotFound: "there is no OpenCL device 3; there are 2". `kind`: "OpenCL".
+Status check_device_index(size_t index, size_t count, std::string_view kind);
+
+}  // namespace ridge::gpu

@@ -1,0 +1,101 @@
+#include "lab/kernel_device.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "lab/kernels.h"
+
+namespace ridge::lab {
+namespace {
+
+class KernelPlace : public Place {
+ public:
+  KernelPlace(std::unique_ptr<gpu::Workspace> workspace, Counted counted)
+      : workspace_(std::move(workspace)), counted_(counted) {}
+
+  Status make(const Case& work) {
+    for (size_t i = 0; i < work.buffers.size(); ++i)
+      RIDGE_TRY(workspace_->add(work.buffers[i], i < work.memory.size() ? work.memory[i] : gpu::MemoryKind::kDevice));
+    if (work.kernels.empty()) return {};
+    Status built = workspace_->build(kernel_source(work.kernels));
+    return built ? built : Status(wrap(built.error(), "kernels/" + work.kernels + ".cu"));
+  }
+  Result<double> seconds(const Variant& variant, int repeats) override {
+    RIDGE_ASSIGN(gpu::LaunchTime time, run(variant, repeats));
+    return counted_ == Counted::kDevice ? time.device_seconds : time.whole_seconds;
+  }
+  std::optional<gpu::Residency> residency(const Variant& variant) override {
+    if (variant.launches.empty()) return std::nullopt;
+    Result<gpu::Residency> told = workspace_->residency(variant.launches.front());
+    return told ? std::optional(*told) : std::nullopt;
+  }
+  Status put(size_t buffer, std::span<const float> content) override { return workspace_->write({buffer}, content); }
+  Status get(size_t buffer, std::span<float> content) override { return workspace_->read({buffer}, content); }
+
+ private:
+  Result<gpu::LaunchTime> run(const Variant& variant, int repeats) {
+    if (!variant.recorded)
+      return variant.steps.empty() ? workspace_->run(variant.launches, repeats)
+                                   : workspace_->run(variant.steps, repeats);
+    auto found = recordings_.find(&variant);
+    if (found == recordings_.end()) {
+      RIDGE_ASSIGN(gpu::Recording made, workspace_->record(variant.launches));
+      found = recordings_.emplace(&variant, made).first;
+    }
+    const gpu::Step step{found->second};
+    return workspace_->run({&step, 1}, repeats);
+  }
+
+  std::unique_ptr<gpu::Workspace> workspace_;
+  Counted counted_;
+  std::map<const Variant*, gpu::Recording> recordings_;  // made at the first run
+};
+
+// Why nothing can be compared with the vendor's matrix multiplications; empty: it can.
+std::string why_without_library(const gpu::Device& device) {
+  Result<std::unique_ptr<gpu::Workspace>> workspace = device.open_workspace(gpu::Timing::kByHost);
+  if (!workspace) return workspace.error().message;
+  const Result<gpu::GemmPlan> plan = (*workspace)->plan({Precision::kFp32, 16, 16, 16});
+  return plan ? "" : "nothing is compared with the vendor's matrix multiplications: " + plan.error().message;
+}
+
+}  // namespace
+
+Result<Device> open_kernel_device(std::string_view name) {
+  RIDGE_ASSIGN(const gpu::Device opened, gpu::open_device(name));
+  const gpu::DeviceFacts& facts = opened.facts;
+  const bool cuda = facts.dialect == gpu::Dialect::kCuda;
+  Device device;
+  device.kind = cuda ? "cuda" : "opencl";
+  device.text = fmt::format("{} ({}, {})", facts.name, facts.software,
+                            cuda ? "compute capability " + facts.capability : facts.kind);
+  device.target.last_cache_bytes = facts.last_cache_bytes;
+  device.target.threads_per_block = facts.threads_per_block;
+  device.target.cpu = runs_on_cpu(facts);
+  device.target.unified_memory = facts.unified_memory;
+  device.target.architecture = architecture_of(facts);
+  if (cuda) device.note = why_without_library(opened);
+  device.target.library = cuda && device.note.empty();
+  if (device.target.cpu)
+    device.note =
+        "this device is a CPU, where a block of threads is a loop on one core; explanations by warps, banks and "
+        "multiprocessors are those of a GPU";
+  device.conditions = [details = opened.details, name = facts.device, note = device.note] {
+    Json json = details();
+    json["device"] = name;
+    json["note"] = note;
+    return json;
+  };
+  device.prepare = [open = opened.open_workspace](const Case& work) -> Result<std::unique_ptr<Place>> {
+    RIDGE_ASSIGN(std::unique_ptr<gpu::Workspace> workspace, open(gpu::Timing::kByDevice));
+    auto place = std::make_unique<KernelPlace>(std::move(workspace), work.counted);
+    RIDGE_TRY(place->make(work));
+    return std::unique_ptr<Place>(std::move(place));
+  };
+  return device;
+}
+
+}  // namespace ridge::lab
