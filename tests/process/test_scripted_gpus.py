@@ -57,8 +57,11 @@ def gpus_of(script):
     gpus = []
     for line in script.read_text().splitlines():
         key, _, rest = line.partition(" ")
-        if key == "gpu":
+        if key == "like":
+            gpus = gpus_of(script.parent / rest)
+        elif key == "gpu":
             gpus.append(Gpu(len(gpus)))
+            gpus[-1].update(gpus[int(rest)] if rest else {})
         elif key == "slice":
             gpus[-1].slices.append(Gpu())
         elif gpus and key == "fail":

@@ -1,9 +1,11 @@
 // The GPUs that a fake of a vendor's library plays, read from a script: the text file that an environment variable names.
 //
 //   # comment
+//   like healthy.txt                the lines of that script, which lies beside this one; what follows is of its last GPU
 //   driver_version 580.95.05        of the system, before the first GPU
 //   fail nvmlInit_v2 18             this function answers with that code
 //   gpu                             begins a GPU; its lines follow, named as in src/gpu/gpu.h
+//   gpu 0                           the same, with the values of GPU 0 where its own lines give none
 //   name NVIDIA H100 80GB HBM3
 //   fail nvmlDeviceGetTemperature 3
 //   fail * 15                       every question about this GPU: it is lost
@@ -21,12 +23,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace ridge::fake {
@@ -67,7 +70,11 @@ inline void read_line(const std::string& line, Script& script) {
   words >> key;
   std::getline(words >> std::ws, rest);
   if (key.empty() || key[0] == '#') return;
-  if (key == "gpu") return script.gpus.emplace_back(), void();
+  if (key == "gpu") {
+    Part made;
+    if (!rest.empty()) made.values = script.gpus.at(std::stoul(rest)).values;
+    return script.gpus.push_back(std::move(made));
+  }
   if (key == "slice") return script.gpus.back().slices.emplace_back(), void();
   if (key == "pair") {
     size_t last = rest.rfind(' ');
@@ -101,13 +108,21 @@ inline void read_line(const std::string& line, Script& script) {
   }
 }
 
+inline void read_script(const std::filesystem::path& path, Script& script) {
+  std::ifstream lines(path);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("like "))
+      read_script(path.parent_path() / line.substr(5), script);
+    else
+      read_line(line, script);
+}
+
 // Read once per process, and there until its end: threads that were left behind in a call still ask.
 inline Script& script_of(const char* variable) {
   static Script& read = *new Script([variable] {
     Script made;
     const char* path = std::getenv(variable);
-    std::ifstream lines(path ? path : "/dev/null");
-    for (std::string line; std::getline(lines, line);) read_line(line, made);
+    if (path != nullptr) read_script(path, made);
     return made;
   }());
   return read;

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
 
-#include "gpu/nvml/abi.h"
 #include "gpu/pcie.h"
 #include "gpu/slowdown.h"
 #include "gpu/test_fakes.h"
@@ -179,10 +177,13 @@ TEST(Nvml, ReadsEveryLinkToAPeerWithItsErrors) {
   EXPECT_THAT(without.gpus.at(0).peer_links.reason, HasSubstr("Not Supported"));
 }
 
-// Sizes and offsets as a C++ compiler gives them for the header nvml.h of NVML 13 (x86-64).
-static_assert(sizeof(PciInfo) == 68 && sizeof(ProcessInfo) == 24);
-static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, result) == 28 && offsetof(FieldValue, value) == 32);
-static_assert(sizeof(DeviceAttributes) == 40 && offsetof(DeviceAttributes, memory_mib) == 32);
+TEST(Nvml, ReadsTheRecoveriesOfNvLink5AsAField) {
+  const GpuSystem system = system_of("nvlink5");
+  ASSERT_EQ(system.gpus.size(), 1u);
+  ASSERT_EQ(system.gpus[0].links.size(), 1u);
+  EXPECT_FALSE(system.gpus[0].links[0].replays);
+  EXPECT_EQ(*system.gpus[0].links[0].recoveries, 3);
+}
 
 TEST(Nvml, RefusalToStartSaysWhatToDo) {
   EXPECT_THAT(ask("mismatch"), HasSubstr("reboot"));
