@@ -1,11 +1,11 @@
-// A clock for tests: time moves only when every thread that lives by it sleeps, and then at once to the next moment for which one
-// of them waits. So a test takes no time, and what it measures is exact.
+// A clock for tests: time advances only when every thread on it sleeps, and then jumps to the earliest wake-up time. So a test
+// takes no time, and its measurements are exact.
 //
 // The threads take turns: the one that made the clock, and those that it started with start(). One runs until it sleeps, joins or
-// ends; then the one that waits for the earliest moment runs, of several the one that began to wait first. The same program
-// therefore does the same things in the same order. They must wait for each other by the clock alone: a thread that holds a
-// mutex while it sleeps, or waits on a condition variable, stops the clock for good. Any other thread may sleep too; it wakes
-// when the time has come and takes no turn.
+// ends; then the thread with the earliest wake-up time runs, of several the one that began to wait first. So a program always
+// runs in the same order. Threads must wait for each other only through the clock: one that holds a mutex while it sleeps, or
+// waits on a condition variable, stops the clock for good. Any other thread may sleep too; it wakes at its time and takes no
+// turn.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A sleep of a thread that is asked to stop by a token: what it does again and again needs no clock of its own.
+// A sleep that ends early on a stop token, for periodic work that needs no clock of its own.
 #pragma once
 
 #include <stop_token>

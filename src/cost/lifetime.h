@@ -1,4 +1,4 @@
-// How much memory the activations of a graph need at one time. Private to cost/.
+// The memory that a graph's activations need at each node. Private to cost/.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace ridge::cost {
 
-// Bytes of live activations while each node runs, nodes in their order; 0 for a node that does not run: a tensor lives from the node that makes it (inputs of
-// the model: from the start) to the last node that reads it or a view of it (outputs: to the end). Nothing is computed in
-// place; the inside of a loop or branch counts while that node runs.
+// Bytes of live activations while each node runs, nodes in their order; 0 for a node that does not run. A tensor lives from the node
+// that produces it (inputs of the model: from the start) to the last node that reads it or a view of it (outputs: to the end). Nothing is computed in
+// place; the body of a loop or branch counts while its node runs.
 std::vector<double> live_bytes(const model::Graph& graph, const Residency& residency,
                                const std::vector<NodeWork>& works, const std::function<double(int tensor)>& bytes);
 
-// The most of them, and no less than the inputs of the model.
+// Their maximum, and no less than the inputs of the model.
 double peak_activation_bytes(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
                              const std::function<double(int tensor)>& bytes);
 

@@ -1,5 +1,5 @@
-// A model that is one matrix multiplication of its two inputs, in FP32: what the doctor runs on engines. It needs no weights,
-// so it is a file of some hundred bytes.
+// A model that is one matrix multiplication of its two inputs, in FP32: the doctor's probe for engines. It has no weights, so
+// the file takes some hundred bytes.
 #pragma once
 
 #include <cstdint>

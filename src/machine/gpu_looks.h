@@ -1,5 +1,5 @@
-// What the kernel tells of a GPU only by its growth: energy counters, the time engines worked for each process, how long limits held
-// the clock down. Read twice, a tenth of a second apart, and recorded as one text.
+// Kernel counters of a GPU that matter only by their growth: energy, engine time per process, time that limits lowered the clock.
+// Read twice, a tenth of a second apart, and recorded as one text.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ struct GpuLooks {
   std::vector<DrmClient> clients_before, clients_after;
 };
 
-// JSON {elapsed_ns, complete, before{path: text}, after{path: text}}; paths as in a Tree. Reads below `root`; call it where a driver
-// may hang without harm.
+// JSON {elapsed_ns, complete, before{path: text}, after{path: text}}; paths as in a Tree. Reads below `root`; call it where a
+// hanging driver does no harm.
 Result<std::string> take_gpu_looks(const std::string& root);
 Result<GpuLooks> parse_gpu_looks(std::string_view json);
 

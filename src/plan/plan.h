@@ -16,7 +16,7 @@ namespace ridge::plan {
 enum class GraphLevel { kOff, kBasic, kExtended, kAll };
 enum class Spin { kDefault, kOn, kOff };  // whether engine threads busy-wait for work
 
-// What runs a model where nothing else is asked for; the first row of engine/engines.h.
+// The default engine; the first row of engine/engines.h.
 inline constexpr const char* kUsualEngine = "onnxruntime";
 
 struct Plan {
