@@ -48,7 +48,7 @@ struct PlanDevice {
   double memory_bytes = 0;                // what a model may take; 0: not known
 };
 
-struct Verified {
+struct StoredVerification {
   predict::Verification verification;
   std::string file;  // the ledger that keeps it
 };
@@ -94,7 +94,7 @@ struct ModelPlan {
   std::optional<predict::Estimate> estimate;       // where the machine is calibrated
   std::optional<predict::DeviceEstimate> carried;  // of a GPU with a rate for the precision
   std::vector<predict::CurvePoint> curve;          // empty unless a range of batches was asked for
-  std::optional<Verified> verified;
+  std::optional<StoredVerification> verified;
   std::optional<LoadPlan> load;
   std::optional<CostPlan> cost;
   std::optional<MemoryPlan> memory;

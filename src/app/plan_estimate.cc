@@ -76,7 +76,7 @@ std::optional<predict::DeviceEstimate> carried_of(const PlannedModel& model, con
   return carried ? std::optional(std::move(*carried)) : std::nullopt;
 }
 
-Result<Verified> verify(const PlannedModel& model, const std::optional<predict::Estimate>& estimate) {
+Result<StoredVerification> verify(const PlannedModel& model, const std::optional<predict::Estimate>& estimate) {
   if (!estimate)
     return Error{
         Code::kInvalid,
@@ -91,7 +91,7 @@ Result<Verified> verify(const PlannedModel& model, const std::optional<predict::
                predict::verify(model.plan, model.graph, *model.efficiency, estimate->ms, options));
   std::string file = ledger_of(verified.machine);
   RIDGE_TRY(predict::append_to_ledger(file, verified));
-  return Verified{std::move(verified), std::move(file)};
+  return StoredVerification{std::move(verified), std::move(file)};
 }
 
 Json ledger_json(const predict::Efficiency& efficiency) {

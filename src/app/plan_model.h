@@ -49,7 +49,7 @@ Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, 
 // None for this machine, or if no rate of the GPU at the precision has a source. `costs`: of `rows`.
 std::optional<predict::DeviceEstimate> carried_of(const PlannedModel& model, const cost::Costs& costs, int64_t rows);
 // Runs the model beside a few of the calibration's, and adds the comparison to the ledger.
-Result<Verified> verify(const PlannedModel& model, const std::optional<predict::Estimate>& estimate);
+Result<StoredVerification> verify(const PlannedModel& model, const std::optional<predict::Estimate>& estimate);
 
 predict::Forecast forecast_of(const PlannedModel& model, int64_t batch, const cost::Costs& costs);
 // Of `estimated`: the points have an estimate too.

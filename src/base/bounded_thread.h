@@ -1,5 +1,5 @@
-// A call into a library that may never return, or a loop of such calls, in a thread of its own, so that its caller always goes on.
-// For work that may be done in another process see base/child_process.h: a child can be killed, a thread only left behind.
+// Runs a library call that may never return, or a loop of such calls, in a thread of its own, so that the caller never blocks.
+// If the work can run in another process, use base/child_process.h: a child can be killed, a thread only abandoned.
 //
 // One thread owns it; the work runs in another.
 #pragma once
@@ -19,7 +19,7 @@ class BoundedThread {
  public:
   // Starts at once. What `work` uses must be owned by it: it may outlive everything else.
   explicit BoundedThread(std::function<Status(const std::stop_token&)> work);
-  // Asks it to stop. What has not returned by now is left behind, and ends with the process.
+  // Asks it to stop. A call that has not returned is abandoned, and ends with the process.
   ~BoundedThread();
   BoundedThread(const BoundedThread&) = delete;
   BoundedThread& operator=(const BoundedThread&) = delete;

@@ -1,6 +1,6 @@
-// Work that may hang, crash or take too much memory, done in a child process: a program of PATH, or a function of this one.
-// The child and everything it started are killed when a limit is reached, and the caller always comes back, even when the
-// kernel does not let go of the child.
+// Runs work that may hang, crash or take too much memory in a child process: a program in PATH, or a function of this one.
+// At a limit the child and everything it started are killed, and the call always returns, even if the kernel cannot
+// release the child.
 // For a call that must stay in this process see base/bounded_thread.h.
 //
 // Thread-safe, with one exception: a function runs in a copy of this process, so call run_function() while there is one thread.
@@ -39,11 +39,11 @@ struct ChildRun {
 
 struct ChildProgram {
   std::vector<std::string> arguments{};    // the program first; looked up in PATH, started without a shell
-  std::vector<std::string> environment{};  // "NAME=value", added to this process's own and stronger than it
+  std::vector<std::string> environment{};  // "NAME=value", added to this process's own and overriding it
   bool take_errors = false;                // standard error joins the output; else it is this process's own
 };
 
-// Standard input is empty; standard output is taken. Errors: kNotFound, or the system call that failed; a program that ran is
+// Standard input is empty; standard output is taken. Errors: kNotFound, or the system call that failed. A program that ran is
 // a value, however it ended.
 Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& limits);
 
@@ -53,7 +53,7 @@ Result<ChildRun> run_function(const ChildLimits& limits, const std::function<int
 // The whole output of a run that exited with 0, else an error that names `what`, how it ended and the last line of its output.
 Result<std::string> output_of(const std::string& what, const ChildLimits& limits, Result<ChildRun> run);
 
-// The two in one: a program's output, and a function's result brought over from its child.
+// Both steps in one: a program's output, and a function's result returned from its child.
 Result<std::string> output_of_program(const ChildProgram& program, const ChildLimits& limits);
 Result<std::string> result_of_function(const std::string& what, const ChildLimits& limits,
                                        const std::function<Result<std::string>()>& work);
@@ -61,8 +61,8 @@ Result<std::string> result_of_function(const std::string& what, const ChildLimit
 // For bodies: writes all of `text`.
 bool write_all(int descriptor, std::string_view text);
 
-// What run_function() is made of, for a child that is not bounded: a copy of this process in a session of its own, standard
-// input and output at /dev/null, that exits with what `body` returns.
+// The basis of run_function(), for an unbounded child: a copy of this process in a session of its own, with standard input
+// and output at /dev/null, that exits with the value `body` returns.
 struct ForkOptions {
   bool ends_with_parent = true;  // killed when the thread that called fork_child() ends
   bool ignores_signals = false;  // those with which a terminal or a service manager ends its processes

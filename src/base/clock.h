@@ -1,5 +1,5 @@
-// Time as the product sees it: monotonic, in nanoseconds. What decides by time, or waits, takes a Clock as an argument and is tested
-// with a FakeClock (base/fake_clock.h). What only notes on a hot path when something happened reads SteadyClock itself.
+// Time as the product sees it: monotonic, in nanoseconds. Code that decides by time, or waits, takes a Clock as an argument and is
+// tested with a FakeClock (base/fake_clock.h). Code that only takes timestamps on a hot path reads SteadyClock itself.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ class Clock {
   virtual TimePoint now() const = 0;
   virtual void sleep_until(TimePoint due) = 0;
   void sleep_for(Nanoseconds duration) { sleep_until(now() + duration); }
-  // Sleeps until `due` and looks every 20 ms whether that has become pointless; false if it has.
+  // Sleeps until `due`, checking every 20 ms whether to give up; false if it did.
   bool sleep_until(TimePoint due, const std::function<bool()>& pointless);
   // Sleeps until `due`; false, and at once, if a stop is requested.
   bool sleep_until(TimePoint due, const std::stop_token& stop);

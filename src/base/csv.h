@@ -1,4 +1,4 @@
-// Tables as text: RFC 4180 with a header row, as the files of data/ are. Lines that are empty are skipped.
+// Tables as text: RFC 4180 with a header row, like the files of data/. Empty lines are skipped.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A digest of contents: tells whether a model is the one that was seen before. Fast, not cryptographic.
+// A digest of contents, to recognise a model seen before. Fast, not cryptographic.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace ridge {
 
-// Of contents and their sizes, one after the other. A plain value: a copy goes on where the original stands. One thread.
+// Of contents and their sizes, one after the other. A plain value: a copy continues from the original's state. One thread.
 class Digest {
  public:
   // Pieces of one content in order; each but its last has a multiple of kStep bytes.

@@ -1,5 +1,5 @@
-// A clock for tests: time moves only when every thread that lives by it sleeps, and then at once to the next moment for which one
-// of them waits. So a test takes no time, and what it measures is exact.
+// A clock for tests: time advances only when every thread on it sleeps, and then jumps to the earliest wake-up time. So a test
+// takes no time, and its measurements are exact.
 //
 // The threads take turns: the one that made the clock, and those that it started with start(). One runs until it sleeps, joins or
 // ends; then the one that waits for the earliest moment runs, of several the one that began to wait first. The same program

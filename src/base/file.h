@@ -1,4 +1,4 @@
-// Whole files, read and written with errors that name the path and the reason.
+// Reads and writes whole files; errors name the path and the reason.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// Mutexes whose use clang checks when it compiles: std's, with the attributes of clang's ThreadSafetyAnalysis
+// std's mutexes with the attributes of clang's ThreadSafetyAnalysis, so that clang checks their use
 // (clang.llvm.org/docs/ThreadSafetyAnalysis.html). A member says which mutex guards it, a private function which one its caller
-// holds; `./dev check` refuses an access without it. Other compilers see std's types and nothing else.
+// holds; `./dev check` refuses an access without it. Other compilers see plain std types.
 //
-// The analysis does not look into lambdas, so a wait takes no predicate: it stands in a loop that asks for what is waited for.
+// The analysis does not look into lambdas, so a wait takes no predicate: it stands in a loop that tests the condition.
 #pragma once
 
 #include <cassert>
@@ -46,7 +46,7 @@ class RIDGE_CAPABILITY("mutex") Mutex {
   std::mutex native_;
 };
 
-// Holds a mutex to the end of its scope, but where it is unlocked for a while.
+// Holds a mutex to the end of its scope, except while it is explicitly unlocked.
 class RIDGE_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) RIDGE_ACQUIRE(mutex) : native_(mutex.native_) {}
@@ -99,7 +99,7 @@ class RIDGE_SCOPED_CAPABILITY ReaderLock {
   SharedMutex& mutex_;
 };
 
-// Waits end when they are notified, and now and then for no reason.
+// Waits end when notified, and sometimes spuriously.
 class ConditionVariable {
  public:
   void wait(MutexLock& held) { native_.wait(held.native_); }

@@ -24,7 +24,7 @@ std::string_view name_of(const Table& table, Key key) {
   return {};
 }
 
-// The key that has `name`, or an error that lists the names; `what` says of what kind they are ("precision").
+// The key that has `name`, or an error that lists the names; `what` names their kind ("precision").
 template <typename Key, typename Table>
 Result<Key> from_name(const Table& table, std::string_view name, std::string_view what) {
   std::string known;

@@ -1,4 +1,4 @@
-// What a person probably meant: the known names that are nearest to a mistyped one.
+// Suggestions for a mistyped name: the nearest known names.
 #pragma once
 
 #include <span>

@@ -1,8 +1,8 @@
-// NumPy's .npy file: one array with its type and shape. What calibration data, recorded requests and the users' own
-// scripts have in common.
+// NumPy's .npy file: one array with its type and shape. The common format of calibration data, recorded requests and users'
+// own scripts.
 //
 // Source: NumPy, "numpy.lib.format" (NEP 1), format versions 1.0, 2.0 and 3.0. NumPy's names of types become those of
-// base/tensor.h; BF16, which NumPy does not know, is the two opaque bytes "V2" as which the ml_dtypes package saves it.
+// base/tensor.h; BF16, which NumPy lacks, is the two opaque bytes "V2", as saved by the ml_dtypes package.
 // BYTES are NumPy's fixed-width strings: read from "S" and "U" (as UTF-8), written as "S".
 // Not for arrays of Python objects (pickles are never opened) or of records.
 #pragma once

@@ -12,7 +12,7 @@ namespace ridge {
 // Without blanks and newlines at both ends.
 std::string_view trim(std::string_view text);
 
-// What stands between blanks and newlines.
+// The words between blanks and newlines.
 std::vector<std::string> split_words(const std::string& text);
 
 // The whole text as a decimal number, blanks around it allowed.

@@ -1,4 +1,4 @@
-// What can go wrong because of the outside world, as a value.
+// Errors caused by the outside world, as values.
 //
 // Every function whose failure a file, model, request, driver or memory shortage can cause returns Result<T> (or Status
 // when there is nothing to return). The message says what was tried, on what, what was expected and found, and what to

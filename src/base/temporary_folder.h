@@ -1,4 +1,4 @@
-// A folder under the system's temporary one (TMPDIR), removed with all that is in it when its owner ends. Move-only.
+// A folder under the system's temporary one (TMPDIR), removed with its contents when its owner ends. Move-only.
 #pragma once
 
 #include <string>

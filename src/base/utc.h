@@ -1,4 +1,4 @@
-// The time of day, for people and files: nothing is decided by it.
+// The time of day, for people and files only; no decision depends on it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// CUDA compute capabilities: what each generation of NVIDIA chips has per multiprocessor, and which CUDA toolkits compile
-// for it. Table data/compute_capability.csv; the limits are those of the CUDA programming guide. A blank is not sourced.
+// CUDA compute capabilities: the resources per multiprocessor of each generation of NVIDIA chips, and the CUDA toolkits that
+// compile for it. Table data/compute_capability.csv; the limits are those of the CUDA programming guide. A blank is not sourced.
 // Immutable once read.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Capability {
   std::optional<double> shared_bytes;            // per multiprocessor
   std::optional<double> shared_bytes_per_block;  // at most, with opt-in
   std::optional<int> fp32_lanes, fp64_lanes;     // per multiprocessor
-  // How a launch is given its share (lab/occupancy.h counts with these):
+  // Allocation granularity of a launch (used by lab/occupancy.h):
   std::optional<int> registers_per_block;       // at most
   std::optional<int> register_unit;             // registers of one warp are a multiple of it
   std::optional<int> sub_partitions;            // of a multiprocessor, each with its part of registers and warps

@@ -1,4 +1,4 @@
-// Catalogue: what the vendors say about devices that are not in this machine. Table data/gpus.csv, one row per device,
+// Catalogue: published data of devices that are not in this machine. Table data/gpus.csv, one row per device,
 // every row with its source. A figure without a source is absent, never zero and never a guess.
 //
 // Not for the machine at hand: that is machine::Machine, measured. Immutable once read.
@@ -16,9 +16,9 @@
 
 namespace ridge::catalogue {
 
-// What a peak multiplies and in what it adds. FP16 and FP8 tensor cores of GeForce RTX 20 to 50 multiply twice as fast
+// The number format of a peak: of its products and of its accumulators. FP16 and FP8 tensor cores of GeForce RTX 20 to 50 multiply twice as fast
 // when they also accumulate in FP16; elsewhere both rates are equal. kFp16 and kFp8 are the rates with any accumulator,
-// kFp16Fp32 the one with FP32 accumulators, which ONNX Runtime, cuBLAS and PyTorch use unless told otherwise.
+// kFp16Fp32 the one with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch.
 enum class Arithmetic { kFp64, kFp32, kTf32, kFp16, kFp16Fp32, kBf16, kFp8, kInt8, kFp4 };
 std::string_view arithmetic_name(Arithmetic arithmetic);  // "fp64", …, "fp16_fp32acc"
 Result<Arithmetic> arithmetic_from_name(std::string_view name);
@@ -54,7 +54,7 @@ struct CatalogueDevice {
   std::string pcie;                                // "4.0 x16"
   std::string form_factor;
   std::optional<int> mig_instances;  // at most
-  std::string notes;                 // conflicts between sources and what was corrected
+  std::string notes;                 // conflicts between sources, and corrections
   std::string source;
 };
 
@@ -70,15 +70,15 @@ std::optional<double> ridge_point(const CatalogueDevice& device, Arithmetic arit
 // Power [W] of one GPU: the board's, shared among the GPUs on it.
 std::optional<double> power_per_gpu_w(const CatalogueDevice& device);
 
-// The devices that `name` can mean, by the first of these that finds any: the whole name; the name without what stands in
+// The devices that `name` can mean, by the first of these rules with a match: the whole name; the name without a part in
 // parentheses; without brands ("4090", "RTX 4070", "T4"); every word of `name` occurs ("A100 80GB"); it is a part of the
 // name. Case, blanks and punctuation do not count.
 std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevice> devices, std::string_view name);
 
-// The one device that is meant. Errors: several are (the message names them); none is (the nearest names).
+// The single match. Errors: several match (the message names them); none does (the nearest names).
 Result<CatalogueDevice> find_device(std::span<const CatalogueDevice> devices, std::string_view name);
 
-// What a device must be; an empty or absent member asks for nothing. Text: a part of it, in any case.
+// A filter for devices; empty or absent members match all. Text matches as a substring, in any case.
 struct DeviceFilter {
   std::string vendor = {}, family = {}, architecture = {};
   std::string compute_capability = {};      // the whole: "8.9"

@@ -1,4 +1,4 @@
-// What devices cost by the hour, on demand, where a public list was read: table data/cloud_prices.csv, every row with its
+// On-demand prices of devices per hour, from public lists: table data/cloud_prices.csv, every row with its
 // source and date. Prices change; none is newer than its date. Immutable once read.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace ridge::catalogue {
 struct CloudPrice {
   std::string provider;  // "AWS"
   std::string instance;  // "g5.xlarge"
-  std::string region;    // empty: not said
+  std::string region;    // empty: unknown
   std::string gpu;       // as the table names it
   std::string device;    // name in the catalogue
   int gpus = 1;

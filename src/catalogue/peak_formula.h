@@ -1,9 +1,9 @@
-// Where peaks come from: units × operations per unit and clock × clock, beside what vendors and others publish, and by how
-// much they disagree.
+// The derivation of peaks: units × operations per unit and clock × clock, beside published figures and the difference between
+// them.
 //
 // FP32: cores × 2 × boost clock (RTX 4090: 16384 × 2 × 2.52 GHz = 82.6 TFLOP/s; handbook, section 2). Tensor cores: SMs ×
-// multiply-adds per SM and clock × 2 × boost clock, the second from data/tensor_rates.csv, where every row names what it is
-// anchored on (RTX 4090, FP16: 128 × 512 × 2 × 2.52 GHz = 330.3 TFLOP/s). Values; immutable once read.
+// multiply-adds per SM and clock × 2 × boost clock, the second from data/tensor_rates.csv, where every row names its
+// reference (RTX 4090, FP16: 128 × 512 × 2 × 2.52 GHz = 330.3 TFLOP/s). Values; immutable once read.
 #pragma once
 
 #include <optional>
@@ -33,12 +33,12 @@ struct PublishedPeak {
   std::string source;
 };
 
-// A figure that guides repeat and that is wrong, and the right one.
+// A wrong figure that guides repeat, and the right one.
 struct Correction {
   std::string device, quantity, claim, right, reason, source;
 };
 
-// All that peaks are explained with: the tables tensor_rates, published_peaks (independent figures, not those of gpus) and
+// The data that explain peaks: the tables tensor_rates, published_peaks (independent figures, not those of gpus) and
 // corrections.
 struct PeakTables {
   std::vector<TensorRate> rates;
@@ -57,7 +57,7 @@ struct PeakFormula {
   std::string source;               // of flops_per_unit_clock
 };
 
-// Absent where a factor has no source, or the device has no such units.
+// Absent if a factor has no source or the device has no such units.
 std::optional<PeakFormula> formula(const CatalogueDevice& device, Arithmetic arithmetic,
                                    std::span<const TensorRate> rates);
 
@@ -70,7 +70,7 @@ struct PeakRow {
   std::optional<double> published_percent;  // listed against the published figure that is farthest from it
 };
 
-// One row per arithmetic of which anything is known.
+// One row per arithmetic with any known figure.
 std::vector<PeakRow> peak_rows(const CatalogueDevice& device, const PeakTables& tables);
 
 // 100 · (value / reference − 1)

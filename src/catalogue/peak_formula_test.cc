@@ -9,7 +9,7 @@
 namespace ridge::catalogue {
 namespace {
 
-struct Known {
+struct CatalogueTables {
   std::vector<CatalogueDevice> devices = *catalogue();
   PeakTables tables = *peak_tables();
   CatalogueDevice named(const std::string& name) const { return *find_device(devices, name); }
@@ -20,7 +20,7 @@ struct Known {
 
 // Handbook, section 2 (E 2.3.1): 16384 × 2.52 GHz × 2 = 82.6 TFLOPS, FP16 330.2, INT8 660.5.
 TEST(PeakFormula, GivesTheHandbooksFiguresForRtx4090) {
-  Known known;
+  CatalogueTables known;
   auto fp32 = known.of("RTX 4090", Arithmetic::kFp32);
   ASSERT_TRUE(fp32);
   EXPECT_EQ(fp32->units, 16384);
@@ -32,7 +32,7 @@ TEST(PeakFormula, GivesTheHandbooksFiguresForRtx4090) {
 }
 
 TEST(PeakFormula, IsAbsentWhereTheDeviceHasNoTensorCoresOrAFactorNoSource) {
-  Known known;
+  CatalogueTables known;
   EXPECT_FALSE(known.of("GeForce GTX 1660", Arithmetic::kInt8)) << "7.5 without tensor cores";
   EXPECT_FALSE(known.of("H20 96GB", Arithmetic::kFp32)) << "its cores have no source";
   EXPECT_FALSE(known.of("RTX 4090", Arithmetic::kFp64));
@@ -40,7 +40,7 @@ TEST(PeakFormula, IsAbsentWhereTheDeviceHasNoTensorCoresOrAFactorNoSource) {
 
 // A rate that the table calls derived is the formula's, to the table's four digits.
 TEST(PeakFormula, GivesEveryRateThatTheTableDerived) {
-  Known known;
+  CatalogueTables known;
   // Vector rates of their own rule: twice FP32, or half of a marketed sparse figure, as their notes say.
   const std::set<std::string> kOtherRule = {"Radeon RX 9070 XT"};
   int checked = 0;
@@ -59,7 +59,7 @@ TEST(PeakFormula, GivesEveryRateThatTheTableDerived) {
 
 // FP32 of every device whose factors are known: within 3 %.
 TEST(PeakFormula, AgreesWithEveryFp32RateOfTheTable) {
-  Known known;
+  CatalogueTables known;
   int checked = 0;
   for (const CatalogueDevice& device : known.devices) {
     auto f = formula(device, Arithmetic::kFp32, known.tables.rates);
@@ -74,7 +74,7 @@ TEST(PeakFormula, AgreesWithEveryFp32RateOfTheTable) {
 // Published tensor rates that the boost clock does not reproduce, each for a reason that its row's notes give: another clock
 // for tensor cores (V100 SXM3, Hopper, H800), or half the rate (A10G, L40, L20).
 TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
-  Known known;
+  CatalogueTables known;
   const std::set<std::string> kExplained = {"Tesla V100 SXM3 32GB",
                                             "A10G",
                                             "L40",
@@ -98,7 +98,7 @@ TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
 // The eight independent figures that differ by more than 3 %, and why: Founders Edition clocks (2080, 2080 Ti), rounded or
 // conflicting vendor figures (B200, B300), and tables that copied the A10 (A10G).
 TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheEightExplainedOnes) {
-  Known known;
+  CatalogueTables known;
   std::multiset<std::string> differ;
   int agree = 0;
   for (const PublishedPeak& published : known.tables.published) {
@@ -118,7 +118,7 @@ TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheEightExplainedOnes) {
 }
 
 TEST(PeakRows, ShowListedFormulaAndPublishedFigureSideBySide) {
-  Known known;
+  CatalogueTables known;
   for (const PeakRow& row : peak_rows(known.named("A10G"), known.tables))
     if (row.arithmetic == Arithmetic::kFp32) {
       EXPECT_NEAR(*row.formula_percent, 0, 0.1);
@@ -130,7 +130,7 @@ TEST(PeakRows, ShowListedFormulaAndPublishedFigureSideBySide) {
 }
 
 TEST(Corrections, NameDevicesOfTheCatalogue) {
-  Known known;
+  CatalogueTables known;
   ASSERT_FALSE(known.tables.corrections.empty());
   for (const Correction& correction : known.tables.corrections)
     EXPECT_EQ(known.named(correction.device).name, correction.device);
@@ -140,7 +140,7 @@ TEST(Corrections, NameDevicesOfTheCatalogue) {
 }
 
 TEST(TensorRates, NameASourceEach) {
-  for (const TensorRate& rate : Known().tables.rates) {
+  for (const TensorRate& rate : CatalogueTables().tables.rates) {
     EXPECT_FALSE(rate.source.empty()) << rate.generation;
     EXPECT_GT(rate.fma_per_clock, 0) << rate.generation;
   }

@@ -1,6 +1,6 @@
 // Rows of a table of data/ with units: text, whole numbers and scaled numbers by column name, blank = absent.
 //
-// For the readers of catalogue/ (catalogue, capabilities, prices). Immutable but for a row's remembered error; one thread.
+// For the readers of catalogue/ (catalogue, capabilities, prices). Immutable except for a row's remembered error; one thread.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace ridge::catalogue {
 
-// One row. A field that is not what is asked for reads as absent and is remembered: look at status() after reading.
+// One row. A field of the wrong type reads as absent and is remembered: check status() after reading.
 class TableRow {
  public:
   TableRow(const Csv& csv, size_t index, std::string_view table) : csv_(csv), index_(index), table_(table) {}

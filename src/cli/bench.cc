@@ -189,7 +189,7 @@ int bench(std::span<const std::string> arguments) {
   BenchOptions options;
   CLI::App app;
   declare(app, options);
-  if (Parsed parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
   Result<app::BenchRequest> request = request_of(options);
   if (!request) return usage(request.error());
   listen_for_interruption();

@@ -200,7 +200,7 @@ int bench_device(std::span<const std::string> arguments) {
   DeviceOptions options;
   CLI::App app;
   bind(app, options);
-  if (Parsed parsed = parse(app, kDeviceVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, kDeviceVerb, arguments); !parsed.go_on) return parsed.exit;
   if (auto group = limits::accelerator::group_from_name(options.device))
     return *group ? bench_group(options, std::move(**group)) : device_failed(group->error());
   if (options.device != "cpu") return bench_accelerator(options);

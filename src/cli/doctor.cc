@@ -187,7 +187,7 @@ int doctor(std::span<const std::string> arguments) {
   DoctorOptions options;
   CLI::App app;
   declare(app, options);
-  if (Parsed parsed = parse(app, kDoctorVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, kDoctorVerb, arguments); !parsed.go_on) return parsed.exit;
   Result<int64_t> file_bytes = check(options);
   if (!file_bytes) {
     fail(kDoctorVerb, file_bytes.error());

@@ -192,7 +192,7 @@ int explain(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   const std::vector<std::string> in_order = arranged(arguments);
-  if (Parsed parsed = parse(app, kExplainVerb, in_order); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, kExplainVerb, in_order); !parsed.go_on) return parsed.exit;
   const Language language = language_of(options);
   Result<explain::Book> book = explain::open_book(all_flags());
   if (!book) return fail(kExplainVerb, book.error());

@@ -188,7 +188,7 @@ int gpus(std::span<const std::string> arguments) {
   GpusOptions options;
   CLI::App app;
   declare(app, options);
-  if (Parsed parsed = parse(app, "gpus", arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, "gpus", arguments); !parsed.go_on) return parsed.exit;
   Result<model::Binding> binding = complete(options);
   if (!binding) return wrong_usage(binding.error());
   Result<Catalogue> catalogue = read_tables();

@@ -17,7 +17,7 @@ namespace ridge::cli {
 namespace {
 
 struct LabOptions {
-  lab::Wanted wanted;
+  lab::Selection selection;
   std::string device = "cpu";
   double seconds = 2;
   bool json = false;
@@ -84,7 +84,7 @@ Status write_page(const std::string& path, report::Language language, const Json
 
 // open → test and judge → page → show
 int run_experiments(const LabOptions& options, std::span<const lab::Claim> claims) {
-  if (Status known = lab::check_wanted(options.wanted, claims); !known) return wrong_lab_usage(known.error());
+  if (Status known = lab::check_selection(options.selection, claims); !known) return wrong_lab_usage(known.error());
   auto language = report::language_from_name(options.language);
   if (!language) return wrong_lab_usage(language.error());
   auto device = lab::open_device(options.device);
@@ -96,7 +96,7 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   how.most_time = from_seconds(options.seconds);
   how.interrupted = interrupted;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  auto ledger = lab::keep_ledger(*device, options.wanted, claims, how);
+  auto ledger = lab::keep_ledger(*device, options.selection, claims, how);
   progress.finish();
   if (!ledger) return fail("lab", ledger.error());
   const Json json = lab::to_json(*ledger, *device);
@@ -114,7 +114,7 @@ int lab(std::span<const std::string> arguments) {
   LabOptions options;
   OccupancyOptions occupancy;
   CLI::App app;
-  app.add_option("ID", options.wanted.names);
+  app.add_option("ID", options.selection.names);
   app.add_option("--device,-d", options.device);
   app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json);
@@ -128,7 +128,7 @@ int lab(std::span<const std::string> arguments) {
   calculator->add_option("--shared,-s", occupancy.shared);
   calculator->add_option("--cc", occupancy.capability);
   calculator->add_flag("--json", occupancy.json);
-  if (Parsed parsed = parse(app, "lab", arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, "lab", arguments); !parsed.go_on) return parsed.exit;
   if (calculator->parsed()) return show_occupancy(occupancy);
   auto claims = lab::claims();
   if (!claims) return fail("lab", claims.error());

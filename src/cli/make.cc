@@ -104,7 +104,7 @@ int make(std::span<const std::string> arguments) {
   MakeOptions options;
   CLI::App app;
   bind(app, options);
-  if (Parsed parsed = parse(app, kMakeVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, kMakeVerb, arguments); !parsed.go_on) return parsed.exit;
   Status complete_options = complete(options);
   if (!complete_options) return fail(kMakeVerb, complete_options.error()), kUsage;
   // A wrong name or option is found before anything is written.

@@ -109,7 +109,7 @@ int plan(std::span<const std::string> arguments) {
   PlanOptions options;
   CLI::App app;
   declare(app, options);
-  if (Parsed parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
   Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
   if (!request) return ask_back(request.error());

@@ -7,7 +7,7 @@
 namespace ridge::cli {
 namespace {
 
-std::string verified_text(const app::Verified& verified) {
+std::string verified_text(const app::StoredVerification& verified) {
   const predict::Verification& v = verified.verification;
   const double off = 100 * (v.predicted_ms / v.measured_ms - 1);
   return table({},

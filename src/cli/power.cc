@@ -32,7 +32,7 @@ int show_power(std::span<const std::string> arguments) {
   app.add_option("--device,-d", options.devices)->delimiter(',');
   app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 600.0));
   app.add_flag("--json", options.json);
-  if (Parsed parsed = parse(app, "power", arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, "power", arguments); !parsed.go_on) return parsed.exit;
   power::Overview overview = power::look(from_seconds(options.time_limit_s));
   if (Status chosen = power::choose(overview, options.devices); !chosen) return power_failed("power", chosen.error());
   if (options.json)

@@ -183,7 +183,7 @@ int power_set(std::span<const std::string> arguments) {
   CLI::App app;
   bind(app, options);
   std::span<const std::string> own = without_command(arguments, options);
-  if (Parsed parsed = parse(app, kPowerSetVerb, own); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, kPowerSetVerb, own); !parsed.go_on) return parsed.exit;
   Result<power::Settings> settings = settings_from(options);
   if (!settings) return power_failed(kPowerSetVerb, settings.error());
   if (options.reset) return reset_all(options);
@@ -197,7 +197,7 @@ int power_unpersist(std::span<const std::string> arguments) {
   CLI::App app;
   app.add_option("--unit-dir", unit.folder);
   app.add_flag("--no-start", no_start);
-  if (Parsed parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, kVerb, arguments); !parsed.go_on) return parsed.exit;
   unit.start = !no_start;
   if (Status removed = power::remove_unit(unit); !removed) {
     fail(kVerb, removed.error());

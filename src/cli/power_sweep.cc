@@ -133,7 +133,7 @@ int power_sweep(std::span<const std::string> arguments) {
   auto at = std::find(arguments.begin(), arguments.end(), "--");
   if (at != arguments.end()) options.request.workload.command.assign(at + 1, arguments.end());
   const auto own = static_cast<size_t>(at - arguments.begin());
-  if (Parsed parsed = parse(app, kSweepVerb, arguments.first(own)); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, kSweepVerb, arguments.first(own)); !parsed.go_on) return parsed.exit;
   return run_sweep(options);
 }
 

@@ -162,7 +162,7 @@ int serve(std::span<const std::string> arguments) {
   ServeOptions options;
   CLI::App app;
   bind(app, options);
-  Parsed parsed = parse(app, kServeVerb, with_joined_switches(arguments));
+  ParseResult parsed = parse(app, kServeVerb, with_joined_switches(arguments));
   if (!parsed.go_on) return parsed.exit;
   set_log_level(options);
   Result<app::ServeRequest> request = request_of(options);

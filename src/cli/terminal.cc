@@ -50,7 +50,7 @@ std::string table_row(const std::vector<std::string>& cells, const std::vector<s
 
 }  // namespace
 
-Parsed parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments) {
+ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments) {
   try {
     // CLI11 takes a vector from its end.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -20,11 +20,11 @@ namespace ridge::cli {
 
 // Parses `arguments` into `app` (options are bound by the verb). nullopt-like: kDone means go on; otherwise return the
 // value: help was printed (0) or the usage is wrong (2, message on stderr).
-struct Parsed {
+struct ParseResult {
   bool go_on = false;
   int exit = kDone;
 };
-Parsed parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
+ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
 
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
 int fail(std::string_view verb, const Error& error);

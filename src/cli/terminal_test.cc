@@ -29,7 +29,7 @@ TEST(Parse, FillsOptionsAndGoesOn) {
 TEST(Parse, AnUnknownOptionIsWrongUsage) {
   CLI::App app;
   std::vector<std::string> arguments = {"--thread-count", "3"};
-  Parsed parsed = parse(app, "bench", arguments);
+  ParseResult parsed = parse(app, "bench", arguments);
   EXPECT_FALSE(parsed.go_on);
   EXPECT_EQ(parsed.exit, kUsage);
 }
@@ -37,7 +37,7 @@ TEST(Parse, AnUnknownOptionIsWrongUsage) {
 TEST(Parse, HelpIsNotAnError) {
   CLI::App app;
   std::vector<std::string> arguments = {"--help"};
-  Parsed parsed = parse(app, "bench", arguments);
+  ParseResult parsed = parse(app, "bench", arguments);
   EXPECT_FALSE(parsed.go_on);
   EXPECT_EQ(parsed.exit, kDone);
 }

@@ -73,7 +73,7 @@ int tune(std::span<const std::string> arguments) {
   TuneOptions options;
   CLI::App app;
   declare(app, options);
-  if (Parsed parsed = parse(app, kTuneVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (ParseResult parsed = parse(app, kTuneVerb, arguments); !parsed.go_on) return parsed.exit;
   return options.share ? tune_several(options) : tune_one(options);
 }
 

@@ -21,13 +21,13 @@ enum class Limiter { kCompute, kMemory, kUnknown };
 NameTable<Limiter> names_of(Limiter);
 std::string_view limiter_name(Limiter limiter);  // "compute", "memory", "unknown"
 
-// What one node does.
+// The cost of one node.
 struct NodeCost {
   std::string name;
   std::string op;
-  double flops = 0;  // as published counts have it: multiply-adds count 2, elementary functions 1; stated per rule
-  double macs = 0;   // the multiply-adds among them
-  double needed_flops = 0;  // ≤ flops: multiply-adds that no engine can leave out; what a bound may count
+  double flops = 0;         // as in published counts: multiply-adds count 2, elementary functions 1; stated per rule
+  double macs = 0;          // the multiply-adds among them
+  double needed_flops = 0;  // ≤ flops: multiply-adds that no engine can avoid; the ones that a bound counts
   double bytes_read = 0;    // activations and weights
   double bytes_written = 0;
   double weight_bytes = 0;  // the weights among bytes_read
@@ -45,7 +45,7 @@ struct Costs {
   double bytes = 0;                  // sum over the nodes
   double compulsory_read = 0;        // model inputs and the weights of multiply-add operators, once each
   double compulsory_written = 0;     // model outputs
-  double compulsory_bytes = 0;       // both: what no schedule can avoid
+  double compulsory_bytes = 0;       // both: unavoidable by any schedule
   double peak_activation_bytes = 0;  // most bytes of live activations at one time, in node order, freed after last use
   int64_t parameters = 0;            // elements of floating-point or quantised weights that the graph uses
   double weight_bytes = 0;
@@ -69,22 +69,22 @@ struct DeviceLimits {
   std::vector<Level> levels;  // nearest first
   Origin origin = Origin::kMeasured;
   struct Remark {
-    std::optional<Precision> precision;  // to be said when arithmetic at this precision is bounded; absent: always
+    std::optional<Precision> precision;  // stated when arithmetic at this precision is bounded; absent: always
     std::string text;
   };
   std::vector<Remark> remarks;
-  // Where each limit of a GPU comes from; empty for others: the CPU's are all measured (machine::Machine has their spread), those
-  // of a device of the catalogue its datasheet's.
+  // The source of each limit of a GPU; empty for others: the CPU's are all measured (machine::Machine has their spread), those of a
+  // device of the catalogue come from its datasheet.
   struct Basis {
     std::string what;  // "fp16", "DRAM"
     double per_s = 0;  // [FLOP/s] or [bytes/s]
     Origin origin = Origin::kDatasheet;
-    double spread_percent = 0;             // of what was measured
+    double spread_percent = 0;             // if measured
     std::string by = {};                   // how: "cuBLASLt", "read"
-    std::optional<double> datasheet = {};  // beside what was measured
+    std::optional<double> datasheet = {};  // beside the measured one
   };
   std::vector<Basis> bases;
-  std::vector<Precision> unknown;  // the device has units for them whose rate is not known: no other rate stands for it
+  std::vector<Precision> unknown;  // the device has units of unknown rate for it: no other rate replaces it
 };
 void visit_fields(auto& visit, Is<DeviceLimits::Basis> auto& basis) {
   visit("what", basis.what);
@@ -97,24 +97,24 @@ void visit_fields(auto& visit, Is<DeviceLimits::Basis> auto& basis) {
 }
 // The peak of the device's units for `precision` [FLOP/s]; 0: there is none, or it is not known.
 double own_rate(const DeviceLimits& limits, Precision precision);
-// nullptr: that limit has none.
+// nullptr: no such limit.
 const DeviceLimits::Basis* basis_of(const DeviceLimits& limits, std::string_view what);
-// Of what bounds arithmetic at `precision` on data in memory: measured where both limits are.
+// Origin of the bound of arithmetic at `precision` on data in memory: measured if both limits are.
 Origin origin_at(const DeviceLimits& limits, Precision precision);
 // The measured limits for `threads` threads; an error if the machine was not measured.
 Result<DeviceLimits> limits_of(const machine::Machine& machine, int threads);
 
 // Which peak bounds FP16 and FP8 where a device multiplies faster when it also accumulates in FP16 (GeForce RTX 20 to 50).
 enum class Accumulate {
-  kAny,   // the faster: what no engine can beat, so what a bound must take
-  kFp32,  // with FP32 accumulators, as ONNX Runtime, cuBLAS and PyTorch compute by default: what a prediction takes
+  kAny,   // the faster: no engine can beat it, so bounds use it
+  kFp32,  // with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch; predictions use it
 };
 // The limits of a device of the catalogue, from its datasheet: peaks at boost clock, the last cache on the die by its
-// capacity, and DRAM. Errors: no bandwidth or no peak has a source, so that nothing would bound it.
+// capacity, and DRAM. Errors: no bandwidth or no peak has a source, so that it has no bound.
 Result<DeviceLimits> limits_of(const catalogue::CatalogueDevice& device, Accumulate accumulate = Accumulate::kAny);
 
-// The rate that bounds arithmetic at `precision`. Where the device has no units for it: the rate of what an engine uses
-// instead, never below it, and `note` says so. Empty note: measured. Rate 0: nothing is known.
+// The rate that bounds arithmetic at `precision`. If the device has no units for it: the rate of what an engine uses
+// instead, never a lower one, and `note` says so. Empty note: measured. Rate 0: unknown.
 struct Rate {
   double flops_per_s = 0;
   std::string note;
@@ -125,7 +125,7 @@ Rate rate_of(const DeviceLimits& limits, Precision precision);
 //   compute: needed FLOPs / peak
 //   memory: the largest over the levels of (bytes − capacity of all nearer levels) / bandwidth of the level, so that data
 //   which can stay in a cache is never charged to the level behind it.
-// Bytes are those read or those written, whichever is more: links between caches, and to memory, carry both at a time (on
+// Bytes are the larger of those read and those written: links between caches, and to memory, carry both at once (on
 // an EPYC an in-place update moved 47 GB/s where reading alone reached 34), so their sum would not be a bound.
 struct Bound {
   double ms = 0;
@@ -139,7 +139,7 @@ Bound bound(const NodeCost& node, const DeviceLimits& limits);
 // For the whole model: the needed FLOPs per precision over their peaks, against the compulsory bytes. No fusion, folding,
 // schedule or cache can beat it (an algorithm with fewer multiplications, as Winograd's, could).
 Bound bound(const Costs& costs, const DeviceLimits& limits);
-// Sentences on what the bound had to assume: rates taken from another precision, operators without a rule.
+// Assumptions of the bound, as sentences: rates taken from another precision, operators without a rule.
 std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits);
 // Those on the limits alone, for arithmetic at these precisions.
 std::vector<std::string> notes(const DeviceLimits& limits, const std::set<Precision>& used);

@@ -1,5 +1,5 @@
-// Sizes that only the data decide: of what NonZero, NonMaxSuppression, Unique and Compress return, and of all that is computed
-// from it. A graph has them as unknown or at their most (model::Binding::data_sizes_at_most); no bound may count on them.
+// Data-dependent sizes: those of the results of NonZero, NonMaxSuppression, Unique and Compress, and of everything computed from
+// them. A graph has them as unknown or at their maximum (model::Binding::data_sizes_at_most); no bound may rely on them.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 namespace ridge::cost {
 
 struct DataSizes {
-  std::vector<bool> tensors;         // the data decide its size
+  std::vector<bool> tensors;         // its size depends on the data
   std::vector<bool> nodes;           // works on such a tensor
-  std::vector<std::string> sources;  // distinct operators that decide, "NonZero × 3"
+  std::vector<std::string> sources;  // distinct operators with such results, "NonZero × 3"
 };
 
 DataSizes data_sizes_of(const model::Graph& graph, const Residency& residency);
 
-// A sentence on what was assumed about such sizes in a graph that has them at their most; empty if there are none.
+// A sentence on the assumptions about such sizes in a graph that has them at their maximum; empty if there are none.
 std::string note_on_data_sizes(const model::Graph& graph);
 
 }  // namespace ridge::cost

@@ -11,7 +11,7 @@ namespace ridge::cost {
 struct EinsumWork {
   bool valid = false;      // false: the equation does not fit the shapes
   double macs = 0;         // pairs of operands are contracted from left to right
-  double needed_macs = 0;  // what no order of contraction can avoid; for more than two operands 0
+  double needed_macs = 0;  // unavoidable by any order of contraction; for more than two operands 0
   double other_flops = 0;  // additions of one operand, products without a sum
 };
 

@@ -1,4 +1,4 @@
-// Memory over time: what lives while each node runs.
+// Memory over time: the live activations while each node runs.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace ridge::cost {
 
 // [bytes] per node of the graph, in its order, each activation freed after its last use and nothing in place; 0 for nodes
-// that do not run. Their largest is Costs::peak_activation_bytes, unless the model's inputs alone are more.
+// that do not run. Their maximum is Costs::peak_activation_bytes, unless the model's inputs alone are larger.
 std::vector<double> live_activations(const model::Graph& graph, Precision precision);
 
 }  // namespace ridge::cost

@@ -65,8 +65,8 @@ enum class Trait : uint8_t {
   kDataSized = 1,       // only the data decide how much it returns
   kKeepsFirstSize = 2,  // the output has the size of the first input, whatever is written into it
   kRandom = 4,
-  kVectors = 8,        // its outputs are vectors, whose direction counts
-  kFuses = 16,  // every GPU engine computes it inside the kernel before or after it
+  kVectors = 8,  // its outputs are vectors, whose direction counts
+  kFuses = 16,   // every GPU engine computes it inside the kernel before or after it
 };
 
 struct Operator {

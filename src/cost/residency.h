@@ -1,5 +1,5 @@
-// Which tensors are there before a run starts (weights, and what follows from weights alone), which nodes really run, and
-// what form weights are stored in. Private to cost/.
+// Which tensors exist before a run starts (weights, and results of weights alone), which nodes really run, and how weights
+// are stored. Private to cost/.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace ridge::cost {
 
 struct Residency {
   // Per tensor
-  std::vector<bool> constant;         // a weight, or computed from weights only when the model is loaded
+  std::vector<bool> constant;         // a weight, or computed from weights alone when the model is loaded
   std::vector<bool> dequantised;      // made by DequantizeLinear
   std::vector<DataType> stored_type;  // of a weight that was dequantised or converted: the type in the file
   // Per node

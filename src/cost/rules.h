@@ -1,4 +1,4 @@
-// Private to cost/: one row per operator, and what a row's function sees.
+// Private to cost/: one row per operator, and the context of a row's function.
 //
 // A rule starts from the default (every operand present is read or written once, no FLOPs) and changes what differs.
 // The conventions that these tables encode are written down for readers in docs/methods.md, "Cost conventions".
@@ -29,7 +29,7 @@ class Context {
 
   bool has_input(size_t i) const { return i < inputs.size() && inputs[i].present; }
   bool has_output(size_t i) const { return i < outputs.size() && outputs[i].present; }
-  // The whole shape, or null; a shape that is needed but not known marks the node.
+  // The whole shape, or null; an unknown shape marks the node.
   const Shape* input_shape(size_t i) { return shape_of(inputs, i); }
   const Shape* output_shape(size_t i) { return shape_of(outputs, i); }
   // Elements, 0 if not known or absent.
@@ -46,7 +46,7 @@ class Context {
     return model::attribute_or(node, name, std::vector<int64_t>());
   }
 
-  // Multiply-adds: 2 FLOPs each, of which `needed` cannot be left out.
+  // Multiply-adds: 2 FLOPs each; `needed` of them are unavoidable.
   void multiply_adds(double macs, double needed) {
     work.cost.macs += macs;
     work.cost.flops += 2 * macs;
@@ -54,7 +54,7 @@ class Context {
   }
   void multiply_adds(double macs) { multiply_adds(macs, macs); }
   void add_flops(double flops) { work.cost.flops += flops; }
-  // Nothing is read or written: the outputs are the first input in another form.
+  // Nothing is read or written: the outputs are views of the first input.
   void make_view();
 
   static double elements(const Shape* shape);

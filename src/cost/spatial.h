@@ -10,10 +10,10 @@
 namespace ridge::cost {
 
 // `input` and `output` are [batch, channel, spatial…]; `kernel` has one entry per spatial dimension. Padding is taken from
-// pads or computed from auto_pad. Empty if the ranks contradict each other.
+// pads or computed from auto_pad. Empty if the ranks disagree.
 std::vector<Window> windows_of(const Context& context, const Shape& input, const Shape& output, const Shape& kernel);
 
-// ONNX's SAME padding before the first element: what makes output = ceil(input / stride); of an odd number the larger half goes
+// ONNX's SAME padding before the first element: what makes output = ceil(input / stride); the larger half of an odd number goes
 // to the end, or to the beginning if `lower`.
 int64_t same_padding(const Window& window, bool lower);
 

@@ -1,4 +1,4 @@
-// Which graphs inside a node run, and how often, as far as the model says. Private to cost/ and plan/.
+// Which graphs inside a node run, and how often, as far as the model determines it.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 namespace ridge::cost {
 
 struct LoopTripCount {
-  double count = 1;      // 1 where it is not known
-  bool known = false;    // false: only the data decide
+  double count = 1;      // 1 if unknown
+  bool known = false;    // false: depends on the data
   bool certain = false;  // no condition can end it earlier
 };
 
-// Of Loop, Scan, SequenceMap; of every other node once, known and certain. `inputs`: its operands; those that are only captured
+// For Loop, Scan, SequenceMap; every other node runs once, known and certain. `inputs`: its operands; those that are only captured
 // by the body may follow.
 LoopTripCount trips_of(const model::Node& node, std::span<const Operand> inputs);
 
-// The graphs inside a node, of which one runs: the body of a loop; both sides of If, or the one that a condition chooses whose
-// value is known. Empty for every other node.
+// The graphs inside a node, of which one runs: the body of a loop; both sides of If, or the one chosen by a known condition.
+// Empty for every other node.
 std::vector<std::shared_ptr<const model::Graph>> bodies_of(const model::Node& node, std::span<const Operand> inputs);
 
 }  // namespace ridge::cost

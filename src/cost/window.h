@@ -1,6 +1,6 @@
-// A window (kernel) that slides over one dimension: how many of its positions fall on elements that exist.
+// A window (kernel) that slides over one dimension: how many of its positions fall on existing elements.
 //
-// A convolution's published FLOPs count every tap of every output; taps that fall on padding multiply by zero and an
+// A convolution's published FLOPs count every tap of every output; taps on padding multiply by zero and an
 // engine may skip them, so a lower bound on time must not count them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The areas of the doctor: which files each one needs, and how it judges them. Judging is pure: facts in, findings out.
+// The areas of the doctor: the files that each needs, and how it judges them. Judging is pure: facts in, findings out.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct Area {
   std::function<Findings(const Facts&)> judge;
 };
 
-// In the order in which they are shown.
+// In display order.
 const std::vector<Area>& areas();
 std::vector<std::string_view> area_names();
 
@@ -34,7 +34,7 @@ Findings judge_versions(const Facts& facts);
 Findings judge_engines(const Facts& facts);
 Findings judge_clock(const Facts& facts);
 
-// A finding of which only the verdict and evidence are decided later.
+// A finding whose verdict and evidence are still open.
 Finding about(std::string_view area, std::string_view id, std::string_view title, std::string_view origin);
 Finding ok(Finding finding, std::string evidence);
 Finding not_applicable(Finding finding, std::string reason);

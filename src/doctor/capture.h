@@ -1,5 +1,5 @@
-// Reads files of the running system into a Tree. A file that hangs (a GPU that is lost, a dead network mount) costs
-// its time limit and is noted as missing; the others are read all the same.
+// Reads files of the running system into a Tree. A file that hangs (a lost GPU, a dead network mount) costs
+// its time limit and is recorded as missing; the others are still read.
 #pragma once
 
 #include <set>
@@ -11,14 +11,13 @@
 
 namespace ridge::doctor {
 
-// `patterns`: paths without leading slash, with * and ? per component: "sys/class/net/*/mtu". `root` stands before
-// them, "" for the running system. What cannot be read is left out, with its reason in `missing` if it was named
-// without wildcards. At most 1 MiB of each file.
+// `patterns`: paths without leading slash, with * and ? per component: "sys/class/net/*/mtu". `root` is their
+// prefix, "" for the running system. Unreadable files are left out, with the reason in `missing` if named without
+// wildcards. At most 1 MiB of each file.
 void capture(machine::Tree& tree, const std::string& root, const std::vector<std::string>& patterns, Nanoseconds limit);
 
-// What one reading child wrote (each path before it is read, then its text) into `tree`; `done` gets the paths that
-// are not to be read again. Returns the path that hung: the last one asked for by a child that had to be killed; empty
-// if none did.
+// Adds what one reading child wrote (each path before it is read, then its text) to `tree`; `done` gets the paths that
+// must not be read again. Returns the path that hung: the last one requested by a killed child; empty if none was killed.
 std::string take_captured(machine::Tree& tree, std::string output, bool timed_out, std::set<std::string>& done);
 
 }  // namespace ridge::doctor

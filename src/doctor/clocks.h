@@ -1,5 +1,4 @@
-// The system's clocks: whether they are set by the network's time, what reading them costs, and whether they ever step
-// back.
+// The system's clocks: whether network time sets them, the cost of reading them, and whether they step back.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +13,11 @@ namespace ridge::doctor {
 struct ClockFacts {
   bool synchronised = false;  // adjtimex(2): the kernel's clock is being disciplined
   bool synchronisation_known = false;
-  int64_t largest_error_us = 0;  // adjtimex maxerror: what the kernel believes it may be off by
+  int64_t largest_error_us = 0;  // adjtimex maxerror: the kernel's own error estimate
   int64_t reads = 0;             // of the monotonic clock during the test
   double ns_per_read = 0;        // median of blocks of 1000
-  int64_t steps_back = 0;        // reads earlier than the one before
-  double largest_gap_ms = 0;     // between two reads: this long the process did not run
+  int64_t steps_back = 0;        // reads earlier than the previous one
+  double largest_gap_ms = 0;     // between two reads: the process did not run for this long
   double realtime_step_ms = 0;   // how far the clock of the day moved against the monotonic one during the test
 };
 void visit_fields(auto& visit, Is<ClockFacts> auto& facts) {

@@ -1,5 +1,5 @@
-// What was found out about the engines: which load, and which of their execution providers really ran a small model.
-// Plain values: gather_engines.h asks the engines, areas.h judges the answers.
+// Facts about the engines: which load, and which of their execution providers really ran a small model.
+// Plain values: gather_engines.h collects them, areas.h judges them.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 namespace ridge::doctor {
 
 struct ProviderFacts {
-  std::string name;     // "CUDAExecutionProvider"; of an engine that has none: the precision it was asked for, "bf16"
-  bool wanted = false;  // asked for by --provider, so that not running is a fault
+  std::string name;     // "CUDAExecutionProvider"; for an engine without providers the requested precision, "bf16"
+  bool wanted = false;  // requested by --provider, so that not running is a failure
   bool ran = false;     // the probe model ran on it
-  bool asked = true;    // it was tried; false: it cannot be tried here, `reason` says why
+  bool asked = true;    // it was tried; false: cannot be tried here, see `reason`
   std::string reason;   // why it did not run, or what of the model did not run on it
 };
 void visit_fields(auto& visit, Is<ProviderFacts> auto& provider) {
@@ -33,7 +33,7 @@ struct EngineFacts {
   std::vector<ProviderFacts> providers;
   double gemm_flops_per_s =
       0;  // one thread, best of several runs of a chain of matrix multiplications in FP32; 0: not measured
-  bool optional = false;  // the program works without it: not being there is no fault
+  bool optional = false;  // the program works without it, so its absence is no failure
 };
 void visit_fields(auto& visit, Is<EngineFacts> auto& engine) {
   visit("name", engine.name);

@@ -1,5 +1,5 @@
-// Everything the doctor knows of a machine when it judges: what was read and measured, with the reason for what is
-// missing. A plain value; judging it reads nothing else.
+// All facts that the doctor judges: what was read and measured on a machine, with reasons for missing parts. A plain value;
+// judging reads nothing else.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace ridge::doctor {
 
-// Entries of the tree that are no files of the system. Texts of tools are as the tool prints them; the others are JSON.
+// Entries of the tree that are not system files. Tool output is verbatim; the others are JSON.
 namespace entry {
 inline constexpr const char* kMachine = "tools/machine";  // machine::Machine, with measured limits where there are any
 inline constexpr const char* kEnvironment = "tools/environment";       // NAME=value lines, those variables that matter

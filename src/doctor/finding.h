@@ -1,4 +1,4 @@
-// What the doctor has to say about one thing: a verdict with its evidence and what to do about it. Plain values.
+// The result of one check: a verdict with its evidence and remedy. Plain values.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@
 
 namespace ridge::doctor {
 
-// In the order of how much they matter, the worst first.
+// By severity, worst first.
 enum class Verdict {
   kFail,  // the machine cannot do its work, or does it at a fraction of its speed
-  kWarn,  // it works, and something holds it back or may break
+  kWarn,  // it works, but something slows it down or may break
   kOk,
-  kNotApplicable,  // there is no such thing here, or it cannot be known: the evidence says why
+  kNotApplicable,  // does not apply here, or unknown: the evidence says why
 };
 NameTable<Verdict> names_of(Verdict);
 std::string_view verdict_name(Verdict verdict);  // "fail", "warn", "ok", "not_applicable"
 
 struct Finding {
-  std::string id;    // "cpu.governor", stable; a device's has its name in it: "gpu.0.throttle"
+  std::string id;    // "cpu.governor", stable; for a device it contains its name: "gpu.0.throttle"
   std::string area;  // "cpu"
   Verdict verdict = Verdict::kOk;
-  std::string title;     // what was looked at: "clock governor"
+  std::string title;     // what was checked: "clock governor"
   std::string evidence;  // what was found, with units
   std::string remedy;    // what to do, in a sentence; empty unless warn or fail
-  std::string origin;    // where the evidence is from: a file, a tool, or "measured: …"
+  std::string origin;    // source of the evidence: a file, a tool, or "measured: …"
 };
 void visit_fields(auto& visit, Is<Finding> auto& finding) {
   visit("id", finding.id);
@@ -39,7 +39,7 @@ void visit_fields(auto& visit, Is<Finding> auto& finding) {
   visit("origin", finding.origin);
 }
 
-// Everything found, and the answer to "is this machine ready, and what holds it back?".
+// All findings, and the answer to "is this machine ready, and what holds it back?".
 struct Diagnosis {
   std::vector<Finding> findings;  // by area in the order of the areas; within an area the worst first
   int fails = 0, warnings = 0, ok = 0, not_applicable = 0;

@@ -1,5 +1,5 @@
-// Reads and measures what the areas need, on the running system. Everything that may hang runs in a child with a time
-// limit; what cannot be had is a reason in the facts, never an error.
+// Reads and measures what the areas need, on the running system. Work that may hang runs in a child with a time limit; a
+// missing fact is a reason in the facts, never an error.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct GatherOptions {
   Nanoseconds limit = std::chrono::seconds(5);  // of each probe; tests of disk and network have their own on top
   bool measure = true;                          // memory bandwidth and peaks, if they are not stored yet
   bool fresh = false;                           // and if they are
-  std::string root;                             // what stands before /sys and /proc of GPUs, for tests; usually nothing
+  std::string root;                             // prefix of /sys and /proc for GPUs, for tests; usually empty
   std::string path;                             // folder whose storage is measured; empty: none
   int64_t file_bytes = int64_t{256} << 20;
   std::string peer;                    // "host[:port]" of a ridge doctor --listen; empty: none

@@ -1,5 +1,5 @@
-// Gathers for the doctor what only engines can tell: which load, and which execution providers run a small model. Each
-// question is asked in a child process with a time limit, because a provider may hang or crash with its driver.
+// Gathers the facts that only engines can provide: which load, and which execution providers run a small model. Each is
+// gathered in a child process with a time limit, because a provider may hang or crash with its driver.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace ridge::doctor {
 struct EngineQuestions {
   std::string library;              // --engine-library
   std::vector<std::string> wanted;  // --provider: those that must run
-  Nanoseconds limit{};              // of each question
+  Nanoseconds limit{};              // of each child
 };
 
 // Call it while the process has one thread.

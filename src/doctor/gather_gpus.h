@@ -1,5 +1,5 @@
-// The GPUs of every vendor, apart from the doctor's judgement: NVIDIA's as its management library describes them, AMD's and Intel's as
-// the kernel's files do. A driver that hangs does not hang the caller.
+// Gathers the GPUs of every vendor, without judging: NVIDIA's from its management library, AMD's and Intel's from the kernel's files.
+// A driver that hangs does not hang the caller.
 #pragma once
 
 #include <string>
@@ -12,8 +12,7 @@
 
 namespace ridge::doctor {
 
-// Asks the library and reads the files, each in a child with this time limit. `root`
-// stands before /sys and /proc. Call it while the process has one thread. The entries are those of the doctor's facts (facts.h).
+// Queries the library and reads the files, each in a child with this time limit. `root` is the prefix of /sys and /proc. Call it while the process has one thread. The entries are those of the doctor's facts (facts.h).
 machine::Tree gather_gpus(Nanoseconds limit, const std::string& root);
 
 struct VendorsSystem {
@@ -21,7 +20,7 @@ struct VendorsSystem {
   std::string library;  // or kernel driver: "NVML"
   gpu::Reading<gpu::GpuSystem> system;
 };
-// What a tree holds of them, NVIDIA first. Pure.
+// The GPUs in a tree, NVIDIA first. Pure.
 std::vector<VendorsSystem> gpus_in(const machine::Tree& tree);
 
 }  // namespace ridge::doctor

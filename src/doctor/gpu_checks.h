@@ -1,4 +1,4 @@
-// Judges what a management library told of one GPU, whoever made it. Pure.
+// Judges what a management library reports on one GPU of any vendor. Pure.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct GpuOfVendor {
   machine::GpuVendor vendor;
 };
 
-// What one GPU's library says of it, beside the address by which the PCI bus knows it (empty: not told).
+// A GPU's report by its library, and its PCI address (empty: unknown).
 struct GpuFindings {
   std::string address;
   Findings findings;
@@ -36,8 +36,8 @@ Finding judge_gpu_link(const GpuOfVendor& known);
 Finding judge_use(const GpuOfVendor& known);
 Finding judge_power_limit(const GpuOfVendor& known);
 
-// From the findings of the bus and those of the libraries: one per matter. Where both speak of the same of a GPU (its
-// link or errors), the worse verdict stays, in doubt the library's, which knows more.
+// Merges the findings of the bus and of the libraries. Where both cover the same aspect of a GPU (its link or errors), the
+// worse verdict stays; with equal ones the library's, which knows more.
 Findings one_per_matter(Findings bus, std::vector<GpuFindings> gpus);
 
 }  // namespace ridge::doctor

@@ -1,4 +1,4 @@
-// What of NVIDIA's stack is installed, by the names of files and python packages. Pure; the names are gathered
+// The installed parts of NVIDIA's stack, from the names of files and python packages. Pure; the names are gathered
 // elsewhere.
 #pragma once
 
@@ -24,15 +24,15 @@ struct InstalledSoftware {
   std::optional<InstalledPart> cudnn;
   std::optional<InstalledPart> tensorrt;
   std::optional<InstalledPart> nccl;
-  std::optional<int> nccl_cuda;  // major version of CUDA that it was made for; absent: its name does not say
+  std::optional<int> nccl_cuda;              // major version of CUDA that it was built for; absent: not in its name
   std::optional<InstalledPart> onnxruntime;  // python package
   bool onnxruntime_gpu = false;              // it is onnxruntime-gpu
-  std::optional<std::string> container;      // what shows that this is a container
+  std::optional<std::string> container;      // evidence that this is a container
 };
 
 InstalledSoftware installed_of(const machine::Tree& tree);
 
-// The patterns, without leading slash, that the files and packages above have; `python` are site-packages folders.
+// Patterns, without leading slash, of the files and packages above; `python` are site-packages folders.
 std::vector<std::string> installed_patterns(const std::vector<std::string>& library_folders,
                                             const std::vector<std::string>& python_folders);
 

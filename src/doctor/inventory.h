@@ -1,4 +1,4 @@
-// What GPUs this machine has and how they are joined: facts side by side, no verdicts. Pure.
+// The GPUs of this machine and how they are connected: facts only, no verdicts. Pure.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ struct InventoryGpu {
   std::string vendor;  // "NVIDIA"
   gpu::Gpu gpu;
   std::optional<int64_t> numa_node;  // by /sys
-  std::string cpus;                  // near the GPU, by /sys: "0-31"; empty: not told
-  // By NVIDIA's driver library where it runs (measured); else the multiprocessors from the cores and the cores of one
+  std::string cpus;                  // near the GPU, by /sys: "0-31"; empty: unknown
+  // From NVIDIA's driver library if it runs (measured); else the multiprocessors from the cores and the cores of one
   // (derived) and the cache from the catalogue by name (datasheet).
   std::optional<int64_t> multiprocessors, l2_bytes;
   Origin multiprocessors_origin = Origin::kMeasured, l2_origin = Origin::kMeasured;
@@ -25,15 +25,15 @@ struct InventoryGpu {
 
 struct Inventory {
   std::vector<InventoryGpu> gpus;
-  // How GPU i reaches GPU j: "NV18" (so many NVLinks, direct or by a switch), else by PCI: "PIX" "PXB" "PHB" "NODE" "SYS"
-  // (gpu/gpu.h); "X" itself; "-" not told.
+  // How GPU i reaches GPU j: "NV18" (number of NVLinks, direct or by a switch), else by PCI: "PIX" "PXB" "PHB" "NODE" "SYS"
+  // (gpu/gpu.h); "X" itself; "-" unknown.
   std::vector<std::vector<std::string>> matrix;
 };
 
 Inventory inventory_of(const machine::Tree& tree);
 Json to_json(const Inventory& inventory);  // {cards[…], topology[[…]]}
 
-// NVLinks by which `GPU` reaches `other`: those that lead to it, else those of both that lead to the same switch.
+// NVLinks between `GPU` and `other`: those that lead to it, else those of both that lead to the same switch.
 int64_t links_between(const gpu::Gpu& gpu, const gpu::Gpu& other, const std::vector<InventoryGpu>& all);
 
 }  // namespace ridge::doctor

@@ -58,7 +58,7 @@ const LogKind kKinds[] = {
      Verdict::kWarn, "reboot after a driver update, and sign the module if secure boot is on"},
 };
 
-struct Seen {
+struct LogMatch {
   int count = 0;
   std::string last;
 };
@@ -86,7 +86,7 @@ XidRow xid_row(const std::string& code) {
   return {};
 }
 
-Finding judge_xid(const std::string& code, const std::string& address, const Seen& seen) {
+Finding judge_xid(const std::string& code, const std::string& address, const LogMatch& seen) {
   Finding finding = about(kLogArea, "xid." + code, "XID " + code + " of the GPU at " + address, "kernel log");
   XidRow row = xid_row(code);
   std::string evidence = fmt::format("{} time{}: {}", seen.count, seen.count == 1 ? "" : "s",
@@ -100,8 +100,8 @@ Finding judge_xid(const std::string& code, const std::string& address, const See
 
 // What the log says, by kind; lines of XID by code and address.
 struct Counts {
-  std::map<std::pair<std::string, std::string>, Seen> xids;
-  std::map<size_t, Seen> kinds;  // index into kKinds
+  std::map<std::pair<std::string, std::string>, LogMatch> xids;
+  std::map<size_t, LogMatch> kinds;  // index into kKinds
   int lines = 0;
 };
 
@@ -114,7 +114,7 @@ const std::vector<std::regex>& patterns() {
   return compiled;
 }
 
-void see(Seen& seen, const std::string& line) {
+void see(LogMatch& seen, const std::string& line) {
   ++seen.count;
   seen.last = std::string(trim(line));
 }
@@ -135,7 +135,7 @@ Counts count_lines(const std::string& text) {
   return counts;
 }
 
-Finding judge_kind(const LogKind& kind, const Seen& seen) {
+Finding judge_kind(const LogKind& kind, const LogMatch& seen) {
   Finding finding = about(kLogArea, kind.id, kind.title, "kernel log");
   std::string evidence = fmt::format("{} line{}, the last: {}", seen.count, seen.count == 1 ? "" : "s", seen.last);
   return kind.verdict == Verdict::kFail ? fail(finding, evidence, kind.remedy) : warn(finding, evidence, kind.remedy);

@@ -6,7 +6,7 @@
 // `amount` ms, then a final byte 1 (all others are 0), and gets as uint64 the number of bytes received, the number of
 // slices of 100 ms and the rate of each [bytes/s]. kReceive: the server sends and gets the number of bytes received.
 // One client at a time; a request of more than 20 s, or anything else, ends the connection.
-// Nothing is authenticated and nothing but zeros is told; the listener runs only while it is asked for.
+// There is no authentication, and only zeros are sent; the listener runs only on request.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,9 @@ struct LinkSpeed {
   std::string interface;        // through which the peer is reached; empty: not known
   double send_bytes_per_s = 0;  // payload, from here to the peer
   double receive_bytes_per_s = 0;
-  double spread_percent = 0;  // half of the middle half of the rates of 100 ms slices over their median, the worse way
-  double round_trip_us = 0;   // median of a message of 64 bytes
+  double spread_percent =
+      0;  // half of the middle half of the rates of 100 ms slices over their median, the worse direction
+  double round_trip_us = 0;  // median of a message of 64 bytes
   double round_trip_p99_us = 0;
   int64_t round_trips = 0;
 };
@@ -52,10 +53,10 @@ struct LinkOptions {
 // "host", "host:port", "[::1]:port".
 Result<LinkOptions> parse_peer(const std::string& text);
 
-// Every step has a time limit; a peer that falls silent is an error after 5 s.
+// Every step has a time limit; a silent peer is an error after 5 s.
 Result<LinkSpeed> measure_link(const LinkOptions& options);
 
-// Serves requests until `stop` returns true (asked about ten times a second). `port` 0: a free one; `ready` gets the
+// Serves requests until `stop` returns true (polled about ten times a second). `port` 0: a free one; `ready` gets the
 // port.
 Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, const std::function<bool()>& stop);
 

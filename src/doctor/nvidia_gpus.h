@@ -1,4 +1,4 @@
-// Judges what NVIDIA's management library told of the GPUs. Pure.
+// Judges what NVIDIA's management library reports on the GPUs. Pure.
 #pragma once
 
 #include "doctor/areas.h"
@@ -11,7 +11,7 @@ struct NvidiaFindings {
   std::vector<GpuFindings> of_gpus;
 };
 
-// `on_bus`: an NVIDIA GPU is on the PCI bus, so that a missing library is a fault and not just another machine.
+// `on_bus`: an NVIDIA GPU is on the PCI bus, so that a missing library is a fault.
 NvidiaFindings judge_nvidia_gpus(const machine::Tree& tree, bool on_bus);
 
 }  // namespace ridge::doctor

@@ -1,4 +1,4 @@
-// Judges the direct links between GPUs (NVLink): those that are down, and those that make errors. Pure.
+// Judges the direct links between GPUs (NVLink): those that are down, and those with errors. Pure.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What has to be asked of the running system beside its files: tools, libraries, measurements.
+// The sources beside files on the running system: tools, libraries, measurements.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ struct Probe {
   const char* entry;                    // where in the tree its text goes
   std::string step;                     // for the progress line
   std::function<Result<std::string>(const machine::Tree& read)>
-      ask;  // `read`: the files so far; comes back within its limit
+      ask;  // `read`: the files so far; returns within its limit
 };
 
-// Those that `options` allow (storage only with a path, a peer only with a name), in order. `package_folders`: site-packages that
-// are looked into beside the usual ones, absolute.
+// Those that `options` allow (storage only with a path, a peer only with a name), in order. `package_folders`: absolute site-packages folders
+// to search beside the usual ones.
 std::vector<Probe> probes_of(const GatherOptions& options, const std::vector<std::string>& package_folders);
 
 // The records of /dev/kmsg ("6,1234,5678901,-;message") as dmesg shows them: "[    5.678901] message".

@@ -1,8 +1,8 @@
-// How fast files of a folder can be read: sequentially in large blocks (loading a model) and at random in small ones
-// (loading weights on demand, data sets). Around the page cache where the file system lets us (O_DIRECT).
+// The speed of reading files in a folder: sequentially in large blocks (loading a model) and at random in small ones
+// (loading weights on demand, data sets). Bypasses the page cache where the file system allows it (O_DIRECT).
 //
-// Writes one temporary file of a stated size and removes its name at once, so that nothing stays behind however it
-// ends. Blocks while the disk does: call it in a child (base/child_process.h).
+// Writes one temporary file of a stated size and removes its name at once, so that nothing is left behind however it
+// ends. Blocks as long as the disk does: call it in a child (base/child_process.h).
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct StorageSpeed {
   std::string folder;
   int64_t file_bytes = 0;
   bool direct = false;
-  std::string indirect_reason;    // why not, where not direct: then the page cache may have answered
-  double write_bytes_per_s = 0;   // one thread, blocks of 1 MiB, until the disk says it has them
-  double read_bytes_per_s = 0;    // likewise: the whole file, again and again until the time is over
+  std::string indirect_reason;    // why not direct: reads may come from the page cache
+  double write_bytes_per_s = 0;   // one thread, blocks of 1 MiB, until synced
+  double read_bytes_per_s = 0;    // likewise: the whole file, repeatedly until the time is over
   double random_reads_per_s = 0;  // blocks of 4 KiB, one after the other
   double random_read_us = 0;      // median
   double random_read_p99_us = 0;

@@ -2,7 +2,7 @@
 //
 // Memory: inputs are read in place from the caller's memory. An output is written in place into the caller's memory
 // when the caller gives some (its shape must then be right), otherwise the engine allocates it and the Output owns it.
-// String tensors (BYTES) have no such form in engines; they are converted from and to the wire layout of base/tensor.h.
+// Engines have no such form for string tensors (BYTES); they are converted from and to the wire layout of base/tensor.h.
 #pragma once
 
 #include <functional>
@@ -19,21 +19,21 @@
 namespace ridge::engine {
 
 struct Info {
-  std::string name;           // of its row in engines.h
-  std::string version;        // as the library reports it
-  std::string library;        // path of what was loaded
-  std::string device;         // what really executes: "cpu"
-  Nanoseconds load_time{};    // of open()
-  int threads = 0;            // that execute one operator, the caller's among them, as they really run; 0 = not known
-  std::string executed = {};  // precisions read back: "bf16 in 53 layers, f32 in 1"; empty: the engine does not say
+  std::string name;                // of its row in engines.h
+  std::string version;             // as the library reports it
+  std::string library;             // path of what was loaded
+  std::string device;              // what really executes: "cpu"
+  Nanoseconds load_time{};         // of open()
+  int threads = 0;                 // that execute one operator, including the caller's, as they really run; 0 = unknown
+  std::string executed = {};       // precisions read back: "bf16 in 53 layers, f32 in 1"; empty: not reported
   bool prepares_for_rows = false;  // the first run of each number of rows takes longer, whatever ran before
 };
 
-// What the model takes and gives; -1 = dynamic dimension. Order as in the model.
+// Inputs and outputs of the model, in its order; -1 = dynamic dimension.
 struct Signature {
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
-  // Inputs that have a value in the model and may be given instead (ONNX: initialisers that are graph inputs too).
+  // Inputs with a default in the model (ONNX: initialisers that are also graph inputs).
   std::vector<TensorSpec> optional_inputs = {};
 };
 
@@ -47,7 +47,7 @@ struct NodeTime {
   int calls = 0;                                   // of the node in those runs: more than `runs` inside a loop
   std::vector<std::pair<DataType, Shape>> inputs;  // as executed; types unknown to us: kInvalid
   std::vector<std::pair<DataType, Shape>> outputs;
-  std::vector<std::string> sources = {};  // the model's own nodes that it computes, if the engine says so
+  std::vector<std::string> sources = {};  // the model's own nodes that it computes, if reported
 };
 
 // One output of one run.
@@ -62,7 +62,7 @@ struct Output {
 
 // Where one run's time went.
 struct RunTimes {
-  Nanoseconds input{};    // handing the inputs over
+  Nanoseconds input{};    // passing the inputs in
   Nanoseconds compute{};  // inside the engine
   Nanoseconds output{};   // taking the outputs
 };
@@ -73,8 +73,8 @@ class Session {
   virtual ~Session() = default;
   virtual const Signature& signature() const = 0;
   virtual const Info& info() const = 0;
-  // `inputs` in the order of signature().inputs, and after them, if any is given, signature().optional_inputs; an input
-  // that is left out has type kInvalid. `outputs` in the order of `wanted`, which indexes signature().outputs. `times`,
+  // `inputs` in the order of signature().inputs, and after them, if any is given, signature().optional_inputs; an omitted
+  // input has type kInvalid. `outputs` in the order of `wanted`, which indexes signature().outputs. `times`,
   // if given, is filled in when the run succeeds.
   virtual Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
                      RunTimes* times = nullptr) = 0;
@@ -83,8 +83,8 @@ class Session {
   virtual Result<std::vector<NodeTime>> take_profile(int skip_runs) = 0;
 };
 
-// Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed. `clock` is what runs of the
-// fake engine sleep on; those of the others take the time that they take.
+// Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed. Runs of the fake engine
+// sleep on `clock`; those of other engines take real time.
 Result<std::unique_ptr<Session>> open(const plan::Plan& plan, Clock& clock = system_clock());
 // Name, version and path of the engine that open() would use, without a model.
 Result<Info> find_engine(const plan::Plan& plan);

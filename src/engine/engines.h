@@ -1,4 +1,4 @@
-// The engines, one row each: what the rest of the program needs to know of an engine before it opens a model. Adding one is a
+// The engines, one row each: what the rest of the program needs to know before it opens a model. Adding one is a
 // folder of engine/ and a row of engines.cc; no other folder names an engine (cmake/check_layers.py).
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace ridge::engine {
 
-// How an engine comes to a variant of the model.
+// How an engine gets a variant of the model.
 enum class Source {
   kGiven,  // from the model as given, by Plan::precision
   kFile,   // from a file that a pass writes
@@ -27,7 +27,7 @@ struct Ability {
   std::string_view variant;  // a row of precision/variants.h
   Source source = Source::kGiven;
   plan::DeviceKind device = plan::DeviceKind::kCpu;
-  std::string_view option = {};  // of the engine, set to 1, that makes it compute so
+  std::string_view option = {};  // option of the engine, set to 1, that selects it
 };
 
 // A parameter of a configuration, as Triton's backend of the engine names it, and its value.
@@ -42,9 +42,9 @@ struct Engine {
   Result<std::unique_ptr<Session>> (*open)(const plan::Plan&, Clock&) = nullptr;
   Result<Info> (*find)(const plan::Plan&) = nullptr;
 
-  bool for_tests = false;         // chosen by name only
+  bool for_tests = false;         // chosen only by name
   bool has_providers = false;     // engine/providers.h works with it
-  bool takes_precision = false;   // Plan::precision decides the arithmetic; false: what the file is stored in does
+  bool takes_precision = false;   // Plan::precision decides the arithmetic; false: the file's types do
   bool writes_graph = false;      // Plan::optimised_model
   bool gives_any_tensor = false;  // as an output of the model, whatever the graph declares
   bool pools_threads = false;     // Plan::spin and inter_op_threads change how it runs
@@ -53,7 +53,7 @@ struct Engine {
   std::string_view script_suffix = {};  // of files that it runs and that hold no graph; empty: none
 
   // In Triton's configurations.
-  std::string_view backend = {};                 // that a tuned model is written for
+  std::string_view backend = {};                 // backend for which a tuned model is written
   std::string_view platform = {};                // empty: none
   std::string_view default_file = "model.onnx";  // that the backend looks for where the configuration names none
   Parameters (*parameters)(const plan::Plan&) = nullptr;  // that make the backend open the plan
@@ -65,11 +65,11 @@ struct Engine {
 
 // The default of Plan::engine first.
 std::span<const Engine> known();
-// By Engine::name. Of an unknown name: a row without a name, in which nothing holds.
+// By Engine::name. For an unknown name: a row without a name, with all columns empty.
 const Engine& named(std::string_view name);
-// The first that a user may get without naming it and that runs on such devices.
+// The first that is chosen without being named and runs on such devices.
 const Engine& usual_for(plan::DeviceKind device);
-// The first that a user may get without naming it and of which that holds.
+// The first that is chosen without being named and for which that holds.
 const Engine& first_that(bool Engine::*holds);
 
 bool runs_on(const Engine& engine, plan::DeviceKind device);

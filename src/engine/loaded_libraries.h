@@ -1,5 +1,5 @@
-// An engine's libraries that are open: each file once, whatever name leads to it, and until the process ends, because an
-// engine's threads and its log outlive any owner. Thread-safe.
+// The open libraries of an engine: each file once, under whatever name, until the process ends, because an engine's threads
+// and its log outlive any owner. Thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,7 @@ class LoadedLibraries {
   // there is none, and why goes to `tried`.
   template <typename Open>
   const Library* find(const LibraryQuery& sought, const std::string& wanted, const Open& open, std::string& tried) {
-    MutexLock lock(mutex_);  // held while a library loads: two threads must not both do it
+    MutexLock lock(mutex_);  // held while a library loads, so that only one thread loads it
     for (const LibraryLocation& place : places(sought, surroundings(sought, wanted))) {
       if (place.files.empty()) tried += "\n  " + place.what + ": " + place.reason;
       for (const std::string& file : place.files) {

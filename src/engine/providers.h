@@ -1,5 +1,5 @@
 // Execution providers: which are compiled into an engine's library, and whether one really runs a model here. Asking
-// may load drivers and crash with them: do it in a process that may end.
+// may load drivers and crash with them: do it in a child process.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ Result<std::vector<std::string>> compiled_providers(const plan::Plan& plan);
 // kUnsupported: this provider cannot be tried (a remote service).
 Status try_provider(const plan::Plan& plan, const std::string& provider);
 
-// NVIDIA's GPUs that the engine may be asked for, N of cuda:N: those of the driver that are in order, if the library has the
-// CUDA provider; else none. It opens the driver.
+// NVIDIA's GPUs that the engine can use, N of cuda:N: the driver's working ones, if the library has the CUDA
+// provider; else none. It opens the driver.
 std::vector<int> usable_gpus(const plan::Plan& plan);
 
 }  // namespace ridge::engine

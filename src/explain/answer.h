@@ -1,4 +1,4 @@
-// A hit in one language, ready to be shown: the same parts for terms, error codes and options. Immutable values.
+// A hit in one language, ready to show: the same parts for terms, error codes and options. Immutable values.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct Answer {
   std::string matched;  // the part of the query that it explains
   std::string where;    // codes: where the cause lies, as a sentence
   std::string what, why, first, deeper, hurts, wrong, ridge;
-  std::vector<std::string> see;  // what to ask next, as one types it
+  std::vector<std::string> see;  // what to look up next, as typed
   std::string source;
 };
 
-// All hits of a query. A code takes what the entries that deepen it say; a hit that is told already is not repeated.
+// All hits of a query. A code includes the entries that deepen it; a hit already covered is not repeated.
 std::vector<Answer> answers(const Book& book, const Match& found, Language language);
 
 // {"query", "language", "answers": […], "left_out", "unread_bytes", "near": […]}; members of an answer as above, absent
@@ -35,10 +35,10 @@ struct Listing {
 };
 
 // Everything of one subject, of "codes" (in the order of the catalogue), of "flags", or of all for an empty word;
-// "terms" takes in hardware, serving and distributed, "errors" the codes. Empty when the subject does not exist.
+// "terms" includes hardware, serving and distributed, "errors" the codes. Empty when the subject does not exist.
 std::vector<Listing> list(const Book& book, std::string_view subject, Language language);
 
-// The words that list() takes.
+// The words that list() accepts.
 std::vector<std::string> list_subjects();
 
 }  // namespace ridge::explain

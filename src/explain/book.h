@@ -1,4 +1,4 @@
-// Everything that ridge can explain, in both languages, indexed for look-up. Immutable once made; find.h asks it.
+// Everything that ridge can explain, in both languages, indexed for look-up by find.h. Immutable once made.
 #pragma once
 
 #include <map>
@@ -24,12 +24,12 @@ struct Book {
   std::vector<ErrorCode> codes;
   std::vector<Flag> flags;
 
-  // Indexes; keys as plain() makes them, values are positions. A name may stand for several entries or flags.
+  // Indexes; keys as plain() makes them, values are positions. A name may have several entries or flags.
   std::unordered_map<std::string, std::vector<size_t>> entry_names;
   std::unordered_map<std::string, std::vector<size_t>> code_names;
   std::unordered_map<std::string, std::vector<size_t>> flag_names;
   std::map<std::pair<std::string, int>, size_t> code_numbers;
-  std::vector<std::string> names;  // everything that can be asked for, for "did you mean"
+  std::vector<std::string> names;  // all names, for "did you mean"
 
   const Entry* entry(std::string_view id) const;                       // nullptr: none
   const ErrorCode* code(const std::string& family, int number) const;  // nullptr: none

@@ -1,4 +1,4 @@
-// One explained thing, as a person wrote it into data/explain/<language>/<subject>.md.
+// One entry of data/explain/<language>/<subject>.md.
 //
 // A file is read line by line:
 //   ## ridge-point            begins the entry with that id
@@ -27,9 +27,9 @@ struct Wording {
   std::string what;               // what it is; with formula and unit
   std::string why;                // why it happens
   std::string first;              // what to do first
-  std::string deeper;             // what to look at then
-  std::string hurts;              // when a switch does harm
-  std::string wrong;              // what is said about it and is not true, with what is true
+  std::string deeper;             // what to check next
+  std::string hurts;              // when a switch hurts
+  std::string wrong;              // a wrong claim about it, with the correction
   std::string ridge;              // which verb measures or uses it
 };
 

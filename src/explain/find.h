@@ -1,7 +1,7 @@
-// Look-up: from what the user typed or pasted to the things that explain it.
+// Look-up: from the user's text to the entries that explain it.
 //
-// In this order, and the first that finds something decides: an exact name (of a code, a term, an option); a family and
-// a number; what is named inside a message (codes, texts of messages), the most specific first; the longest names of
+// The first rule with a hit decides, in this order: an exact name (of a code, a term, an option); a family and
+// a number; codes and texts named inside a message, the most specific first; the longest names of
 // terms inside a question; nothing, with the nearest names. Pure; work is linear in the query, of which at most
 // kMostText is read.
 #pragma once
@@ -29,7 +29,7 @@ struct Match {
   std::vector<Hit> hits;  // most specific first, at most kMostHits
   size_t left_out = 0;    // hits beyond that
   size_t unread = 0;      // bytes at the query's beginning that were not read, because it is longer than kMostText
-  std::vector<std::string> near;  // when there are no hits: what may have been meant
+  std::vector<std::string> near;  // suggestions when there are no hits
 };
 
 Match find(const Book& book, std::string_view query);

@@ -101,98 +101,113 @@ TEST(Find, TheMissingLibraryOfACudaProvider) {
   EXPECT_THAT(all, ElementsAre("ort-cuda-provider-load", "missing-shared-library"));
 }
 
-struct Pasted {
+struct MessageCase {
   const char* text;
   const char* id;
 };
 
-class Messages : public testing::TestWithParam<Pasted> {};
+class Messages : public testing::TestWithParam<MessageCase> {};
 
 TEST_P(Messages, AreRecognised) { EXPECT_EQ(first(GetParam().text), GetParam().id); }
 
 INSTANTIATE_TEST_SUITE_P(
     AsPeoplePasteThem, Messages,
     testing::Values(
-        Pasted{"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
-               "23.65 GiB",
-               "out-of-memory"},
-        Pasted{"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "nvidia-smi-failed"},
-        Pasted{"NVIDIA-SMI has failed because it couldn’t communicate with the NVIDIA driver.", "nvidia-smi-failed"},
-        Pasted{"Failed to initialize NVML: Driver/library version mismatch", "nvml 18"},
-        Pasted{"Failed to initialize NVML: Unknown Error", "nvml-unknown-in-container"},
-        Pasted{"Unable to determine the device handle for GPU 0000:65:00.0: GPU is lost.  Reboot the system to recover "
-               "this GPU",
-               "nvml 15"},
-        Pasted{"RuntimeError: CUDA error: device-side assert triggered", "cuda 710"},
-        Pasted{"CUDA error: no kernel image is available for execution on the device", "cuda 209"},
-        Pasted{"InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: images "
-               "for the "
-               "following indices\n index: 0 Got: 4 Expected: 1\n Please fix either the inputs/outputs or the model.",
-               "ort-invalid-dimensions"},
-        Pasted{"[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Unexpected input data type. Actual: (tensor(double)) , "
-               "expected: "
-               "(tensor(float))",
-               "ort-input-type"},
-        Pasted{"[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : Load model from m.onnx failed:Protobuf parsing failed.",
-               "ort-protobuf"},
-        Pasted{"[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running Conv node. "
-               "Name:'/conv1/Conv' Status Message: ",
-               "ort-node-failed"},
-        Pasted{"[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for Conv(11) node with "
-               "name ''",
-               "ort-op-missing"},
-        Pasted{"Unsupported model IR version: 11, max supported IR version: 10", "ort-opset-too-new"},
-        Pasted{"[ 812.1] Out of memory: Killed process 4242 (python3) total-vm:99kB, anon-rss:9kB", "oom-killer"},
-        Pasted{"Memory cgroup out of memory: Killed process 17 (ridge)", "oom-killer"},
-        Pasted{"torch.distributed.DistBackendError: NCCL error in: x.cpp:1, unhandled system error, NCCL version 2.21",
-               "nccl-system-error"},
-        Pasted{"[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)",
-               "nccl-hang"},
-        Pasted{"RuntimeError: DataLoader worker (pid 33) is killed by signal: Bus error.", "dataloader-bus-error"},
-        Pasted{"docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
-               "container-gpu-driver"},
-        Pasted{"0/4 nodes are available: 4 Insufficient nvidia.com/gpu.", "k8s-insufficient-gpu"},
-        Pasted{"Readiness probe failed: HTTP probe failed with statuscode: 503", "probe-failed"},
-        Pasted{"inference request batch-size must be <= 8 for 'resnet50'", "triton-shape"},
-        Pasted{"unexpected shape for input 'x' for model 'm'. Expected [-1,3,224,224], got [1,224,224,3]",
-               "triton-shape"},
-        Pasted{"{\"error\":\"Request for unknown model: 'nope' is not found\"}", "triton-model-not-found"},
-        Pasted{"Exceeds maximum queue size", "triton-queue-full"},
-        Pasted{"The engine plan file is not compatible with this version of TensorRT, expecting library version 8.6",
-               "tensorrt-engine-version"},
-        Pasted{"CUDNN_STATUS_NOT_INITIALIZED", "cudnn-error"},
-        Pasted{"CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED ; GPU=0", "cublas-error"},
-        Pasted{"pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Physical Layer", "pcie-aer"},
-        Pasted{"No runtime found to support specified framework/version", "kserve-no-runtime"},
-        Pasted{"ridge plan: bert.onnx has dynamic dimensions without a value: sequence; give each one, e.g. --shape "
-               "sequence=128",
-               "ridge-open-dimension"},
-        Pasted{"/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ridge)",
-               "glibc-version"}));
+        MessageCase{
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
+            "23.65 GiB",
+            "out-of-memory"},
+        MessageCase{"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+                    "nvidia-smi-failed"},
+        MessageCase{"NVIDIA-SMI has failed because it couldn’t communicate with the NVIDIA driver.",
+                    "nvidia-smi-failed"},
+        MessageCase{"Failed to initialize NVML: Driver/library version mismatch", "nvml 18"},
+        MessageCase{"Failed to initialize NVML: Unknown Error", "nvml-unknown-in-container"},
+        MessageCase{
+            "Unable to determine the device handle for GPU 0000:65:00.0: GPU is lost.  Reboot the system to recover "
+            "this GPU",
+            "nvml 15"},
+        MessageCase{"RuntimeError: CUDA error: device-side assert triggered", "cuda 710"},
+        MessageCase{"CUDA error: no kernel image is available for execution on the device", "cuda 209"},
+        MessageCase{
+            "InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: images "
+            "for the "
+            "following indices\n index: 0 Got: 4 Expected: 1\n Please fix either the inputs/outputs or the model.",
+            "ort-invalid-dimensions"},
+        MessageCase{
+            "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Unexpected input data type. Actual: (tensor(double)) , "
+            "expected: "
+            "(tensor(float))",
+            "ort-input-type"},
+        MessageCase{
+            "[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : Load model from m.onnx failed:Protobuf parsing failed.",
+            "ort-protobuf"},
+        MessageCase{
+            "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running Conv node. "
+            "Name:'/conv1/Conv' Status Message: ",
+            "ort-node-failed"},
+        MessageCase{
+            "[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for Conv(11) node with "
+            "name ''",
+            "ort-op-missing"},
+        MessageCase{"Unsupported model IR version: 11, max supported IR version: 10", "ort-opset-too-new"},
+        MessageCase{"[ 812.1] Out of memory: Killed process 4242 (python3) total-vm:99kB, anon-rss:9kB", "oom-killer"},
+        MessageCase{"Memory cgroup out of memory: Killed process 17 (ridge)", "oom-killer"},
+        MessageCase{
+            "torch.distributed.DistBackendError: NCCL error in: x.cpp:1, unhandled system error, NCCL version 2.21",
+            "nccl-system-error"},
+        MessageCase{
+            "[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)",
+            "nccl-hang"},
+        MessageCase{"RuntimeError: DataLoader worker (pid 33) is killed by signal: Bus error.", "dataloader-bus-error"},
+        MessageCase{
+            "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
+            "container-gpu-driver"},
+        MessageCase{"0/4 nodes are available: 4 Insufficient nvidia.com/gpu.", "k8s-insufficient-gpu"},
+        MessageCase{"Readiness probe failed: HTTP probe failed with statuscode: 503", "probe-failed"},
+        MessageCase{"inference request batch-size must be <= 8 for 'resnet50'", "triton-shape"},
+        MessageCase{"unexpected shape for input 'x' for model 'm'. Expected [-1,3,224,224], got [1,224,224,3]",
+                    "triton-shape"},
+        MessageCase{"{\"error\":\"Request for unknown model: 'nope' is not found\"}", "triton-model-not-found"},
+        MessageCase{"Exceeds maximum queue size", "triton-queue-full"},
+        MessageCase{
+            "The engine plan file is not compatible with this version of TensorRT, expecting library version 8.6",
+            "tensorrt-engine-version"},
+        MessageCase{"CUDNN_STATUS_NOT_INITIALIZED", "cudnn-error"},
+        MessageCase{"CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED ; GPU=0", "cublas-error"},
+        MessageCase{"pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Physical Layer", "pcie-aer"},
+        MessageCase{"No runtime found to support specified framework/version", "kserve-no-runtime"},
+        MessageCase{
+            "ridge plan: bert.onnx has dynamic dimensions without a value: sequence; give each one, e.g. --shape "
+            "sequence=128",
+            "ridge-open-dimension"},
+        MessageCase{"/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ridge)",
+                    "glibc-version"}));
 
-struct Asked {
+struct TermCase {
   const char* text;
   const char* id;
 };
 
-class Terms : public testing::TestWithParam<Asked> {};
+class Terms : public testing::TestWithParam<TermCase> {};
 
 TEST_P(Terms, AreFoundByTheNamesThatPeopleUse) { EXPECT_EQ(first(GetParam().text), GetParam().id); }
 
 INSTANTIATE_TEST_SUITE_P(
     AsPeopleAsk, Terms,
-    testing::Values(Asked{"roofline", "roofline"}, Asked{"Ridge Point", "ridge-point"},
-                    Asked{"bank conflict", "bank-conflict"}, Asked{"p99", "p99"}, Asked{"bf16", "bf16"},
-                    Asked{"int8 quantisation", "int8-quantisation"}, Asked{"int8 quantization", "int8-quantisation"},
-                    Asked{"cgroup quota", "cgroup-quota"}, Asked{"Little's law", "littles-law"}, Asked{"M/M/c", "mmc"},
-                    Asked{"nvidia.com/gpu", "nvidia-com-gpu"},
-                    Asked{"cudnn_conv_algo_search", "cudnn-conv-algo-search"}, Asked{"warm-up", "warm-up"},
-                    Asked{"what is a KV cache?", "kv-cache"}, Asked{"advice vision", "advice-vision"},
-                    Asked{"advice high", "advice-high"}, Asked{"算术强度", "arithmetic-intensity"},
-                    Asked{"什么是算术强度？", "arithmetic-intensity"}, Asked{"显存不足", "out-of-memory"},
-                    Asked{"nv_inference_queue_duration_us", "nv-inference-queue-duration-us"},
-                    Asked{"nvidia-smi -pm 1", "persistence-mode"}, Asked{"allow_growth", "allow-growth"},
-                    Asked{"ＸＩＤ　７９", "xid 79"}, Asked{"exit code 137", "oom-killer"}));
+    testing::Values(TermCase{"roofline", "roofline"}, TermCase{"Ridge Point", "ridge-point"},
+                    TermCase{"bank conflict", "bank-conflict"}, TermCase{"p99", "p99"}, TermCase{"bf16", "bf16"},
+                    TermCase{"int8 quantisation", "int8-quantisation"},
+                    TermCase{"int8 quantization", "int8-quantisation"}, TermCase{"cgroup quota", "cgroup-quota"},
+                    TermCase{"Little's law", "littles-law"}, TermCase{"M/M/c", "mmc"},
+                    TermCase{"nvidia.com/gpu", "nvidia-com-gpu"},
+                    TermCase{"cudnn_conv_algo_search", "cudnn-conv-algo-search"}, TermCase{"warm-up", "warm-up"},
+                    TermCase{"what is a KV cache?", "kv-cache"}, TermCase{"advice vision", "advice-vision"},
+                    TermCase{"advice high", "advice-high"}, TermCase{"算术强度", "arithmetic-intensity"},
+                    TermCase{"什么是算术强度？", "arithmetic-intensity"}, TermCase{"显存不足", "out-of-memory"},
+                    TermCase{"nv_inference_queue_duration_us", "nv-inference-queue-duration-us"},
+                    TermCase{"nvidia-smi -pm 1", "persistence-mode"}, TermCase{"allow_growth", "allow-growth"},
+                    TermCase{"ＸＩＤ　７９", "xid 79"}, TermCase{"exit code 137", "oom-killer"}));
 
 TEST(Find, AnOptionWithEveryVerbThatHasIt) {
   EXPECT_THAT(ids("--batch"), ElementsAre("ridge plan --batch", "ridge bench --batch", "option-batch"));

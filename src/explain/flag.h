@@ -1,5 +1,5 @@
-// Options of ridge's own verbs, found in their help texts (docs/cli/<verb>.md), so that an option that is documented is
-// explained, and one that is not documented is not. Immutable values.
+// Options of ridge's own verbs, found in their help texts (docs/cli/<verb>.md), so that exactly the documented options
+// are explained. Immutable values.
 #pragma once
 
 #include <string>

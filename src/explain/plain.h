@@ -1,4 +1,4 @@
-// Text made comparable: what people type and paste differs in case, blanks, quotes and dashes.
+// Normalises text for comparison: typed and pasted text differs in case, blanks, quotes and dashes.
 #pragma once
 
 #include <string>

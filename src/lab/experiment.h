@@ -59,7 +59,7 @@ struct Comparison {
 };
 
 // What of a run counts: the time on the device alone, or all until the host knows that it ended.
-enum class Counted { kDevice, kWhole };
+enum class TimeScope { kDevice, kWhole };
 
 struct Case {
   std::string title;                         // what is done, and how much of it
@@ -72,7 +72,7 @@ struct Case {
   double tolerance = 0;                      // |got − expected| ≤ tolerance · max(1, |expected|)
   double bytes = 0;                          // that any variant must read and write [bytes], or
   double flops = 0;                          // operations that it must do; of one run
-  Counted counted = Counted::kDevice;
+  TimeScope time_scope = TimeScope::kDevice;
   std::vector<Variant> variants;
   std::vector<Comparison> comparisons;
 };

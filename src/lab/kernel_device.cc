@@ -13,8 +13,8 @@ namespace {
 
 class KernelPlace : public Place {
  public:
-  KernelPlace(std::unique_ptr<gpu::Workspace> workspace, Counted counted)
-      : workspace_(std::move(workspace)), counted_(counted) {}
+  KernelPlace(std::unique_ptr<gpu::Workspace> workspace, TimeScope time_scope)
+      : workspace_(std::move(workspace)), time_scope_(time_scope) {}
 
   Status make(const Case& work) {
     for (size_t i = 0; i < work.buffers.size(); ++i)
@@ -25,7 +25,7 @@ class KernelPlace : public Place {
   }
   Result<double> seconds(const Variant& variant, int repeats) override {
     RIDGE_ASSIGN(gpu::LaunchTime time, run(variant, repeats));
-    return counted_ == Counted::kDevice ? time.device_seconds : time.whole_seconds;
+    return time_scope_ == TimeScope::kDevice ? time.device_seconds : time.whole_seconds;
   }
   std::optional<gpu::Residency> residency(const Variant& variant) override {
     if (variant.launches.empty()) return std::nullopt;
@@ -50,7 +50,7 @@ class KernelPlace : public Place {
   }
 
   std::unique_ptr<gpu::Workspace> workspace_;
-  Counted counted_;
+  TimeScope time_scope_;
   std::map<const Variant*, gpu::Recording> recordings_;  // made at the first run
 };
 
@@ -91,7 +91,7 @@ Result<Device> open_kernel_device(std::string_view name) {
   };
   device.prepare = [open = opened.open_workspace](const Case& work) -> Result<std::unique_ptr<Place>> {
     RIDGE_ASSIGN(std::unique_ptr<gpu::Workspace> workspace, open(gpu::Timing::kByDevice));
-    auto place = std::make_unique<KernelPlace>(std::move(workspace), work.counted);
+    auto place = std::make_unique<KernelPlace>(std::move(workspace), work.time_scope);
     RIDGE_TRY(place->make(work));
     return std::unique_ptr<Place>(std::move(place));
   };

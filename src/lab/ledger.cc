@@ -14,13 +14,15 @@ namespace {
 
 constexpr Nanoseconds kSlice = std::chrono::milliseconds(30);  // of one variant in one round
 
-bool wants(const Wanted& wanted, std::string_view name) {
-  return wanted.names.empty() || std::find(wanted.names.begin(), wanted.names.end(), name) != wanted.names.end();
+bool wants(const Selection& selection, std::string_view name) {
+  return selection.names.empty() ||
+         std::find(selection.names.begin(), selection.names.end(), name) != selection.names.end();
 }
 
-bool wants(const Wanted& wanted, const Experiment& experiment) {
-  return wants(wanted, experiment.name) || std::any_of(experiment.claims.begin(), experiment.claims.end(),
-                                                       [&](std::string_view claim) { return wants(wanted, claim); });
+bool wants(const Selection& selection, const Experiment& experiment) {
+  return wants(selection, experiment.name) ||
+         std::any_of(experiment.claims.begin(), experiment.claims.end(),
+                     [&](std::string_view claim) { return wants(selection, claim); });
 }
 
 // Bytes or FLOPs of one run.
@@ -103,26 +105,26 @@ LedgerRow untested(const Claim& claim, const Device& device, bool has_experiment
   return row;
 }
 
-bool asks_for(const Wanted& wanted, const Experiment& experiment, const Comparison& comparison) {
-  return wants(wanted, experiment.name) || wants(wanted, comparison.claim);
+bool asks_for(const Selection& selection, const Experiment& experiment, const Comparison& comparison) {
+  return wants(selection, experiment.name) || wants(selection, comparison.claim);
 }
 
 class LedgerBuilder {
  public:
-  LedgerBuilder(const Device& device, const Wanted& wanted, std::span<const Claim> claims, const LedgerOptions& options,
-                const Clock& clock)
-      : device_(device), wanted_(wanted), claims_(claims), options_(options), clock_(clock) {}
+  LedgerBuilder(const Device& device, const Selection& selection, std::span<const Claim> claims,
+                const LedgerOptions& options, const Clock& clock)
+      : device_(device), selection_(selection), claims_(claims), options_(options), clock_(clock) {}
 
   Result<Ledger> keep() {
-    std::vector<const Experiment*> wanted;
+    std::vector<const Experiment*> selection;
     for (const Experiment& experiment : all_experiments())
-      if (wants(wanted_, experiment)) wanted.push_back(&experiment);
-    for (size_t i = 0; i < wanted.size() && !stop(); ++i) {
-      std::vector<Case> cases = wanted[i]->cases(device_.target);
+      if (wants(selection_, experiment)) selection.push_back(&experiment);
+    for (size_t i = 0; i < selection.size() && !stop(); ++i) {
+      std::vector<Case> cases = selection[i]->cases(device_.target);
       for (size_t j = 0; j < cases.size() && !stop(); ++j) {
         double done = static_cast<double>(j) / static_cast<double>(cases.size());
-        share_ = (static_cast<double>(i) + done) / static_cast<double>(wanted.size());
-        RIDGE_TRY(test(*wanted[i], cases[j]));
+        share_ = (static_cast<double>(i) + done) / static_cast<double>(selection.size());
+        RIDGE_TRY(test(*selection[i], cases[j]));
         cases[j] = {};  // gives the memory back
       }
     }
@@ -142,7 +144,7 @@ class LedgerBuilder {
     RIDGE_TRY(check(*place, work));
     size_t first = ledger_.rows.size();
     for (const Comparison& comparison : work.comparisons) {
-      if (!asks_for(wanted_, experiment, comparison) || stop()) continue;
+      if (!asks_for(selection_, experiment, comparison) || stop()) continue;
       report(fmt::format("{}: {} against {}", experiment.name, work.variants[comparison.variant].name,
                          work.variants[comparison.baseline].name));
       RIDGE_ASSIGN(Claim claim, find_claim(claims_, comparison.claim));
@@ -156,7 +158,7 @@ class LedgerBuilder {
 
   void add_untested() {
     for (const Claim& claim : claims_) {
-      if (!wants(wanted_, claim.id)) continue;
+      if (!wants(selection_, claim.id)) continue;
       auto is_it = [&](const LedgerRow& row) { return row.claim.id == claim.id; };
       if (std::any_of(ledger_.rows.begin(), ledger_.rows.end(), is_it)) continue;
       auto has = [&](const Experiment& e) {
@@ -172,7 +174,7 @@ class LedgerBuilder {
   }
 
   const Device& device_;
-  const Wanted& wanted_;
+  const Selection& selection_;
   std::span<const Claim> claims_;
   const LedgerOptions& options_;
   const Clock& clock_;
@@ -210,8 +212,8 @@ Json case_json(const MeasuredCase& one) {
 
 }  // namespace
 
-Status check_wanted(const Wanted& wanted, std::span<const Claim> claims) {
-  for (const std::string& name : wanted.names) {
+Status check_selection(const Selection& selection, std::span<const Claim> claims) {
+  for (const std::string& name : selection.names) {
     std::vector<std::string_view> known;
     for (const Experiment& experiment : all_experiments()) known.push_back(experiment.name);
     bool is_claim = std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) { return claim.id == name; });
@@ -222,9 +224,9 @@ Status check_wanted(const Wanted& wanted, std::span<const Claim> claims) {
   return {};
 }
 
-Result<Ledger> keep_ledger(const Device& device, const Wanted& wanted, std::span<const Claim> claims,
+Result<Ledger> keep_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                            const LedgerOptions& options, const Clock& clock) {
-  return LedgerBuilder(device, wanted, claims, options, clock).keep();
+  return LedgerBuilder(device, selection, claims, options, clock).keep();
 }
 
 Json to_json(const LedgerRow& row) {

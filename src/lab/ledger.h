@@ -61,16 +61,16 @@ struct Ledger {
   bool interrupted = false;
 };
 
-// What is wanted: experiments by name and claims by id; empty: all.
-struct Wanted {
+// What to run: experiments by name and claims by id; empty: all.
+struct Selection {
   std::vector<std::string> names;
 };
 // Errors: a name that is neither.
-Status check_wanted(const Wanted& wanted, std::span<const Claim> claims);
+Status check_selection(const Selection& selection, std::span<const Claim> claims);
 
-// Puts the wanted claims to the test: checks the numbers of every variant, measures every comparison, and gives a reason
+// Puts the selected claims to the test: checks the numbers of every variant, measures every comparison, and gives a reason
 // for what cannot be tested on this device. A variant that computes something wrong is an error.
-Result<Ledger> keep_ledger(const Device& device, const Wanted& wanted, std::span<const Claim> claims,
+Result<Ledger> keep_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                            const LedgerOptions& options, const Clock& clock = system_clock());
 
 Json to_json(const LedgerRow& row);

@@ -1,4 +1,4 @@
-// The table gpu_metrics that amdgpu gives as a binary file: what of it no other file tells.
+// amdgpu's binary table gpu_metrics: the figures that no other file has.
 // Source: Linux 6.16, drivers/gpu/drm/amd/include/kgd_pp_interface.h, struct gpu_metrics_v1_3 to v1_8.
 #pragma once
 
@@ -13,8 +13,8 @@ struct AmdMetrics {
   gpu::Reading<int64_t> slowdown_bits;  // gpu/slowdown.h
 };
 
-// From two copies of the table, as hexadecimal digits, the second some milliseconds later: older GPUs tell what slows them down now,
-// newer ones how often each limit held the clock down, and what grew in between does so now.
+// From two copies of the table, as hexadecimal digits, the second some milliseconds later: older GPUs report what slows them down now,
+// newer ones count how often each limit lowered the clock; limits whose count grew are active now.
 AmdMetrics amd_metrics(std::string_view before, std::string_view after);
 
 }  // namespace ridge::machine

@@ -1,4 +1,4 @@
-// Who uses a GPU, by what the kernel's DRM drivers write to /proc/PID/fdinfo/N. Pure.
+// The processes that use a GPU, from what the kernel's DRM drivers write to /proc/PID/fdinfo/N. Pure.
 // Source: Linux 6.16, Documentation/gpu/drm-usage-stats.rst.
 #pragma once
 
@@ -31,7 +31,7 @@ std::vector<DrmClient> drm_clients(const std::map<std::string, std::string>& fil
 // Of the clients of one GPU, summed by process.
 std::vector<gpu::GpuProcess> processes_of(const std::vector<DrmClient>& clients, const std::string& pci_address);
 
-// The share of the time between two looks that the busiest kind of engine of a GPU worked, 0 to 100.
+// The share of the time between two samples that a GPU's busiest kind of engine worked, 0 to 100.
 int64_t engine_percent(const std::vector<DrmClient>& before, const std::vector<DrmClient>& after,
                        const std::string& pci_address, uint64_t elapsed_ns);
 

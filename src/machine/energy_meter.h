@@ -1,4 +1,4 @@
-// EnergyMeter: what the machine's own counters say it consumed. For the CPU these are the RAPL zones of Linux's power
+// EnergyMeter: the energy consumed, from the machine's own counters. For the CPU these are the RAPL zones of Linux's power
 // capping framework (Documentation/power/powercap/powercap.rst): every package and, where it is counted apart, its DRAM.
 // They count the whole package, idle cores and other processes included.
 //
@@ -29,12 +29,12 @@ class EnergyMeter {
   // Of these counters, which add up and of which each moves at least every `step_seconds`.
   static Result<EnergyMeter> of_counters(std::vector<EnergyCounter> counters, double step_seconds);
 
-  // Consumed since open() [J]. Must be called before a counter has gone round twice unseen: 262 kJ on common
+  // Consumed since open() [J]. Must be called before a counter wraps around twice: 262 kJ on common
   // CPUs, 15 minutes at 300 W.
   Result<double> joules();
   // The counters: "RAPL package-0, dram".
   std::string source() const;
-  // What is measured must last many of these: the counters stand still between.
+  // A measurement must last many of these steps, because the counters stand still in between.
   double step_seconds() const { return step_seconds_; }
 
  private:
@@ -47,10 +47,10 @@ class EnergyMeter {
   double joules_ = 0;
 };
 
-// How many steps of the counters a measurement must last: then what they have not counted yet is a tenth of it at most.
+// Steps of the counters that a measurement must last, so that at most a tenth of it is not yet counted.
 constexpr int kLeastEnergySteps = 10;
 
-// Of a counter that starts again at 0 after `range_uj`, at most once between the two readings [µJ].
+// For a counter that wraps around at `range_uj`, at most once between the two readings [µJ].
 int64_t energy_between(int64_t before_uj, int64_t after_uj, int64_t range_uj);
 
 }  // namespace ridge::machine

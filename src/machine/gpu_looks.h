@@ -1,5 +1,5 @@
-// What the kernel tells of a GPU only by its growth: energy counters, the time engines worked for each process, how long limits held
-// the clock down. Read twice, a tenth of a second apart, and recorded as one text.
+// Kernel counters of a GPU that matter only by their growth: energy, engine time per process, time that limits lowered the clock.
+// Read twice, a tenth of a second apart, and recorded as one text.
 #pragma once
 
 #include <map>

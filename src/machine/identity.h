@@ -1,5 +1,5 @@
 // The name under which a machine's measured limits and tuning results are kept: the same on every run of one
-// configuration, another as soon as something that could change the limits has changed.
+// configuration, different as soon as something changes that could change the limits.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace ridge::machine {
 
-// Raise when kernels or method change so that figures of before cannot be compared.
+// Raise when kernels or method change and earlier figures are no longer comparable.
 constexpr int kLimitsVersion = 3;
 
-// "amd-epyc-9b45-2c-0123456789abcdef": a readable head and a hash over CPU, instruction sets, caches, cores, allowed
+// "amd-epyc-9b45-2c-0123456789abcdef": a readable prefix and a hash of CPU, instruction sets, caches, cores, allowed
 // CPUs, quota, system and kLimitsVersion. Not over memory in use, CPU numbers (containers move) and results.
 std::string machine_id(const Machine& machine);
 

@@ -28,9 +28,9 @@ std::vector<std::string> isa_from_cpuid(const CpuidWords& words);
 // Of this CPU; asks the system for permission to use AMX where there is any (inherited by threads started later).
 std::vector<std::string> this_isa();
 
-// Those of `isa` that a cap leaves, so that limits are measured for what an equally capped engine may use (RIDGE_MAX_CPU_ISA
-// beside ONEDNN_MAX_CPU_ISA). Names are oneDNN's (developer guide, "CPU Dispatcher Control"), in any case: SSE41, AVX, AVX2,
-// AVX2_VNNI, AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_BF16, AVX512_CORE_FP16, AVX512_CORE_AMX; each leaves those before it.
+// Those of `isa` within a cap, to measure the limits of an equally capped engine (RIDGE_MAX_CPU_ISA beside
+// ONEDNN_MAX_CPU_ISA). Names are oneDNN's (developer guide, "CPU Dispatcher Control"), in any case: SSE41, AVX, AVX2,
+// AVX2_VNNI, AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_BF16, AVX512_CORE_FP16, AVX512_CORE_AMX; each includes those before it.
 // Errors: another name.
 Result<std::vector<std::string>> isa_up_to(const std::string& cap, const std::vector<std::string>& isa);
 

@@ -1,5 +1,5 @@
-// Machine: what this computer is and how fast it can physically go. A plain value: facts read from the system, limits
-// measured on it. Everything else compares itself with these numbers.
+// Machine: what this computer is and its physical limits. A plain value: facts read from the system, limits measured on it.
+// All other figures are compared with these.
 //
 // Not for deciding anything: plan/ and tune/ do that. Immutable once built.
 #pragma once
@@ -84,7 +84,7 @@ struct Peak {
   double flops_per_s = 0;  // 1 multiply-add = 2 FLOPs, also for integers
   std::string kernel;      // "avx512f fma", "avx512_bf16 dpbf16ps", "amx_bf16 tdpbf16ps", …
   Origin origin = Origin::kMeasured;
-  double spread_percent = 0;  // half of the middle half of all bursts, over their median: how quiet the machine was
+  double spread_percent = 0;  // half the interquartile range of all bursts over their median: how quiet the machine was
   double clock_hz = 0;        // observed during the run; 0 = could not be observed
 };
 void visit_fields(auto& visit, Is<Peak> auto& peak) {
@@ -98,8 +98,8 @@ void visit_fields(auto& visit, Is<Peak> auto& peak) {
 }
 
 // Highest read rate seen over a working set that fits the level. Bytes = those that the program loads (and, for the triad,
-// stores), each once. Reads and writes have paths of their own, so traffic of both kinds together may be faster than
-// reading, but in no mix are more bytes read per second than by only reading.
+// stores), each once. Reads and writes have separate paths, so mixed traffic may be faster than
+// reading alone, but no mix reads more bytes per second.
 struct Bandwidth {
   std::string level;  // "L1", "L2", "L3", "DRAM"
   int threads = 1;
@@ -142,15 +142,15 @@ void visit_fields(auto& visit, Is<Machine> auto& machine) {
   visit("bandwidths", machine.bandwidths);
 }
 
-// Threads that a computation may keep busy: allowed cores, capped by the quota (rounded down, at least 1).
+// Threads that a computation can keep busy: allowed cores, capped by the quota (rounded down, at least 1).
 int usable_threads(const Machine& machine);
-// How much longer than usable_threads() can `busy` threads compute on average: 1 without a quota or with a whole one. Limits are
-// measured on whole CPUs; a quota of 1.5 lets two threads do 1.5 times what one does, a quota of 0.5 half of it.
+// Factor by which a quota stretches the work of `busy` threads: 1 without a quota or with a whole one. Limits are measured on whole
+// CPUs; with a quota of 1.5 two threads do 1.5 times the work of one, with 0.5 half of it.
 double duty(const Machine& machine, int busy);
 
 // The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin
-// kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. Not a straight line
-// between the two: rates saturate, a line runs below them, and a limit must not lie below what is attainable. Absent if
+// kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. Not interpolated:
+// rates saturate, so a straight line would lie below what is attainable. Absent if
 // the machine has no such units or nothing was measured.
 std::optional<Peak> peak(const Machine& machine, Precision precision, int threads);
 std::optional<Bandwidth> bandwidth(const Machine& machine, const std::string& level, int threads);

@@ -1,4 +1,4 @@
-// GPUs and other accelerators on the PCI bus, whatever their vendor and whether or not a driver has them, from /sys
+// GPUs and other accelerators on the PCI bus, of every vendor, with or without a driver, from /sys
 // alone.
 #pragma once
 
@@ -18,10 +18,10 @@ struct PciGpu {
   std::string address;  // "0000:3b:00.0"
   GpuVendor vendor = GpuVendor::kNvidia;
   std::string id;             // "10de:2330"
-  std::string driver;         // that has it: "nvidia", "amdgpu", "vfio-pci", …; empty: none
-  bool display_only = false;  // the small graphics of a CPU or a board, no accelerator
+  std::string driver;         // bound to it: "nvidia", "amdgpu", "vfio-pci", …; empty: none
+  bool display_only = false;  // integrated graphics of a CPU or board, not an accelerator
   std::optional<int64_t> numa_node;
-  // [lanes] and [GT/s] per lane; absent: not told (integrated, or a virtual machine)
+  // [lanes] and [GT/s] per lane; absent: not reported (integrated, or a virtual machine)
   std::optional<int64_t> width, width_max;
   std::optional<double> speed, speed_max;
 };

@@ -1,4 +1,4 @@
-// Names of PCI devices by their numbers, from the list that systems carry (pci.ids of the PCI ID Project).
+// Names of PCI devices by id, from the system's pci.ids (PCI ID Project).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ridge::machine {
 
-// Lines "1002:74a1 NAME" for those of `ids` that `list`, the text of a pci.ids, knows. Pure.
+// Lines "1002:74a1 NAME" for those of `ids` that `list`, the text of a pci.ids, contains. Pure.
 std::string pci_names(std::string_view list, const std::vector<std::string>& ids);
 
 // The same from the system's list below `root`; error: it has none.

@@ -1,4 +1,4 @@
-// Reads what the computer is: fast, no measurement.
+// Reads the facts of the computer: fast, without measuring.
 #pragma once
 
 #include <string>

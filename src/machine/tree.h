@@ -1,9 +1,8 @@
-// What was read from a machine, as paths and texts: files of /proc, /sys and /etc, and the output of tools and probes
-// under tools/. It is all that the doctor's judgement sees, so a machine can be recorded as one text file, looked
-// through, sent, and judged elsewhere.
+// Everything read from a machine, as paths and texts: files of /proc, /sys and /etc, and the output of tools and probes under
+// tools/. The doctor judges nothing else, so a machine can be recorded as one text file, inspected, sent, and judged elsewhere.
 //
 // The text form (also that of tests/machines/*.tree): `=== PATH: LINE` is a file of one line, `=== PATH` one with the
-// lines that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or output is not there.
+// lines that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or output is missing.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +35,15 @@ Status unpack_tree(const Tree& tree, const std::string& folder);
 // The text, or why there is none.
 void save_answer(Tree& tree, const std::string& path, const Result<std::string>& text);
 
-// Without blanks at both ends; nullopt when it is not there.
+// Trimmed; nullopt if missing.
 std::optional<std::string> text_at(const Tree& tree, const std::string& path);
 std::optional<int64_t> number_at(const Tree& tree, const std::string& path);
 Result<Json> json_at(const Tree& tree, const std::string& path);
-// Why there is nothing at `path`.
+// Why `path` is missing.
 std::string reason_at(const Tree& tree, const std::string& path);
 // Names directly below a folder, ascending: children("sys/class/net") → {"eth0", "lo"}.
 std::vector<std::string> children(const Tree& tree, const std::string& folder);
-// Paths that begin and end so.
+// Paths with that prefix and suffix.
 std::vector<std::string> paths_like(const Tree& tree, std::string_view begin, std::string_view end);
 
 }  // namespace ridge::machine

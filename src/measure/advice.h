@@ -1,4 +1,4 @@
-// One sentence on what would make a measured model faster. Pure.
+// Advice, in one sentence, on how to make a measured model faster. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ridge::measure {
 
-// `limits` may be null: then the limit is not known and the sentence says so.
+// `limits` may be null: then the limit is unknown and the sentence says so.
 Advice advise(const Measurement& measurement, const cost::DeviceLimits* limits);
 
 }  // namespace ridge::measure

@@ -1,4 +1,4 @@
-// When requests should arrive in an open loop. Pure: the i-th intended time, from the beginning of the load.
+// Arrival times of an open loop. Pure: the i-th intended time, from the start of the load.
 #pragma once
 
 #include <cstdint>

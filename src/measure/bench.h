@@ -1,5 +1,5 @@
-// Measures a plan: opens it, warms it up, samples it until the mean is known well enough, and sets the result beside the
-// machine's limit.
+// Measures a plan: opens it, warms it up, samples it until the mean is known well enough, and compares the result with
+// the machine's limit.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ struct BenchOptions {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 
-// `graph` (with all shapes bound) and `machine` (measured) may be null: then there is no limit beside the figures.
-// Interrupted, it returns what was measured until then.
+// `graph` (with all shapes bound) and `machine` (measured) may be null: then there is no limit to compare with.
+// If interrupted, it returns what was measured so far.
 Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const machine::Machine* machine,
                           const BenchOptions& options, Clock& clock = system_clock());
 

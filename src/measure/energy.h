@@ -1,4 +1,4 @@
-// What a device's counters say that the counted runs of a load took. One thread.
+// The energy of a load's counted runs, from a device's counters. One thread.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace ridge::measure {
 
-// Idling and other work on the device is included: the counters know no processes.
+// Includes idle power and other work on the device: the counters do not distinguish processes.
 struct Energy {
   std::string counters;             // "RAPL package-0, dram"; or why nothing was measured
   std::optional<double> power_w;    // mean
@@ -28,9 +28,9 @@ class EnergyOfLoad {
  public:
   // `meter` may be null, for which `reason` says why.
   EnergyOfLoad(machine::EnergyMeter* meter, std::string reason) : meter_(meter), reason_(std::move(reason)) {}
-  // When the runs that count begin. What the counters fail to tell is the reason.
+  // Call when the counted runs begin. A counter that fails becomes the reason.
   void begin(TimePoint now);
-  // When they have ended. 300 W at 1000 rows/s are 0.3 J per row.
+  // Call when they have ended. 300 W at 1000 rows/s are 0.3 J per row.
   Energy end(TimePoint now, double rows_per_s);
 
  private:

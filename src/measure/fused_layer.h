@@ -12,16 +12,16 @@
 
 namespace ridge::measure {
 
-// The nodes of a graph by their names and by the names of what they give; engines use either.
+// The nodes of a graph by their names and by the names of their outputs; engines use either.
 class SourceNodes {
  public:
   explicit SourceNodes(const model::Graph& graph);
 
-  // Arithmetic of all nodes that `time` names as its sources, and the bytes that cross the layer's border: what they read and
-  // did not make themselves, what they give and others need. Arithmetic is of the type that the layer's first input has.
-  // Nothing if it names none, or only nodes that an earlier layer took. A convolution or product whose batch normalisation was
-  // folded into its weights bears only the normalisation's name: then the product that this normalises is among its nodes.
-  // Nothing, too, if no product is found for a layer that is one: half a cost would be a wrong one.
+  // Arithmetic of all nodes that `time` names as its sources, and the bytes that cross the layer's boundary: inputs from outside and
+  // outputs that others need. The arithmetic has the type of the layer's first input. Empty if it names no source, or only nodes that
+  // an earlier layer has claimed. A convolution or matrix multiplication whose batch normalisation was folded into its weights has only
+  // the normalisation's name; then its nodes include the operator normalised. Also empty if a layer that multiplies has no such node:
+  // half a cost would be wrong.
   std::optional<cost::NodeCost> take(const engine::NodeTime& time);
 
  private:

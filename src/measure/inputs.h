@@ -1,4 +1,4 @@
-// Inputs to measure a model with: seeded random values that the model can take.
+// Inputs for measuring a model: seeded random values that are valid for it.
 #pragma once
 
 #include <cstdint>

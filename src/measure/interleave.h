@@ -1,8 +1,8 @@
-// The interleaved benchmark: several arms measured in turn, round after round, so that what disturbs the machine for longer than a
-// slice disturbs all of them alike and cancels in their ratios.
+// The interleaved benchmark: several arms measured alternately, round after round, so that a disturbance longer than a slice affects
+// all of them alike and cancels in their ratios.
 //
-// A round is one slice of every arm, in a random order, and the next round is in the reverse of that (A B B A): what changes
-// steadily cancels over the two. One thread; what an arm starts is its own.
+// A round is one slice of every arm, in a random order, and the next round is its reverse (A B B A), so that a steady change
+// cancels over the two. One thread; arms may start their own.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace ridge::measure {
 
-// What was done in one slice.
+// The result of one slice.
 struct Slice {
   double rate = 0;      // per second, in a unit of the arm's choice; above 0
   double p50_ms = 0;    // of a run; 0 = the arm does not say
@@ -27,7 +27,7 @@ struct Slice {
 
 struct Arm {
   std::string name;
-  // Works for about a slice. One Slice; of co-located models one for each. kCancelled ends the benchmark as an interruption does.
+  // Works for about a slice. One Slice; for co-located models one each. kCancelled ends the benchmark like an interruption.
   std::function<Result<std::vector<Slice>>()> run;
 };
 
@@ -49,7 +49,7 @@ struct InterleavedResult {
 };
 InterleavedResult interleave(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock);
 
-// ln(of the arm ÷ of the reference) in each round, of the rate or of another member; rounds in which it is 0 are left out.
+// ln(of the arm ÷ of the reference) in each round, of the rate or of another member; rounds where it is 0 are left out.
 std::vector<double> log_ratios(std::span<const Round> rounds, size_t arm, size_t reference = 0, size_t model = 0,
                                double Slice::*member = &Slice::rate);
 
@@ -72,7 +72,7 @@ struct Comparison {
 };
 Comparison standings_of(std::span<const Arm> arms, std::span<const Round> rounds, double confidence);
 
-// interleave() and what came of it. Errors: an arm's, prefixed by its name; kCancelled before the first round was whole.
+// interleave() and its comparison. Errors: an arm's, prefixed by its name; kCancelled before the first round was whole.
 Result<Comparison> compare(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock);
 
 }  // namespace ridge::measure

@@ -1,4 +1,4 @@
-// Where a run's time goes: the engine's profile, node by node, beside what each node costs at least.
+// Where a run's time goes: the engine's profile per node, beside the bound of each node.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
-// Puts load on a target and collects latencies until the stop rule says that it is enough, or it is interrupted.
+// Puts load on a target and collects latencies until the stop rule is met or it is interrupted.
 //
 // Closed loop: `concurrency` callers, each sends its next request when it has the answer. Open loop: requests have intended
-// times, whatever the target does; latency counts from the intended time, so that a stall shows in every request that should
-// have been sent during it (no coordinated omission). At most `concurrency` requests are under way; a request that finds all
+// times, independent of the target; latency counts from the intended time, so that a stall shows in every request that should
+// have been sent during it (no coordinated omission). At most `concurrency` requests are in flight; a request that finds all
 // callers busy waits, and its waiting counts.
 #pragma once
 
@@ -20,7 +20,7 @@
 namespace ridge::measure {
 
 // One request by caller `caller` (0 … concurrency − 1), from its thread. Fills in `times` if it is given: where runs take
-// microseconds, only some are asked for it, since reading the clock would be a part of what is measured. An error ends the load.
+// microseconds, only some runs are timed, since reading the clock would distort them. An error ends the load.
 using Target = std::function<Status(int caller, engine::RunTimes* times)>;
 
 struct LoadOptions {
@@ -37,7 +37,7 @@ struct LoadOptions {
 
 struct LoadResult {
   // In the order in which requests ended; if interrupted early, those of the warm-up. In a closed loop of runs that take
-  // microseconds a sample of them: reading the clock for each would be a part of what is measured.
+  // microseconds a sample of them: reading the clock for each would distort them.
   std::vector<double> latencies_ms;
   double half_width_percent = 0;  // of the mean latency, at StopOptions::confidence
   Verdict verdict = Verdict::kSpent;

@@ -1,4 +1,4 @@
-// Measurement: what a benchmark of a model found, beside its limit. The `bench` JSON contract.
+// Measurement: the result of benchmarking a model, beside its limit. The `bench` JSON contract.
 #pragma once
 
 #include <optional>
@@ -80,23 +80,23 @@ struct Measurement {
   std::string model, engine, engine_version, device;
   Precision precision = Precision::kFp32;
   std::string
-      executed;     // precisions that the engine says it runs in: "bf16 in 53 layers, f32 in 1"; empty: it does not say
-  int threads = 0;  // per instance, as they really run
-  int instances = 1;    // sessions
-  int concurrency = 1;  // callers that have a request under way
+      executed;       // precisions that the engine says it runs in: "bf16 in 53 layers, f32 in 1"; empty: not reported
+  int threads = 0;    // per instance, as they really run
+  int instances = 1;  // sessions
+  int concurrency = 1;  // callers with a request in flight
   int64_t batch = 1;
   Latency latency_ms;           // of one run (a batch)
   double throughput_per_s = 0;  // rows (items), not runs
   double ci95_percent = 0;      // half-width of the 95 % confidence interval of the mean latency
   int64_t samples = 0;
-  bool converged = true;     // false: the time limit came before the interval was narrow enough
-  bool interrupted = false;  // ended by the user: what was measured until then
+  bool converged = true;     // false: time ran out before the interval was narrow enough
+  bool interrupted = false;  // ended by the user; the figures cover the time until then
   Stages stages_ms;
   double bound_ms = 0;  // of one run with `threads` threads
   double percent_of_limit = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
-  std::vector<cost::DeviceLimits::Basis> limits;  // of a GPU: where each of its limits comes from
-  std::vector<std::string> limit_notes;           // of a GPU: what had to be assumed about them
+  std::vector<cost::DeviceLimits::Basis> limits;  // for a GPU: the source of each limit
+  std::vector<std::string> limit_notes;           // for a GPU: assumptions about them
   Energy energy;
   double flops = 0;             // of one run
   int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening

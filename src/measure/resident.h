@@ -5,11 +5,11 @@
 
 namespace ridge::measure {
 
-// [bytes], of /proc/self/statm (proc(5)); 0 if the system does not say.
+// [bytes], of /proc/self/statm (proc(5)); 0 if unknown.
 int64_t resident_bytes();
-// The most that it ever was: VmHWM of /proc/self/status; 0 likewise.
+// Its highest value so far: VmHWM of /proc/self/status; 0 likewise.
 int64_t peak_resident_bytes();
-// What is resident after the C library gave back what is free: what closed sessions left behind does not count.
+// Resident memory after the C library has returned free memory, so that leftovers of closed sessions do not count.
 int64_t settled_resident_bytes();
 
 }  // namespace ridge::measure

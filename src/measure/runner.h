@@ -1,4 +1,4 @@
-// A plan that is open and ready to be run again and again: its sessions, inputs for them, and memory for the outputs.
+// An opened plan, ready to run repeatedly: its sessions, inputs for them, and memory for the outputs.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace ridge::measure {
 
-// Outputs are written in place, into memory that the first run showed the size of, unless a type has no such form.
+// Outputs are written in place, into memory sized by the first run, unless their type does not allow it.
 // run() may be called from several threads at once, by each caller number from one of them.
 class Runner {
  public:

@@ -23,11 +23,11 @@ double half_width(std::span<const double> values, double confidence);
 
 // The same for values in order of time that need not be independent: the wider of the interval that takes them as
 // independent and the one from the means of `batches` equal stretches (method of batch means: Law and Kelton, "Simulation
-// Modeling and Analysis", 9.5.3). Neighbouring latencies resemble each other, which the first alone would take for
+// Modeling and Analysis", 9.5.3). Neighbouring latencies are correlated, which the first alone would mistake for
 // certainty.
 double half_width_in_time(std::span<const double> values, double confidence, int batches = 10);
 
-// That as a share of the mean [%]; infinite where it is not known.
+// That as a share of the mean [%]; infinite if unknown.
 double half_width_percent(std::span<const double> values, double confidence);
 
 Latency latency_of(std::span<const double> values_ms);

@@ -1,8 +1,8 @@
-// Decides when enough has been measured, of whatever is measured again and again: runs of a model, rounds of an interleaved
-// benchmark. Enough is a confidence interval that is narrow enough, or a number, or the end of the time.
+// Decides when to stop repeating a measurement: runs of a model, rounds of an interleaved benchmark. It stops at a narrow enough
+// confidence interval, a number of samples, or the end of the time.
 //
-// Pure: fed with numbers, asks no clock. Looking at the interval again and again would stop at a lucky moment, so the rule looks
-// only each time the number of samples has grown by a tenth. One thread.
+// Pure: takes numbers, reads no clock. Checking the interval too often would stop at a lucky moment, so the rule checks only
+// each time the number of samples has grown by a tenth. One thread.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class StopRule {
  public:
   explicit StopRule(StopOptions options) : options_(options) {}
 
-  // After `samples` of them and `elapsed`. `half_width_percent` is called only when the rule looks.
+  // After `samples` of them and `elapsed`. `half_width_percent` is called only when the rule checks.
   Verdict verdict(int64_t samples, Nanoseconds elapsed, const std::function<double()>& half_width_percent);
 
  private:

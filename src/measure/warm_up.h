@@ -1,7 +1,7 @@
 // Decides when a model has warmed up: caches filled, memory allocated, threads awake, clock settled.
 //
-// Pure: fed with latencies, asks no clock. Steady means that the median of the newest window is no longer clearly below that
-// of the window before it: it has stopped getting faster. Slower is steady too; it will not come back. One thread.
+// Pure: takes latencies, reads no clock. Steady means that the median of the newest window is no longer clearly below that of
+// the previous window: runs have stopped getting faster. Slower counts as steady too. One thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct WarmUpOptions {
   double tolerance = 0.02;  // share by which the newer median may be lower
   size_t min_runs = 10;
   Nanoseconds min_time = std::chrono::milliseconds(200);
-  Nanoseconds max_time = std::chrono::seconds(10);  // given up after that: the first runs of slow models are few
+  Nanoseconds max_time = std::chrono::seconds(10);  // give up after that: slow models have few first runs
 };
 
 class WarmUp {

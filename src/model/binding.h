@@ -1,4 +1,4 @@
-// Puts numbers in the place of a model's open dimensions.
+// Binds a model's dynamic dimensions to numbers.
 #pragma once
 
 #include "base/result.h"

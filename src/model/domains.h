@@ -1,4 +1,4 @@
-// Names of the operator domains beside ONNX's own, which is "".
+// Operator domains other than ONNX's own, which is "".
 #pragma once
 
 #include <string_view>

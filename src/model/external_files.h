@@ -1,4 +1,4 @@
-// The files beside an ONNX model that hold its weights (external data), so that the model can be moved or copied whole.
+// The files beside an ONNX model that hold its weights (external data), so that the model can be moved or copied as a whole.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace ridge::model {
 // Locations as the file gives them, relative to its folder; sorted, each once; of all graphs and subgraphs. Does not
 // check that they exist: read() does.
 Result<std::vector<std::string>> external_files(const std::string& path);
-// The same of a model that was loaded.
+// The same for a loaded model.
 std::vector<std::string> external_files(const onnx::ModelProto& model);
 
 }  // namespace ridge::model

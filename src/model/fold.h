@@ -1,5 +1,5 @@
-// Runs the operators that exporters use to compute shapes (Shape, Gather, Concat, arithmetic, …) on values that are known
-// before the model runs. Everything else, and everything larger than a few thousand elements, is left alone.
+// Runs the operators that exporters use to compute shapes (Shape, Gather, Concat, arithmetic, …) on values known before the
+// model runs. All other operators, and tensors above a few thousand elements, are skipped.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Graph: a model as plain data, read from ONNX with all shapes that could be inferred. What cost/, plan/ and the reports
-// work on. It holds no weights, only their shapes and, for small integer constants, their values.
+// Graph: a model as plain data, read from ONNX with all shapes that could be inferred. The input of cost/, plan/ and
+// the reports. It holds no weights, only their shapes and, for small integer constants, their values.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where exceptions of ONNX's library and of protobuf end. Private to model/.
+// Stops exceptions of ONNX's library and of protobuf. Private to model/.
 #pragma once
 
 #include <exception>
@@ -10,7 +10,7 @@
 
 namespace ridge::model {
 
-// What `function` returns, its errors opened by what was done; what it throws becomes an error too.
+// What `function` returns, its errors prefixed by the action; exceptions become errors too.
 template <typename Function>
 auto guarded(const std::string& doing, Function&& function) -> decltype(function()) {
   try {

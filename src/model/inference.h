@@ -1,5 +1,5 @@
-// Shapes and types of every tensor of a model, those inside loops and branches too, by ONNX's own inference per operator, with
-// the values that shapes are computed from worked out on the way.
+// Infers shapes and types of every tensor of a model, including those in loops and branches, with ONNX's own inference per operator,
+// and folds the values that shapes are computed from.
 #pragma once
 
 #include <map>
@@ -17,12 +17,11 @@ namespace ridge::model {
 // The small tensors whose values are known, per graph: the model's own and those inside nodes.
 using GraphValues = std::map<const onnx::GraphProto*, std::map<std::string, SmallTensor>>;
 
-// Sizes that only the data decide (how many boxes NonMaxSuppression keeps, how many elements are not zero): unknown, or as many
-// as there can be.
+// Data-dependent sizes (boxes that NonMaxSuppression keeps, non-zero elements): unknown, or at their maximum.
 enum class DataSizes { kUnknown, kAtMost };
 
-// Writes what it finds to the graph's value_info (and to that of subgraphs), and returns the values that it knows. What cannot
-// be inferred stays as the file has it, or unknown. The model is checked, ordered and bound.
+// Writes what it finds to the graph's value_info (and to that of subgraphs), and returns the known values. What cannot be
+// inferred stays as in the file, or unknown. The model is checked, ordered and bound.
 GraphValues infer(onnx::ModelProto& model, DataSizes sizes = DataSizes::kUnknown);
 
 }  // namespace ridge::model

@@ -1,4 +1,4 @@
-// What a graph says of its inputs.
+// The inputs of a graph.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ridge::model {
 
-// ok if every dimension of the inputs of the model at `path` has a size; else the error asks for the missing ones.
+// ok if every dimension of the inputs of the model at `path` has a size; else the error names the missing ones.
 Status check_open_dimensions(const std::string& path, const Graph& graph);
 
 // Name → shape of the graph's inputs.

@@ -9,8 +9,8 @@ class ModelProto;
 
 namespace ridge::model {
 
-// Sorts the nodes of every graph, keeping the file's order where it can. Errors: a name defined twice, a name that
-// nothing defines, a cycle (the message names its nodes and tensors).
+// Sorts the nodes of every graph, keeping the file's order where it can. Errors: a name defined twice, an undefined
+// name, a cycle (the message names its nodes and tensors).
 Status order_nodes(onnx::ModelProto& model);
 
 }  // namespace ridge::model

@@ -8,8 +8,8 @@
 
 namespace ridge::model {
 
-// kInvalid for types that no engine's interface carries (complex, 8-bit and 4-bit floats, sub-byte integers) and for
-// numbers that ONNX does not know.
+// kInvalid for types that no engine's interface supports (complex, 8-bit and 4-bit floats, sub-byte integers) and for
+// unknown numbers.
 DataType from_onnx_type(int32_t onnx_type);
 // 0 (UNDEFINED) for kInvalid.
 int32_t to_onnx_type(DataType type);

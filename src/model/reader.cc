@@ -42,7 +42,7 @@ Status make_sound(onnx::ModelProto& model, const std::string& folder) {
 
 }  // namespace
 
-struct UnboundModel::Parsed {
+struct UnboundModel::ParsedModel {
   std::string doing;       // opens every message
   onnx::ModelProto model;  // sound, without large values
   std::map<std::string, std::vector<std::string>> open;
@@ -52,7 +52,7 @@ struct UnboundModel::Parsed {
 
 Result<UnboundModel> UnboundModel::read(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  auto parsed = std::make_shared<Parsed>();
+  auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model " + path;
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
     RIDGE_TRY(load(path, parsed->model, parsed->digest));
@@ -65,7 +65,7 @@ Result<UnboundModel> UnboundModel::read(const std::string& path) {
 }
 
 Result<UnboundModel> UnboundModel::read_bytes(std::string_view bytes, const std::string& folder) {
-  auto parsed = std::make_shared<Parsed>();
+  auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model";
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
     RIDGE_TRY(parse(bytes, parsed->model));

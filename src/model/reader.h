@@ -13,14 +13,14 @@
 
 namespace ridge::model {
 
-// Values for dimensions that the file leaves open.
+// Values for dynamic dimensions.
 struct Binding {
-  std::optional<int64_t> batch;            // for the first dimension of every input whose first dimension is open
-  bool insist_on_batch = true;             // false: a file without such a dimension keeps what it has
+  std::optional<int64_t> batch;            // for the first dimension of every input whose first dimension is dynamic
+  bool insist_on_batch = true;             // false: a file without such a dimension keeps its own
   std::map<std::string, int64_t> symbols;  // by symbol name
   std::map<std::string, Shape> shapes;     // by input name; whole shape
-  // Sizes that only the data decide (boxes that are kept, elements that are not zero): as many as there can be, in place of
-  // unknown. For a forecast; what an engine returns is less.
+  // Data-dependent sizes (boxes kept, non-zero elements): at their maximum instead of unknown. For a forecast; an engine returns
+  // less.
   bool data_sizes_at_most = false;
   bool empty() const { return !batch && symbols.empty() && shapes.empty(); }
 };
@@ -28,8 +28,8 @@ struct Binding {
 // "input=1x3x224x224" or "sequence=128" (no 'x', not an input's rank) → into `binding`.
 Status parse_shape_option(const std::string& text, Binding& binding);
 
-// A model that was read once, with the dimensions open that its file leaves open; bind() puts numbers in their place as often as
-// wanted, without another look at the file. Immutable; copies share what was read.
+// A model read once, with its dynamic dimensions; bind() binds them as often as wanted without reading the file again. Immutable;
+// copies share the data.
 class UnboundModel {
  public:
   // Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data, opset
@@ -40,16 +40,16 @@ class UnboundModel {
 
   // Errors: names in `binding` that the model does not have, a binding that contradicts the file or itself.
   Result<Graph> bind(const Binding& binding = {}) const;
-  // Of the file's bytes and of those of its external data (base/digest.h). Reads external data.
+  // Digest of the file's bytes and of its external data (base/digest.h). Reads external data.
   Result<std::string> digest() const;
 
  private:
-  struct Parsed;
-  explicit UnboundModel(std::shared_ptr<const Parsed> parsed) : parsed_(std::move(parsed)) {}
-  std::shared_ptr<const Parsed> parsed_;
+  struct ParsedModel;
+  explicit UnboundModel(std::shared_ptr<const ParsedModel> parsed) : parsed_(std::move(parsed)) {}
+  std::shared_ptr<const ParsedModel> parsed_;
 };
 
-// Both at once, for a graph that is bound only once.
+// Both steps, for a graph that is bound only once.
 Result<Graph> read(const std::string& path, const Binding& binding = {});
 Result<Graph> read_bytes(std::string_view bytes, const std::string& folder, const Binding& binding = {});
 

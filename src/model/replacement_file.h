@@ -1,4 +1,4 @@
-// A file that is written in pieces beside its target and takes the target's place only when it is complete.
+// A file written in pieces beside its target, which it replaces only when complete.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The form of a model: known versions, nodes that fit their operators' schemas, one graph without function calls.
+// The structure of a model: known versions, nodes that match their operators' schemas, one graph without function calls.
 #pragma once
 
 #include "base/result.h"
@@ -15,8 +15,8 @@ void normalise(onnx::ModelProto& model);
 // Errors: opset older than 7 or newer than ONNX's library knows, a domain that is used but not imported.
 Status check_versions(const onnx::ModelProto& model);
 
-// ONNX's checker: each node against its operator's schema. Its exceptions become errors here. And what it does not check but
-// shape inference trusts: that Split's num_outputs is the number of its outputs.
+// ONNX's checker: each node against its operator's schema. Its exceptions become errors here. Also checks that
+// Split's num_outputs is the number of its outputs, which the checker does not and shape inference relies on.
 Status check_schemas(const onnx::ModelProto& model);
 
 // Replaces calls of the model's own functions by their bodies. Error: a body that would become unreasonably large.

@@ -1,5 +1,5 @@
-// The values that a model file carries: that they are there and as many as their shapes say. The values themselves are
-// of no use to a reader of shapes, so all but small tensors are dropped, and external data is never read.
+// The values in a model file: checks that they exist and match their shapes. A reader of shapes does not need the values,
+// so all but small tensors are dropped, and external data is never read.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DroppedTensor {
   std::vector<int64_t> shape;
 };
 
-// Errors: sizes that are negative or overflow; fewer or more values than the shape says; external data that is missing,
+// Errors: sizes that are negative or overflow; fewer or more values than the shape has; external data that is missing,
 // too short, or outside `folder`.
 Result<std::vector<DroppedTensor>> check_and_drop_data(onnx::ModelProto& model, const std::string& folder);
 // Gives the tensors their shapes back (not their values).

@@ -1,4 +1,4 @@
-// The device that a plan names: where an engine must run the model, or fail. Plan::device holds the text that --device takes.
+// The device that a plan names, where an engine must run the model or fail. Plan::device holds the text that --device takes.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace ridge::plan {
 enum class DeviceKind {
   kCpu,       // "cpu"
   kCuda,      // "cuda:N": NVIDIA's GPU N as CUDA counts them, by ONNX Runtime's CUDA provider
-  kTensorRt,  // "tensorrt:N": the same GPU by its TensorRT provider; what that leaves goes to the CUDA provider
+  kTensorRt,  // "tensorrt:N": the same GPU by its TensorRT provider; the CUDA provider runs the rest
   kGpu,       // "gpu:N": Intel's GPU N as OpenVINO counts them
 };
 

@@ -18,7 +18,7 @@ NameTable<GraphLevel> names_of(GraphLevel);
 enum class Spin { kDefault, kOn, kOff };  // whether engine threads busy-wait for work
 NameTable<Spin> names_of(Spin);
 
-// What runs a model where nothing else is asked for; the first row of engine/engines.h.
+// The default engine; the first row of engine/engines.h.
 inline constexpr const char* kUsualEngine = "onnxruntime";
 
 struct Plan {

@@ -15,12 +15,12 @@ namespace {
 
 // MLPerf Inference, datacenter and edge, closed division, ResNet-50, INT8, scenario Offline: images per second and device;
 // the best valid result of each device in the rounds named (mlcommons/inference_results_<round>, NVIDIA).
-struct Published {
+struct PublishedResult {
   std::string_view device;
   double figure;
   std::string_view rounds;
 };
-constexpr Published kOffline[] = {
+constexpr PublishedResult kOffline[] = {
     {"Tesla T4", 6121, "v0.7 to v3.0"},
     {"Quadro RTX 6000", 14783, "v0.7"},
     {"Quadro RTX 8000", 14901, "v0.7"},
@@ -50,18 +50,18 @@ cost::Costs resnet50(int64_t batch, Precision precision = Precision::kInt8) {
 }
 
 // The same rounds, scenario SingleStream: 90th percentile of the latency of one image [ms].
-constexpr Published kSingleStream[] = {
+constexpr PublishedResult kSingleStream[] = {
     {"Tesla T4", 0.8181, "v3.0"},       {"A100 PCIe 40GB", 0.5186, "v0.7"},       {"A100 SXM4 40GB", 0.5073, "v0.7"},
     {"A100 SXM4 80GB", 0.4648, "v1.0"}, {"Jetson AGX Orin 64GB", 0.6335, "v3.0"}, {"L4", 0.3616, "v3.0"},
 };
 
-struct Compared {
+struct Comparison {
   double measured_ms = 0;
   Range predicted_ms = {};
   double bound_ms = 0;
 };
 
-Compared compare(const cost::Costs& costs, const Published& published, double measured_ms) {
+Comparison compare(const cost::Costs& costs, const PublishedResult& published, double measured_ms) {
   auto devices = catalogue::catalogue();
   auto device = catalogue::find_device(*devices, published.device);
   EXPECT_TRUE(device) << published.device;
@@ -84,8 +84,8 @@ TEST(CarriedOver, CoversEveryPublishedThroughputOfResNet50) {
   constexpr int64_t kBatch = 64;
   cost::Costs costs = resnet50(kBatch);
   std::vector<double> ratios;
-  for (const Published& published : kOffline) {
-    Compared compared = compare(costs, published, 1e3 * kBatch / published.figure);
+  for (const PublishedResult& published : kOffline) {
+    Comparison compared = compare(costs, published, 1e3 * kBatch / published.figure);
     ratios.push_back(compared.measured_ms / compared.predicted_ms.likely);
   }
   EXPECT_NEAR(median(ratios), 1, 0.07);
@@ -94,8 +94,8 @@ TEST(CarriedOver, CoversEveryPublishedThroughputOfResNet50) {
 TEST(CarriedOver, CoversEveryPublishedLatencyOfResNet50) {
   cost::Costs costs = resnet50(1);
   std::vector<double> ratios;
-  for (const Published& published : kSingleStream) {
-    Compared compared = compare(costs, published, published.figure);
+  for (const PublishedResult& published : kSingleStream) {
+    Comparison compared = compare(costs, published, published.figure);
     ratios.push_back(compared.measured_ms / compared.predicted_ms.likely);
   }
   EXPECT_NEAR(median(ratios), 1, 0.2);

@@ -1,4 +1,4 @@
-// What pages are made of: skeletons, styles and scripts of page/, and the charting library; embedded at build. Private to
+// The parts of pages: skeletons, styles and scripts of page/, and the charting library; embedded at build. Private to
 // report/.
 #pragma once
 

@@ -1,8 +1,8 @@
-// A page that needs nothing else: no network, no file beside it. It carries the object that a verb prints with --json, a charting
-// library and the page's script, which draws the one with the other; nothing is computed here.
+// A self-contained page: no network, no other files. It holds the object that a verb prints with --json, a charting library and
+// the page's script, which draws the object; nothing is computed here.
 //
-// Whatever stands in the object (names of nodes hold anything) is text in the page, never markup: it lies in a script
-// element with every '<' escaped, and the script writes text nodes only.
+// The object's content (node names may hold anything) is text in the page, never markup: it is in a script element with every
+// '<' escaped, and the script writes only text nodes.
 #pragma once
 
 #include <string>

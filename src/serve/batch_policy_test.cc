@@ -12,7 +12,7 @@ namespace {
 using std::chrono::microseconds;
 using Action = BatchDecision::Action;
 
-struct Waiting {
+struct QueuedRequest {
   int64_t rows;
   bool fits_first;
   int64_t queued_us;
@@ -21,7 +21,7 @@ struct Waiting {
 struct Case {
   std::string name;
   BatchLimits limits;
-  std::vector<Waiting> waiting;
+  std::vector<QueuedRequest> waiting;
   int64_t now_us;
   Action action;
   size_t requests;   // kRun
@@ -33,7 +33,7 @@ class BatchPolicyTable : public testing::TestWithParam<Case> {};
 TEST_P(BatchPolicyTable, Decides) {
   const Case& row = GetParam();
   BatchPolicy policy(row.limits);
-  for (const Waiting& waiting : row.waiting) policy.add(waiting.rows, waiting.fits_first, at(waiting.queued_us));
+  for (const QueuedRequest& waiting : row.waiting) policy.add(waiting.rows, waiting.fits_first, at(waiting.queued_us));
   BatchDecision decision = policy.decide(at(row.now_us));
   EXPECT_EQ(decision.action, row.action);
   if (row.action == Action::kRun) {

@@ -1,6 +1,6 @@
-// How NVIDIA's GPUs fare, looked at again and again while a server runs, as the metrics that Triton made customary and a few
-// of ridge's own. A slow or hanging driver delays no caller: a thread of the sampler opens and asks it, who wants to know gets the
-// last answer, and the thread is left behind where it does not come back.
+// Samples NVIDIA GPUs periodically while a server runs, as Triton's metrics and a few of ridge's own. A slow or hanging driver
+// delays no caller: the sampler's thread queries it, callers get the latest sample, and a thread that does not return is
+// abandoned.
 #pragma once
 
 #include <chrono>
@@ -16,25 +16,25 @@
 
 namespace ridge::telemetry {
 
-// Absent = the GPU does not tell.
+// Absent = not reported by the GPU.
 struct GpuSample {
   std::string uuid;
   bool answers = true;                // false: lost, or needs a reset
   std::optional<double> utilization;  // 0…1
   std::optional<double> memory_total_bytes, memory_used_bytes;
   std::optional<double> power_w, power_limit_w;
-  std::optional<double> energy_j;  // since the first look
+  std::optional<double> energy_j;  // since the first sample
   std::optional<double> temperature_c, clock_hz;
   std::vector<std::string> slowed_by;  // names of gpu/slowdown.h; "idle" is none
 };
 
-// `first_energy_mj`: of the counter at the first look, absent then.
+// `first_energy_mj`: of the counter at the first sample, absent then.
 GpuSample sample_of(const gpu::Gpu& gpu, std::optional<int64_t> first_energy_mj);
 
 // Families without a series where there is no GPU.
 std::vector<MetricFamily> gpu_families(const std::vector<GpuSample>& gpus);
 
-// What is left of a sample when the library no longer answers: whose it was.
+// The sample of a library that no longer answers: only identities.
 GpuSample unanswered(const GpuSample& sample);
 
 // Thread-safe. Without NVIDIA's library its thread ends at once.
@@ -45,7 +45,7 @@ class GpuSampler {
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;
   ~GpuSampler();  // waits for the driver's answer, but not for long
-  // Empty until the first look is done, and without GPUs. What has not been heard of for three periods is unanswered.
+  // Empty before the first sample, and without GPUs. A GPU without an answer for three periods counts as unanswered.
   std::vector<GpuSample> last() const;
 
  private:

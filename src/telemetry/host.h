@@ -1,4 +1,4 @@
-// How busy the machine and this process are, read from /proc when asked. Not for GPUs.
+// Load of the machine and of this process, read from /proc on request. Not for GPUs.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ridge::telemetry {
 
-// Time since the machine started, in ticks of the kernel's choice: only shares of it mean anything.
+// Time since the machine started, in kernel ticks: only shares are meaningful.
 struct CpuTimes {
   uint64_t busy = 0;
   uint64_t total = 0;
@@ -20,18 +20,17 @@ struct CpuTimes {
 
 struct Memory {
   uint64_t total_bytes = 0;
-  uint64_t available_bytes = 0;  // can be had without swapping
+  uint64_t available_bytes = 0;  // available without swapping
 };
 
-// Absent = this system does not tell.
+// Absent = not reported by this system.
 struct HostSample {
-  std::optional<double>
-      cpu_utilization;  // 0…1 of all CPUs, since the sample before (or since the start of the machine)
+  std::optional<double> cpu_utilization;  // 0…1 of all CPUs, since the previous sample (or since boot)
   std::optional<Memory> memory;
   std::optional<uint64_t> resident_bytes;  // of this process
 };
 
-// Of /proc/stat, /proc/meminfo and /proc/self/statm (Linux, proc(5)); nullopt = not such a text.
+// Of /proc/stat, /proc/meminfo and /proc/self/statm (Linux, proc(5)); nullopt = not in that format.
 std::optional<CpuTimes> parse_cpu_times(std::string_view proc_stat);
 std::optional<Memory> parse_memory(std::string_view proc_meminfo);
 std::optional<uint64_t> parse_resident_pages(std::string_view proc_self_statm);
@@ -39,10 +38,10 @@ std::optional<uint64_t> parse_resident_pages(std::string_view proc_self_statm);
 // Share of busy time between two moments, 0 if no time has passed.
 double utilization(const CpuTimes& before, const CpuTimes& now);
 
-// A gauge for each value that is there.
+// A gauge for each present value.
 std::vector<MetricFamily> host_families(const HostSample& host);
 
-// Remembers the sample before. Thread-safe.
+// Remembers the previous sample. Thread-safe.
 class HostSampler {
  public:
   HostSampler();

@@ -35,8 +35,8 @@ struct BatchingAdvice {
   double queue_delay_ms = 0;       // longest wait for company
   double gain = 1;                 // rows/s of the chosen batch ÷ of batch 1
   double fixed_ms = 0, per_row_ms = 0;
-  std::string id;      // stable: "merge", "no-gain", "scatter", "no-curve", "no-batch-1"
-  std::string reason;  // one sentence
+  std::string id = {};      // stable: "merge", "no-gain", "scatter", "no-curve", "no-batch-1"
+  std::string reason = {};  // one sentence
 };
 void visit_fields(auto& visit, Is<BatchingAdvice> auto& advice) {
   visit("helps", advice.helps);

@@ -1,5 +1,5 @@
-// GraphBuilder: the words in which the reference models are written. Each call adds nodes and weights to a Blueprint and
-// returns the name of the value it makes. `path` is the layer's name in the published implementation ("layer1.0.conv1"):
+// GraphBuilder: the vocabulary in which the reference models are written. Each call adds nodes and weights to a Blueprint
+// and returns the name of the result. `path` is the layer's name in the published implementation ("layer1.0.conv1"):
 // weights are called <path>.weight, nodes /<path>/<Op>. One thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The open dimensions that reference models share.
+// The dynamic dimensions that reference models share.
 #pragma once
 
 #include "zoo/blueprint.h"

@@ -1,4 +1,4 @@
-// Writes a Blueprint as an ONNX file. The weights are made while they are written, in pieces, so memory does not grow
+// Writes a Blueprint as an ONNX file. The weights are generated in pieces as they are written, so memory does not grow
 // with the model.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Reference models with seeded random weights, so that nothing needs a download. Not trained: their outputs mean nothing,
-// their cost is that of the real thing. One seed gives one file, byte for byte.
+// Reference models with seeded random weights, so that nothing needs a download. Untrained: their outputs mean nothing, but
+// they cost the same as the originals. The same seed gives the same file, byte for byte.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct ZooPort {
   std::string shape;  // "[batch,3,224,224]"
 };
 
-// What a model is, known without writing it.
+// A model's facts, known without writing it.
 struct ZooDescription {
   std::string name;
   int64_t opset = 0;

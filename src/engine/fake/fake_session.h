@@ -1,5 +1,5 @@
-// An engine that does as its script says: for tests of everything that stands on engines. docs/contracts.md, "The fake
-// engine". Deterministic but for what the clock's sleep adds, which a fake clock's does not.
+// An engine that follows its script, for tests of everything above engines. docs/contracts.md, "The fake engine".
+// Deterministic except for the clock's oversleeping, which a fake clock does not have.
 #pragma once
 
 #include <memory>

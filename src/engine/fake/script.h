@@ -1,4 +1,4 @@
-// What the fake engine is told to do, read from a ".fake.json" file and from Plan::options, which win. A plain value.
+// The script of the fake engine, from a ".fake.json" file and from Plan::options, which override it. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Script {
   Signature signature;  // x FP32 [-1,16] → y FP32 [-1,16] unless given
   double load_ms = 0;
   std::string fail_load;          // message; empty = loading succeeds
-  std::set<std::string> devices;  // that it has, as plans name them; any other cannot be opened
+  std::set<std::string> devices;  // its devices, as plans name them; any other cannot be opened
   double latency_ms = 0;          // of a run, on one thread
   double latency_ms_per_row = 0;  // added per row of the first input's first dimension
   double serial_share = 1;        // of the latency that more threads do not shorten (Amdahl)
@@ -27,7 +27,7 @@ struct Script {
   int cpus = 0;                  // that all runs of this process with this member share; 0 = each has its own
   double interference = 0;       // share that each other such run under way makes a run longer
   std::set<int64_t> fail_runs;   // numbers of the runs that fail, from 1
-  std::set<int64_t> stall_runs;  // that take stall_ms longer
+  std::set<int64_t> stall_runs;  // runs that take stall_ms longer
   double stall_ms = 0;
   bool echo = true;  // outputs repeat the input of the same index; else they hold `value`
   double value = 0;

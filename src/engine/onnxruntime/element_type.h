@@ -7,7 +7,7 @@
 
 namespace ridge::engine::onnxruntime {
 
-// kInvalid for the types that the wire protocol has no name for (complex, float8, int4).
+// kInvalid for types that the wire protocol lacks (complex, float8, int4).
 DataType to_data_type(ONNXTensorElementDataType type);
 ONNXTensorElementDataType to_element_type(DataType type);
 

@@ -11,7 +11,7 @@
 namespace ridge::engine::onnxruntime {
 namespace {
 
-struct Made {
+struct EnvironmentEntry {
   OrtEnv* env = nullptr;
   SharedOptions shared;  // what it was made with; the arena may come later
 };
@@ -19,7 +19,7 @@ struct Made {
 // Entries are never removed.
 struct Environments {
   Mutex mutex;
-  std::map<const Library*, Made> by_library RIDGE_GUARDED_BY(mutex);
+  std::map<const Library*, EnvironmentEntry> by_library RIDGE_GUARDED_BY(mutex);
 };
 
 Environments& environments() {
@@ -54,7 +54,7 @@ OrtLoggingLevel wanted_severity() {
   return ORT_LOGGING_LEVEL_WARNING;
 }
 
-Status make_with_pool(const OrtApi& api, const SharedOptions& shared, Made& made) {
+Status make_with_pool(const OrtApi& api, const SharedOptions& shared, EnvironmentEntry& made) {
   ThreadingOptionsHandle pool(api);
   RIDGE_TRY(take(api, api.CreateThreadingOptions(pool.out())));
   RIDGE_TRY(take(api, api.SetGlobalIntraOpNumThreads(pool.get(), *shared.threads)));
@@ -65,7 +65,7 @@ Status make_with_pool(const OrtApi& api, const SharedOptions& shared, Made& made
                                                                      pool.get(), &made.env));
 }
 
-Status make(const OrtApi& api, const SharedOptions& wanted, Made& made) {
+Status make(const OrtApi& api, const SharedOptions& wanted, EnvironmentEntry& made) {
   if (wanted.threads)
     RIDGE_TRY(make_with_pool(api, wanted, made));
   else
@@ -74,7 +74,7 @@ Status make(const OrtApi& api, const SharedOptions& wanted, Made& made) {
   return take(api, api.DisableTelemetryEvents(made.env));
 }
 
-Status add_arena(const Library& library, const std::map<std::string, int64_t>& arena, Made& made) {
+Status add_arena(const Library& library, const std::map<std::string, int64_t>& arena, EnvironmentEntry& made) {
   const OrtApi& api = *library.api;
   std::vector<const char*> keys;
   std::vector<size_t> values;
@@ -99,7 +99,7 @@ Error decided(const std::string& what) {
 Result<OrtEnv*> environment(const Library& library, const SharedOptions& wanted) {
   Environments& table = environments();
   MutexLock lock(table.mutex);  // held while it is made: two threads must not both do it
-  Made& made = table.by_library[&library];
+  EnvironmentEntry& made = table.by_library[&library];
   if (made.env == nullptr) RIDGE_TRY(make(*library.api, wanted, made));
   if (wanted.threads && made.shared.threads != wanted.threads) return decided("ridge.shared_threads");
   if (!wanted.arena.empty() && made.shared.arena.empty()) RIDGE_TRY(add_arena(library, wanted.arena, made));

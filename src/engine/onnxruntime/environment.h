@@ -7,7 +7,7 @@
 
 namespace ridge::engine::onnxruntime {
 
-// kInvalid: a shared pool or arena was asked for that the process's first session did not ask for in this way.
+// kInvalid: a shared pool or arena that differs from the one requested by the process's first session.
 Result<OrtEnv*> environment(const Library& library, const SharedOptions& wanted);
 
 }  // namespace ridge::engine::onnxruntime

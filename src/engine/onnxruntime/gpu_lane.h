@@ -1,7 +1,7 @@
-// One run of a model on a GPU, and what it needs there: memory for inputs and outputs on the GPU, pinned memory beside it, and a
-// stream for the copies. Kept from run to run, so that tensors of the same shape lie at the same addresses.
+// The resources of one run of a model on a GPU: GPU memory for inputs and outputs, pinned memory of the same size, and a stream for
+// the copies. Kept from run to run, so that tensors of the same shape keep their addresses.
 //
-// The order of a run, of which nothing waits but the last step:
+// The order of a run, of which only the last step waits:
 //   send     the caller's inputs → pinned memory → GPU, on the lane's own stream
 //   compute  the model, on the session's stream, after that; another lane may send or fetch meanwhile
 //   fetch    the outputs → pinned memory → the caller, on the lane's own stream, after that
@@ -34,12 +34,12 @@ struct GpuBasis {
   MemoryInfoHandle memory;                         // of the GPU
   std::map<std::string, std::string> run_entries;  // configuration entries of every run
   bool graphs = false;                             // ONNX Runtime replays runs at known addresses as CUDA graphs
-  // Some nodes stay with the CPU. What these take from inputs, or give to outputs, ONNX Runtime copies itself, on streams that
-  // nothing here can wait for: then a run begins when its inputs are on the GPU, and ends when it is over.
+  // Some nodes stay on the CPU. ONNX Runtime itself copies their inputs and outputs, on streams that cannot be waited for here;
+  // then a run begins when its inputs are on the GPU, and is waited for.
   bool mixed = false;
 };
 
-// What a run is asked for, as Session::run is.
+// The request of a run, as for Session::run.
 struct GpuRun {
   OrtSession* session = nullptr;
   const Signature& signature;

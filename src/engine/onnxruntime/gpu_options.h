@@ -15,13 +15,13 @@ using ProviderOptions = std::map<std::string, std::string>;  // by ONNX Runtime'
 
 enum class GpuProvider { kCuda, kTensorRt };
 std::string_view provider_name(GpuProvider provider);  // "CUDAExecutionProvider"
-// The one that an NVIDIA GPU is asked for by.
+// The option that selects the NVIDIA GPU.
 inline GpuProvider provider_of(plan::DeviceKind kind) {
   return kind == plan::DeviceKind::kTensorRt ? GpuProvider::kTensorRt : GpuProvider::kCuda;
 }
 
 // ok if `value` is one that ONNX Runtime's documentation gives for `key`, or if the key is not documented: newer releases have
-// more, and refuse themselves what they do not know. kInvalid: a wrong value, or a key that ridge itself decides.
+// more, and refuse unknown keys themselves. kInvalid: a wrong value, or a key that ridge itself sets.
 Status check_provider_option(GpuProvider provider, const std::string& key, const std::string& value);
 
 }  // namespace ridge::engine::onnxruntime

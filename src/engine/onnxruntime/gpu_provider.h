@@ -18,7 +18,7 @@ Status check_compiled(const Library& library, const plan::Device& device);
 Status append_gpu(const Library& library, OrtSessionOptions* options, const plan::Device& device,
                   const EngineOptions& engine, void* stream);
 
-// `error` of a session that was to be made on `device`, explained by what is found out now about driver, libraries and GPUs.
+// `error` from creating a session on `device`, explained by the present state of driver, libraries and GPUs.
 Error explain(const Library& library, const plan::Device& device, const Error& error);
 
 }  // namespace ridge::engine::onnxruntime

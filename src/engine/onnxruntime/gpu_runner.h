@@ -1,5 +1,5 @@
 // Runs a session on an NVIDIA GPU. Several callers may run at once: the model computes one run after another on the session's
-// stream, while the copies of the runs before and after go on beside it, each on a lane of its own.
+// stream, while the copies of earlier and later runs overlap with it, each on a lane of its own.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace ridge::engine::onnxruntime {
 
 // While ONNX Runtime captures a graph, no thread of the process may allocate or free on a GPU (CUDA C++ Programming Guide, "Prohibited
-// and Unhandled Operations": the capture would fail). A run that may capture holds this alone; whatever may do so holds it with others.
+// and Unhandled Operations": the capture would fail). A run that may capture holds this exclusively; code that may allocate holds it shared.
 SharedMutex& graph_captures();
 
 // Thread-safe.

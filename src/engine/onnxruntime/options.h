@@ -1,4 +1,4 @@
-// The engine options of a plan, by where ONNX Runtime takes them: session configuration, run configuration, the process's
+// The engine options of a plan, grouped by where ONNX Runtime takes them: session configuration, run configuration, the process's
 // environment, its providers for GPUs. docs/contracts.md lists the keys that begin with "ridge.", "cuda." and "tensorrt."; others
 // are ONNX Runtime's own. Pure.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace ridge::engine::onnxruntime {
 
-// What belongs to all sessions of the process.
+// Options shared by all sessions of the process.
 struct SharedOptions {
   std::optional<int> threads;              // of one pool that all such sessions compute on; absent: each has its own
   plan::Spin spin = plan::Spin::kDefault;  // of that pool
@@ -24,7 +24,7 @@ struct SharedOptions {
 struct EngineOptions {
   std::map<std::string, std::string> session;  // configuration entries
   std::map<std::string, std::string> run;      // configuration entries of every run
-  std::map<std::string, int64_t> dimensions;   // symbol of an open dimension → its size
+  std::map<std::string, int64_t> dimensions;   // symbol of a dynamic dimension → its size
   SharedOptions shared;
   ProviderOptions cuda, tensorrt;  // of the providers that run the model on NVIDIA's GPU
 };

@@ -1,5 +1,5 @@
-// Which provider ONNX Runtime gave each node to. Its API of the version that ridge is built against does not say so; the log of a
-// session that is being made does ("Node placements", level verbose, at least from 1.8 to 1.31).
+// The provider of each node in ONNX Runtime. The API that ridge is built against does not report it; the log of a session's creation
+// does ("Node placements", level verbose, at least from 1.8 to 1.31).
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ struct Placement {
     int nodes = 0;
     std::vector<std::string> listed;  // "Shape (node name)"; where all nodes are on one provider, none
   };
-  std::map<std::string, OnProvider> by_provider;  // "CUDAExecutionProvider" → its nodes; empty: the log did not say
+  std::map<std::string, OnProvider> by_provider;  // "CUDAExecutionProvider" → its nodes; empty: not in the log
 };
 
 // Takes in the log of the session that this thread makes while the object lives. One thread.
@@ -37,7 +37,7 @@ class PlacementListener {
   std::string provider_;  // that the lines now are of
 };
 
-// False where the log said where the nodes are, and none is on that provider.
+// False if the log lists the nodes and none is on that provider.
 bool may_compute(const Placement& placement, const std::string& provider);
 
 // "120 nodes on CUDAExecutionProvider, 2 on CPUExecutionProvider: Shape (s), Gather (g)"; those of providers other than `main`

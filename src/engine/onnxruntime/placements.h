@@ -1,8 +1,8 @@
-// Tensors over the caller's memory, kept from one run to the next: making and dropping one costs more than a small model's
-// whole run (0.5 µs of 1.3 µs for one node), and callers who care about that come again with the same memory.
+// Tensors over the caller's memory, kept from one run to the next: creating and releasing one takes much of a small model's run
+// (0.5 µs of 1.3 µs for one node), and callers who care reuse their memory.
 //
-// A kept tensor is only a description (address, type, shape). It is used again when the next call gives the same ones, and
-// is never looked through in between; so it may outlive the memory it describes. One thread.
+// A kept tensor is only a description (address, type, shape). It is reused when the next call has the same ones, and never
+// dereferenced in between, so it may outlive the memory it describes. One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ridge::engine::onnxruntime {
 
-// ok if a tensor of this type, shape and size can be given for `spec`; its dimensions are the engine's business.
+// ok if a tensor of this type, shape and size can be given for `spec`; the engine checks its dimensions.
 Status check_tensor(const TensorSpec& spec, DataType type, const Shape& shape, size_t bytes);
 
 class Placements {

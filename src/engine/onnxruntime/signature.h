@@ -1,4 +1,4 @@
-// Reads from an ONNX Runtime session what its model takes and gives.
+// Reads a model's inputs and outputs from an ONNX Runtime session.
 #pragma once
 
 #include "engine/engine.h"

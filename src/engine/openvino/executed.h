@@ -1,6 +1,6 @@
-// What OpenVINO made of a model, read back from its compiled graph: the precision that each layer executes in. A precision
-// that was asked for and is not executed is an error here, because the engine itself changes it without a word (FP32 to BF16
-// wherever it may choose; FP16 to BF16 or FP32 where the CPU lacks it).
+// The precision in which each layer executes, read back from OpenVINO's compiled graph. A requested precision that is not
+// executed is an error here, because the engine silently changes it (FP32 to BF16 wherever it may choose; FP16 to BF16 or FP32
+// if the CPU lacks it).
 #pragma once
 
 #include <span>
@@ -17,16 +17,16 @@ struct ExecutedLayer {
   std::string name;
   std::string type;       // "Convolution"
   std::string precision;  // "f32", "bf16", "u8", …
-  std::string kernel;     // "brgconv_avx512_bf16"; "undef_…" while shapes are open
+  std::string kernel;     // "brgconv_avx512_bf16"; "undef_…" while shapes are dynamic
 };
 
-// Whether a layer of that type computes sums of products: those are what a precision is asked for.
+// Whether a layer of that type computes sums of products, to which the requested precision applies.
 bool multiplies(const std::string& type);
 
 // Before anything is compiled: whether this CPU could.
 Status verify_possible(Precision wanted, const InstructionSets& sets);
 
-// ok: what multiplies executes in `wanted`. FP32: all of it. Others: at least one layer, and not by a reference kernel.
+// ok if the layers that multiply execute in `wanted`: all of them for FP32, otherwise at least one, and not in a reference kernel.
 Status verify(Precision wanted, std::span<const ExecutedLayer> layers);
 
 // "bf16 in 53 layers, f32 in 1", of those that multiply.

@@ -46,7 +46,8 @@ TEST(Executed, AModelWithoutProductsGainsNothing) {
   EXPECT_TRUE(verify(Precision::kFp32, layers).ok());
   Status verdict = verify(Precision::kBf16, layers);
   ASSERT_FALSE(verdict.ok());
-  EXPECT_NE(verdict.error().message.find("no layer with multiplications"), std::string::npos) << verdict.error().message;
+  EXPECT_NE(verdict.error().message.find("no layer with multiplications"), std::string::npos)
+      << verdict.error().message;
 }
 
 TEST(InstructionSets, TheReasonNamesWhatTheCpuLacks) {

@@ -1,5 +1,5 @@
-// What this CPU, and a cap that someone may have put on the engine, lets reduced precision run on. For the reason
-// why a precision is refused; what the engine really executes is read back from it (executed.h).
+// The instruction sets for reduced precision on this CPU, within a cap set on the engine. Only for the reason why a precision
+// is refused; the precision actually executed is read back from the engine (executed.h).
 #pragma once
 
 #include <optional>

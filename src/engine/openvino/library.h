@@ -1,7 +1,7 @@
 // OpenVINO's shared library and ridge's plugin for it, found and opened once per process.
 //
 // The plugin libridge_openvino.so.N is linked against libopenvino.so.N (2641 is 2026.4.1) and lies beside the program or in
-// ../lib/ridge. It carries no path to OpenVINO: that library is searched as search.h says and opened first, by its path.
+// ../lib/ridge. It has no path to OpenVINO: that library is searched as in search.h and opened first, by its path.
 // Thread-safe. Both stay open until the process ends.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Library {
   const Plugin* plugin = nullptr;
 };
 
-// The error lists every place and why it was not there.
+// The error lists every place and why it failed.
 Result<const Library*> load(const std::string& wanted);
 
 Result<Info> find_library(const plan::Plan& plan);

@@ -9,10 +9,10 @@
 
 namespace ridge::engine::openvino {
 
-// See Engine::read_parameter. kInvalid: a wrong value. kUnsupported: something that this engine cannot be told here.
+// See Engine::read_parameter. kInvalid: a wrong value. kUnsupported: a setting that does not exist here.
 Result<bool> read_parameter(const std::string& key, const std::string& value, plan::Plan& plan);
 
-// See Engine::parameters. What the backend has no name for is given by ridge's.
+// See Engine::parameters. Settings that the backend lacks use ridge's names.
 Parameters parameters(const plan::Plan& plan);
 
 // See Engine::model_server_text. One compiled model whose streams are the instances, with the threads of all of them

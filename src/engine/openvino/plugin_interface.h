@@ -1,7 +1,7 @@
-// The one door between ridge and its OpenVINO plugin, a shared library of its own, so that the program starts and works
-// where OpenVINO is not. Both sides include this file and nothing of OpenVINO's.
+// The only interface between ridge and its OpenVINO plugin, a separate shared library, so that the program starts and works
+// without OpenVINO. Both sides include this file and nothing of OpenVINO's.
 //
-// C++ values cross the door, so both must come from one build: the caller compares `built` with its own build_id() before
+// C++ values cross it, so both must come from one build: the caller compares `built` with its own build_id() before
 // it calls anything. No exception crosses. What the plugin makes may live until the process ends; it is never unloaded.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace ridge::engine::openvino {
 
 struct Plugin {
-  const char* built;  // build_id() of the plugin; stays first for ever
+  const char* built;  // build_id() of the plugin; always stays first
   Result<std::unique_ptr<Session>> (*open)(const plan::Plan& plan, const std::string& library);
   std::string (*version)();  // of OpenVINO: "2026.4.1"
 };

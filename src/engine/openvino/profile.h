@@ -1,8 +1,8 @@
 // OpenVINO's per-layer counters as the time of each node per run.
 //
-// The engine keeps, for each layer, the sum over all runs and hands out only its average, cut to whole microseconds. The mean
-// of the counted runs comes from two of these averages: after the runs that do not count, and after the last. Its error from
-// the cutting is at most (counted + 2 · skipped) / counted µs; half a microsecond is added back for it.
+// The engine keeps, for each layer, the sum over all runs and returns only its average, truncated to whole microseconds. The mean
+// of the counted runs comes from two of these averages: after the runs that do not count, and after the last. Its truncation
+// error is at most (counted + 2 · skipped) / counted µs; half a microsecond is added back for it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ProfiledLayer {
   bool ran = false;  // false: it was fused into another one
 };
 
-// averages_us[run][layer]: what the counters said after each run. Layers that did not run are left out. An error if no run is
+// averages_us[run][layer]: the counters after each run. Layers that did not run are left out. An error if no run is
 // left.
 Result<std::vector<NodeTime>> node_times(const std::vector<ProfiledLayer>& layers,
                                          const std::vector<std::vector<int64_t>>& averages_us, int skip_runs);

@@ -65,12 +65,12 @@ class UniqueMembers {
 };
 
 // Members of interest by key; an unknown one is ignored. `wanted`: array of {key, element&, present&} rows.
-struct Wanted {
+struct MemberTarget {
   std::string_view key;
   std::optional<dom::element>* into;
 };
 
-Status pick(const dom::object& object, std::span<const Wanted> wanted) {
+Status pick(const dom::object& object, std::span<const MemberTarget> wanted) {
   UniqueMembers seen;
   for (dom::key_value_pair member : object)
     for (unsigned i = 0; i < wanted.size(); ++i) {
@@ -153,10 +153,10 @@ Status read_input_data(Reading& reading, const std::optional<dom::element>& data
   if (parameters) {
     ViewMembers asked;
     RIDGE_ASSIGN(dom::object object, read_parameters(*parameters));
-    RIDGE_TRY(
-        pick(object, std::array{Wanted{"binary_data_size", &blob_size}, Wanted{"shared_memory_region", &asked.region},
-                                Wanted{"shared_memory_offset", &asked.offset},
-                                Wanted{"shared_memory_byte_size", &asked.byte_size}}));
+    RIDGE_TRY(pick(object, std::array{MemberTarget{"binary_data_size", &blob_size},
+                                      MemberTarget{"shared_memory_region", &asked.region},
+                                      MemberTarget{"shared_memory_offset", &asked.offset},
+                                      MemberTarget{"shared_memory_byte_size", &asked.byte_size}}));
     RIDGE_ASSIGN(input.part, read_part(asked));
   }
   const int given = int{data.has_value()} + int{blob_size.has_value()} + int{input.part.has_value()};
@@ -176,8 +176,9 @@ Status read_input_data(Reading& reading, const std::optional<dom::element>& data
 
 Status read_input(Reading& reading, const dom::object& object, serve::RequestInput& input) {
   std::optional<dom::element> name, shape, datatype, parameters, data;
-  RIDGE_TRY(pick(object, std::array{Wanted{"name", &name}, Wanted{"shape", &shape}, Wanted{"datatype", &datatype},
-                                    Wanted{"parameters", &parameters}, Wanted{"data", &data}}));
+  RIDGE_TRY(pick(object, std::array{MemberTarget{"name", &name}, MemberTarget{"shape", &shape},
+                                    MemberTarget{"datatype", &datatype}, MemberTarget{"parameters", &parameters},
+                                    MemberTarget{"data", &data}}));
   if (!name) return invalid("'name' is missing");
   RIDGE_ASSIGN(input.name, read_string(*name, "'name'"));
   if (!shape) return invalid("'shape' is missing");
@@ -213,16 +214,17 @@ struct OutputRequest {
 
 Status read_output(const dom::object& object, OutputRequest& asked) {
   std::optional<dom::element> name, parameters, binary, classification;
-  RIDGE_TRY(pick(object, std::array{Wanted{"name", &name}, Wanted{"parameters", &parameters}}));
+  RIDGE_TRY(pick(object, std::array{MemberTarget{"name", &name}, MemberTarget{"parameters", &parameters}}));
   if (!name) return invalid("'name' is missing");
   RIDGE_ASSIGN(asked.output.name, read_string(*name, "'name'"));
   if (!parameters) return {};
   RIDGE_ASSIGN(dom::object values, read_parameters(*parameters));
   ViewMembers part;
-  RIDGE_TRY(pick(values,
-                 std::array{Wanted{"binary_data", &binary}, Wanted{"classification", &classification},
-                            Wanted{"shared_memory_region", &part.region}, Wanted{"shared_memory_offset", &part.offset},
-                            Wanted{"shared_memory_byte_size", &part.byte_size}}));
+  RIDGE_TRY(pick(
+      values,
+      std::array{MemberTarget{"binary_data", &binary}, MemberTarget{"classification", &classification},
+                 MemberTarget{"shared_memory_region", &part.region}, MemberTarget{"shared_memory_offset", &part.offset},
+                 MemberTarget{"shared_memory_byte_size", &part.byte_size}}));
   RIDGE_ASSIGN(asked.output.part, read_part(part));
   if (binary) {
     RIDGE_ASSIGN(asked.binary, read_bool(*binary, "'binary_data'"));
@@ -256,8 +258,8 @@ Status read_outputs(const dom::element& list, DecodedRequest& decoded) {
 Status read_request_parameters(const dom::element& value, DecodedRequest& decoded) {
   RIDGE_ASSIGN(dom::object parameters, read_parameters(value));
   std::optional<dom::element> binary, priority, timeout;
-  RIDGE_TRY(pick(parameters, std::array{Wanted{"binary_data_output", &binary}, Wanted{"priority", &priority},
-                                        Wanted{"timeout", &timeout}}));
+  RIDGE_TRY(pick(parameters, std::array{MemberTarget{"binary_data_output", &binary},
+                                        MemberTarget{"priority", &priority}, MemberTarget{"timeout", &timeout}}));
   if (binary) {
     RIDGE_ASSIGN(decoded.format.binary, read_bool(*binary, "parameter 'binary_data_output'"));
   }
@@ -277,8 +279,8 @@ Status read_request_parameters(const dom::element& value, DecodedRequest& decode
 
 Status read_request(Reading& reading, const dom::object& object, DecodedRequest& decoded) {
   std::optional<dom::element> id, parameters, inputs, outputs;
-  RIDGE_TRY(pick(object, std::array{Wanted{"id", &id}, Wanted{"parameters", &parameters}, Wanted{"inputs", &inputs},
-                                    Wanted{"outputs", &outputs}}));
+  RIDGE_TRY(pick(object, std::array{MemberTarget{"id", &id}, MemberTarget{"parameters", &parameters},
+                                    MemberTarget{"inputs", &inputs}, MemberTarget{"outputs", &outputs}}));
   if (id) {
     RIDGE_ASSIGN(decoded.request.id, read_string(*id, "'id'"));
   }

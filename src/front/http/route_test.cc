@@ -5,7 +5,7 @@
 namespace ridge::front::http {
 namespace {
 
-struct Found {
+struct RouteCase {
   Method method;
   const char* target;
   Endpoint endpoint;
@@ -14,29 +14,29 @@ struct Found {
 };
 
 TEST(Route, FindsEveryEndpoint) {
-  for (const Found& expected :
-       std::vector<Found>{{Method::kGet, "/v2", Endpoint::kServerMetadata, "", 0},
-                          {Method::kGet, "/v2/", Endpoint::kServerMetadata, "", 0},
-                          {Method::kHead, "/v2", Endpoint::kServerMetadata, "", 0},
-                          {Method::kGet, "/v2?a=b#c", Endpoint::kServerMetadata, "", 0},
-                          {Method::kGet, "http://host:8000/v2", Endpoint::kServerMetadata, "", 0},
-                          {Method::kGet, "/v2/health/live", Endpoint::kLive, "", 0},
-                          {Method::kGet, "/v2/health/ready", Endpoint::kReady, "", 0},
-                          {Method::kGet, "/health", Endpoint::kReady, "", 0},
-                          {Method::kGet, "/metrics", Endpoint::kMetrics, "", 0},
-                          {Method::kGet, "/v2/models/a.b-c_d", Endpoint::kModelMetadata, "a.b-c_d", 0},
-                          {Method::kGet, "/v2/models/m/versions/3", Endpoint::kModelMetadata, "m", 3},
-                          {Method::kGet, "/v2/models/m/ready", Endpoint::kModelReady, "m", 0},
-                          {Method::kGet, "/v2/models/m/versions/12/ready", Endpoint::kModelReady, "m", 12},
-                          {Method::kGet, "/v2/models/m/config", Endpoint::kModelConfig, "m", 0},
-                          {Method::kGet, "/v2/models/m/versions/1/stats", Endpoint::kStatistics, "m", 1},
-                          {Method::kGet, "/v2/models/stats", Endpoint::kStatistics, "", 0},
-                          {Method::kGet, "/v2/models/stats/stats", Endpoint::kStatistics, "stats", 0},
-                          {Method::kPost, "/v2/models/a%20b%2Fc/infer?x", Endpoint::kInfer, "a b/c", 0},
-                          {Method::kPost, "/v2/models/m/versions/1/infer", Endpoint::kInfer, "m", 1},
-                          {Method::kPost, "/v2/repository/index", Endpoint::kIndex, "", 0},
-                          {Method::kPost, "/v2/repository/models/m/load", Endpoint::kLoad, "m", 0},
-                          {Method::kPost, "/v2/repository/models/m/unload", Endpoint::kUnload, "m", 0}}) {
+  for (const RouteCase& expected :
+       std::vector<RouteCase>{{Method::kGet, "/v2", Endpoint::kServerMetadata, "", 0},
+                              {Method::kGet, "/v2/", Endpoint::kServerMetadata, "", 0},
+                              {Method::kHead, "/v2", Endpoint::kServerMetadata, "", 0},
+                              {Method::kGet, "/v2?a=b#c", Endpoint::kServerMetadata, "", 0},
+                              {Method::kGet, "http://host:8000/v2", Endpoint::kServerMetadata, "", 0},
+                              {Method::kGet, "/v2/health/live", Endpoint::kLive, "", 0},
+                              {Method::kGet, "/v2/health/ready", Endpoint::kReady, "", 0},
+                              {Method::kGet, "/health", Endpoint::kReady, "", 0},
+                              {Method::kGet, "/metrics", Endpoint::kMetrics, "", 0},
+                              {Method::kGet, "/v2/models/a.b-c_d", Endpoint::kModelMetadata, "a.b-c_d", 0},
+                              {Method::kGet, "/v2/models/m/versions/3", Endpoint::kModelMetadata, "m", 3},
+                              {Method::kGet, "/v2/models/m/ready", Endpoint::kModelReady, "m", 0},
+                              {Method::kGet, "/v2/models/m/versions/12/ready", Endpoint::kModelReady, "m", 12},
+                              {Method::kGet, "/v2/models/m/config", Endpoint::kModelConfig, "m", 0},
+                              {Method::kGet, "/v2/models/m/versions/1/stats", Endpoint::kStatistics, "m", 1},
+                              {Method::kGet, "/v2/models/stats", Endpoint::kStatistics, "", 0},
+                              {Method::kGet, "/v2/models/stats/stats", Endpoint::kStatistics, "stats", 0},
+                              {Method::kPost, "/v2/models/a%20b%2Fc/infer?x", Endpoint::kInfer, "a b/c", 0},
+                              {Method::kPost, "/v2/models/m/versions/1/infer", Endpoint::kInfer, "m", 1},
+                              {Method::kPost, "/v2/repository/index", Endpoint::kIndex, "", 0},
+                              {Method::kPost, "/v2/repository/models/m/load", Endpoint::kLoad, "m", 0},
+                              {Method::kPost, "/v2/repository/models/m/unload", Endpoint::kUnload, "m", 0}}) {
     Route found = route(expected.method, expected.target);
     EXPECT_EQ(found.status, 200) << expected.target << ": " << found.message;
     EXPECT_EQ(found.endpoint, expected.endpoint) << expected.target;

@@ -34,21 +34,21 @@ class CudaContext {
 
 // One object of the driver, destroyed with its owner, in its context. Raw: a handle or an address. Move-only.
 template <typename Raw>
-class CudaOwned {
+class CudaHandle {
  public:
   using Destroy = int(Raw);
-  CudaOwned() = default;
-  CudaOwned(CudaContext context, Raw raw, Destroy* destroy)
+  CudaHandle() = default;
+  CudaHandle(CudaContext context, Raw raw, Destroy* destroy)
       : context_(std::move(context)), raw_(raw), destroy_(destroy) {}
-  CudaOwned(CudaOwned&& other) noexcept
+  CudaHandle(CudaHandle&& other) noexcept
       : context_(std::move(other.context_)), raw_(std::exchange(other.raw_, Raw{})), destroy_(other.destroy_) {}
-  CudaOwned& operator=(CudaOwned&& other) noexcept {
+  CudaHandle& operator=(CudaHandle&& other) noexcept {
     std::swap(context_, other.context_);
     std::swap(raw_, other.raw_);
     std::swap(destroy_, other.destroy_);
     return *this;
   }
-  ~CudaOwned() {
+  ~CudaHandle() {
     // A GPU that is lost frees its memory by itself.
     if (raw_ != Raw{} && context_.use()) destroy_(raw_);
   }

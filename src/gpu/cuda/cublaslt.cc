@@ -15,7 +15,7 @@ using cublaslt::Handle;
 struct CublasLt::State {
   CudaContext context;
   std::unique_ptr<cublaslt::Library> library;
-  CudaOwned<Handle> handle;
+  CudaHandle<Handle> handle;
 };
 
 // How cuBLASLt is told about a precision.
@@ -75,8 +75,8 @@ struct CublasLtGemm::State {
   std::shared_ptr<const CublasLt::State> owner;
   GemmProblem problem;
   GemmTypes types{};
-  CudaOwned<Handle> description, first, second, result;  // the library's first and second factor are b and a
-  CudaMemory workspace, scale;                           // scale: a one, for FP8
+  CudaHandle<Handle> description, first, second, result;  // the library's first and second factor are b and a
+  CudaMemory workspace, scale;                            // scale: a one, for FP8
   std::vector<cublaslt::HeuristicResult> candidates;
   size_t chosen = 0;
 
@@ -87,7 +87,7 @@ struct CublasLtGemm::State {
     return check("cublasLtMatmulDescSetAttribute",
                  library().cublasLtMatmulDescSetAttribute(description.get(), attribute, &value, sizeof value));
   }
-  Result<CudaOwned<Handle>> layout(cublaslt::DataType type, int64_t rows, int64_t columns) const;
+  Result<CudaHandle<Handle>> layout(cublaslt::DataType type, int64_t rows, int64_t columns) const;
   Status describe();
   Status add_scale();
   Status find_candidates(size_t workspace_bytes);
@@ -95,12 +95,12 @@ struct CublasLtGemm::State {
 };
 
 // Column by column without gaps.
-Result<CudaOwned<Handle>> CublasLtGemm::State::layout(cublaslt::DataType type, int64_t rows, int64_t columns) const {
+Result<CudaHandle<Handle>> CublasLtGemm::State::layout(cublaslt::DataType type, int64_t rows, int64_t columns) const {
   Handle made = nullptr;
   RIDGE_TRY(
       check("cublasLtMatrixLayoutCreate", library().cublasLtMatrixLayoutCreate(&made, type, static_cast<uint64_t>(rows),
                                                                                static_cast<uint64_t>(columns), rows)));
-  return CudaOwned<Handle>(owner->context, made, library().cublasLtMatrixLayoutDestroy);
+  return CudaHandle<Handle>(owner->context, made, library().cublasLtMatrixLayoutDestroy);
 }
 
 // The library thinks in columns: what lies row by row is to it the transposed matrix, and dᵀ = bᵀ · aᵀ. So b is its first
@@ -108,7 +108,7 @@ Result<CudaOwned<Handle>> CublasLtGemm::State::layout(cublaslt::DataType type, i
 Status CublasLtGemm::State::describe() {
   Handle made = nullptr;
   RIDGE_TRY(check("cublasLtMatmulDescCreate", library().cublasLtMatmulDescCreate(&made, types.compute, types.scale)));
-  description = CudaOwned<Handle>(owner->context, made, library().cublasLtMatmulDescDestroy);
+  description = CudaHandle<Handle>(owner->context, made, library().cublasLtMatmulDescDestroy);
   if (problem.b_by_columns) {
     RIDGE_TRY(set(cublaslt::kTransposeA, cublaslt::kTransposed));
     RIDGE_ASSIGN(first, layout(types.input, problem.k, problem.n));
@@ -135,7 +135,7 @@ Status CublasLtGemm::State::add_scale() {
 Status CublasLtGemm::State::find_candidates(size_t workspace_bytes) {
   Handle made = nullptr;
   RIDGE_TRY(check("cublasLtMatmulPreferenceCreate", library().cublasLtMatmulPreferenceCreate(&made)));
-  CudaOwned<Handle> preference(owner->context, made, library().cublasLtMatmulPreferenceDestroy);
+  CudaHandle<Handle> preference(owner->context, made, library().cublasLtMatmulPreferenceDestroy);
   const uint64_t most = workspace_bytes;
   RIDGE_TRY(check("cublasLtMatmulPreferenceSetAttribute",
                   library().cublasLtMatmulPreferenceSetAttribute(preference.get(), cublaslt::kMostWorkspaceBytes, &most,
@@ -216,7 +216,7 @@ Result<CublasLt> CublasLt::open(const CudaContext& context, const std::string& p
   RIDGE_TRY(context.use());
   Handle handle = nullptr;
   RIDGE_TRY(cublas_status(*state->library, "cublasLtCreate", state->library->cublasLtCreate(&handle)));
-  state->handle = CudaOwned<Handle>(context, handle, state->library->cublasLtDestroy);
+  state->handle = CudaHandle<Handle>(context, handle, state->library->cublasLtDestroy);
   CublasLt opened;
   opened.state_ = std::move(state);
   return opened;

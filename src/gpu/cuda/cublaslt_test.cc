@@ -12,13 +12,13 @@ namespace {
 
 // The value in that precision, of those that the tests use; by hand from IEEE 754 (FP16), from the upper half of FP32 (BF16),
 // and from the OCP 8-bit floating point specification, E4M3.
-struct Coded {
+struct EncodedValue {
   int value;
   uint16_t fp16, bf16;
   uint8_t fp8;
 };
-constexpr Coded kCodes[] = {{-2, 0xC000, 0xC000, 0xC0}, {-1, 0xBC00, 0xBF80, 0xB8}, {0, 0x0000, 0x0000, 0x00},
-                            {1, 0x3C00, 0x3F80, 0x38},  {2, 0x4000, 0x4000, 0x40},  {3, 0x4200, 0x4040, 0x44}};
+constexpr EncodedValue kCodes[] = {{-2, 0xC000, 0xC000, 0xC0}, {-1, 0xBC00, 0xBF80, 0xB8}, {0, 0x0000, 0x0000, 0x00},
+                                   {1, 0x3C00, 0x3F80, 0x38},  {2, 0x4000, 0x4000, 0x40},  {3, 0x4200, 0x4040, 0x44}};
 
 template <typename T>
 void append(std::vector<std::byte>& bytes, T value) {
@@ -30,7 +30,7 @@ void append(std::vector<std::byte>& bytes, T value) {
 std::vector<std::byte> encoded(const std::vector<int>& values, Precision precision) {
   std::vector<std::byte> bytes;
   for (int value : values) {
-    const Coded& code = kCodes[value + 2];
+    const EncodedValue& code = kCodes[value + 2];
     switch (precision) {
       case Precision::kFp64: append(bytes, static_cast<double>(value)); break;
       case Precision::kFp32:

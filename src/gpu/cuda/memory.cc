@@ -28,7 +28,7 @@ Result<CudaMemory> CudaMemory::allocate(const CudaContext& context, size_t bytes
   if (kind == MemoryKind::kPinned) {
     void* host = nullptr;
     RIDGE_TRY(outcome("cuMemHostAlloc", library.cuMemHostAlloc(&host, bytes, cuda::kPortable)));
-    memory.pinned_ = CudaOwned<void*>(context, host, library.cuMemFreeHost);
+    memory.pinned_ = CudaHandle<void*>(context, host, library.cuMemFreeHost);
     memory.host_ = static_cast<std::byte*>(host);
     RIDGE_TRY(outcome("cuMemHostGetDevicePointer_v2", library.cuMemHostGetDevicePointer_v2(&memory.address_, host, 0)));
     return memory;
@@ -39,7 +39,7 @@ Result<CudaMemory> CudaMemory::allocate(const CudaContext& context, size_t bytes
   } else {
     RIDGE_TRY(outcome("cuMemAlloc_v2", library.cuMemAlloc_v2(&memory.address_, bytes)));
   }
-  memory.on_device_ = CudaOwned<uint64_t>(context, memory.address_, library.cuMemFree_v2);
+  memory.on_device_ = CudaHandle<uint64_t>(context, memory.address_, library.cuMemFree_v2);
   return memory;
 }
 
@@ -73,7 +73,7 @@ Result<CudaMemory> CudaMemory::open_shared(const CudaContext& context, const Cud
   memory.size_ = bytes;
   if (int code = open(&memory.address_, given, cuda::kLazyPeerAccess); code != cuda::kSuccess)
     return not_shared(library, code);
-  memory.on_device_ = CudaOwned<uint64_t>(context, memory.address_, library.cuIpcCloseMemHandle);
+  memory.on_device_ = CudaHandle<uint64_t>(context, memory.address_, library.cuIpcCloseMemHandle);
   cuda::Address base = 0;
   size_t size = 0;
   RIDGE_TRY(

@@ -42,8 +42,8 @@ class CudaMemory {
 
  private:
   friend class CudaStream;
-  CudaOwned<uint64_t> on_device_;  // kDevice, kUnified and what a stream allocated
-  CudaOwned<void*> pinned_;
+  CudaHandle<uint64_t> on_device_;  // kDevice, kUnified and what a stream allocated
+  CudaHandle<void*> pinned_;
   Buffer pageable_;
   uint64_t address_ = 0;
   std::byte* host_ = nullptr;

@@ -52,7 +52,7 @@ Result<CudaModule> CudaModule::load(const CudaContext& context, const std::strin
     return error;
   }
   CudaModule loaded;
-  loaded.module_ = CudaOwned<void*>(context, handle, library.cuModuleUnload);
+  loaded.module_ = CudaHandle<void*>(context, handle, library.cuModuleUnload);
   return loaded;
 }
 

@@ -37,7 +37,7 @@ class CudaModule {
   Result<CudaKernel> kernel(const std::string& name) const;
 
  private:
-  CudaOwned<void*> module_;
+  CudaHandle<void*> module_;
 };
 
 // For which architecture to compile where the GPU is of another one than the compiler knows.

@@ -24,7 +24,7 @@ Result<CudaEvent> CudaEvent::create(const CudaContext& context) {
   void* handle = nullptr;
   RIDGE_TRY(cuda_status(library, "cuEventCreate", library.cuEventCreate(&handle, 0)));
   CudaEvent event;
-  event.event_ = CudaOwned<void*>(context, handle, library.cuEventDestroy_v2);
+  event.event_ = CudaHandle<void*>(context, handle, library.cuEventDestroy_v2);
   return event;
 }
 
@@ -53,7 +53,7 @@ Result<CudaStream> CudaStream::create(const CudaContext& context) {
   void* handle = nullptr;
   RIDGE_TRY(cuda_status(library, "cuStreamCreate", library.cuStreamCreate(&handle, cuda::kNonBlocking)));
   CudaStream stream;
-  stream.stream_ = CudaOwned<void*>(context, handle, library.cuStreamDestroy_v2);
+  stream.stream_ = CudaHandle<void*>(context, handle, library.cuStreamDestroy_v2);
   return stream;
 }
 
@@ -126,7 +126,7 @@ Result<CudaGraph> CudaStream::capture(const std::function<Status()>& queue) cons
   Status queued = queue();
   void* raw = nullptr;
   Status ended = check("cuStreamEndCapture", library.cuStreamEndCapture(handle(), &raw));
-  CudaOwned<void*> captured(context(), raw, library.cuGraphDestroy);
+  CudaHandle<void*> captured(context(), raw, library.cuGraphDestroy);
   if (!queued) return queued.error();
   if (!ended) return ended.error();
   void* executable = nullptr;
@@ -135,7 +135,7 @@ Result<CudaGraph> CudaStream::capture(const std::function<Status()>& queue) cons
   else
     RIDGE_TRY(check("cuGraphInstantiate_v2", library.cuGraphInstantiate_v2(&executable, raw, nullptr, nullptr, 0)));
   CudaGraph graph;
-  graph.executable_ = CudaOwned<void*>(context(), executable, library.cuGraphExecDestroy);
+  graph.executable_ = CudaHandle<void*>(context(), executable, library.cuGraphExecDestroy);
   return graph;
 }
 
@@ -153,7 +153,7 @@ Result<CudaMemory> CudaStream::allocate(size_t bytes) const {
   Status allocated = check("cuMemAllocAsync", library.cuMemAllocAsync(&memory.address_, bytes, handle()));
   if (!allocated) return wrap(allocated.error(), fmt::format("{} bytes of the pool", bytes));
   // Where it is not released it is freed at once.
-  memory.on_device_ = CudaOwned<uint64_t>(context(), memory.address_, library.cuMemFree_v2);
+  memory.on_device_ = CudaHandle<uint64_t>(context(), memory.address_, library.cuMemFree_v2);
   return memory;
 }
 

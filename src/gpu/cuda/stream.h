@@ -26,14 +26,14 @@ class CudaEvent {
 
  private:
   friend class CudaStream;
-  CudaOwned<void*> event_;
+  CudaHandle<void*> event_;
 };
 
 // Work made ready as a whole.
 class CudaGraph {
  private:
   friend class CudaStream;
-  CudaOwned<void*> executable_;
+  CudaHandle<void*> executable_;
 };
 
 class CudaStream {
@@ -72,7 +72,7 @@ class CudaStream {
 
  private:
   Status check(const char* function, int code) const;
-  CudaOwned<void*> stream_;
+  CudaHandle<void*> stream_;
 };
 
 // How many bytes the GPU's default pool keeps for later when they are given back; nothing unless this was called.

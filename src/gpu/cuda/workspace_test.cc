@@ -24,15 +24,15 @@ std::vector<float> counted(size_t count) {
 }
 
 // A workspace with the kernels and one buffer of 0, 1, 2, ….
-struct Prepared {
+struct PreparedWorkspace {
   std::unique_ptr<Workspace> space;
   BufferNumber buffer;
 };
-Result<Prepared> prepared(size_t count, Timing timing = Timing::kByDevice) {
+Result<PreparedWorkspace> prepared(size_t count, Timing timing = Timing::kByDevice) {
   RIDGE_ASSIGN(const gpu::Device device, open_device("cuda:0"));
   RIDGE_ASSIGN(std::unique_ptr<Workspace> space, workspace_with(device, kTwoKernels, timing));
   RIDGE_ASSIGN(BufferNumber buffer, space->add(counted(count)));
-  return Prepared{std::move(space), buffer};
+  return PreparedWorkspace{std::move(space), buffer};
 }
 
 // Runs `body` with a workspace on the first GPU of the script.

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "gpu/pcie.h"
 #include "gpu/slowdown.h"
 #include "gpu/test_fakes.h"

@@ -30,7 +30,7 @@ std::vector<Case> pinned_cases(const Target& target) {
                  gpu::MemoryKind::kPinned};
   work.expected = {content};
   work.bytes = static_cast<double>(count * sizeof(float));
-  work.counted = Counted::kWhole;
+  work.time_scope = TimeScope::kWhole;
   work.variants = {one_copy("from any memory to the device", kAnyIn, kOnDevice),
                    one_copy("from pinned memory to the device", kPinnedIn, kOnDevice),
                    one_copy("from the device to any memory", kOnDevice, kAnyOut),

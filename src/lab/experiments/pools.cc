@@ -42,7 +42,7 @@ Case layers_case(size_t count) {
   work.expected = {std::move(expected)};
   work.tolerance = 1e-6;
   work.bytes = 2.0 * kLayers * static_cast<double>(count * sizeof(float));
-  work.counted = Counted::kWhole;
+  work.time_scope = TimeScope::kWhole;
   work.variants = {layers("from the driver", count, From::kDriver), layers("from a pool", count, From::kPool),
                    layers("kept", count, From::kKept)};
   work.comparisons = {

@@ -32,7 +32,7 @@ std::vector<Case> small_launches_cases(const Target& target) {
   work.expected = {after_steps(work.buffers[0], kLaunches)};
   work.tolerance = 1e-6;
   work.flops = 2.0 * kLaunches * kCount;
-  work.counted = Counted::kWhole;  // what lies between the kernels is what is asked about
+  work.time_scope = TimeScope::kWhole;  // what lies between the kernels is what is asked about
   Variant many, one;
   many.name = fmt::format("{} launches", kLaunches);
   many.launches = {launch_per_element("first_step", kCount, 256,

@@ -57,7 +57,7 @@ std::vector<Case> streams_cases(const Target& target) {
   work.expected = {after_iterations(work.buffers[kStreamIn], steps)};
   work.tolerance = 1e-6;
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
-  work.counted = Counted::kWhole;
+  work.time_scope = TimeScope::kWhole;
   for (size_t queues : {1, 2, 4}) work.variants.push_back(in_parts(count, steps, kStreamParts, queues));
   for (size_t several : {1, 2})
     work.comparisons.push_back({"L11", several, 0,

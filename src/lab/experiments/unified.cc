@@ -55,7 +55,7 @@ Case resident(size_t count) {
 // From the host's memory and back to it.
 Case round_trip(size_t count) {
   Case work = unified_case(count, "from host to host");
-  work.counted = Counted::kWhole;
+  work.time_scope = TimeScope::kWhole;
   const gpu::Step put{gpu::Copy{{kFromHost}, {kSharedIn}}}, get{gpu::Copy{{kSharedOut}, {kToHost}}};
   const gpu::Step scale_shared = scaled(count, kSharedIn, kSharedOut);
   work.variants = {

@@ -127,17 +127,17 @@ KernelVariant transferring(const std::shared_ptr<Link>& link, Way way, gpu::Memo
 }
 
 // A way of starting kernels that do nothing.
-struct Starting {
+struct LaunchPattern {
   std::string what, meaning;
   std::vector<gpu::Step> steps;
   int64_t starts = 1;  // of kernels, by the steps
   bool each_waited_for = false;
 };
 
-Result<std::vector<Starting>> startings_in(gpu::Workspace& workspace, gpu::Dialect dialect) {
+Result<std::vector<LaunchPattern>> startings_in(gpu::Workspace& workspace, gpu::Dialect dialect) {
   RIDGE_ASSIGN(const gpu::BufferNumber untouched, workspace.add_bytes(sizeof(int32_t)));
   const gpu::Launch nothing{"nothing", {1}, {1}, {untouched}};
-  std::vector<Starting> all = {
+  std::vector<LaunchPattern> all = {
       {"kernel, waited for",
        "one empty kernel queued and waited for: latency as the host sees it",
        {{nothing}},
@@ -159,7 +159,7 @@ Result<std::vector<Starting>> startings_in(gpu::Workspace& workspace, gpu::Diale
   return all;
 }
 
-KernelVariant starting_by(const std::shared_ptr<gpu::Workspace>& workspace, const Starting& starting) {
+KernelVariant starting_by(const std::shared_ptr<gpu::Workspace>& workspace, const LaunchPattern& starting) {
   KernelVariant variant;
   variant.conditions = starting.meaning;
   variant.most_repeats = kMostStarts / starting.starts;
@@ -178,9 +178,9 @@ KernelVariant starting_by(const std::shared_ptr<gpu::Workspace>& workspace, cons
 Result<std::vector<MetricOf<StartRow>>> starts_on(const gpu::Device& device) {
   RIDGE_ASSIGN(const std::shared_ptr<gpu::Workspace> workspace,
                gpu::workspace_with(device, kernel_source("", {"launch"}), gpu::Timing::kByHost));
-  RIDGE_ASSIGN(const std::vector<Starting> startings, startings_in(*workspace, device.facts.dialect));
+  RIDGE_ASSIGN(const std::vector<LaunchPattern> startings, startings_in(*workspace, device.facts.dialect));
   std::vector<MetricOf<StartRow>> metrics;
-  for (const Starting& starting : startings) {
+  for (const LaunchPattern& starting : startings) {
     MetricOf<StartRow>& start = metrics.emplace_back(MetricOf<StartRow>{{starting.what, starting.meaning, {}}, {}});
     start.metric.variants.push_back(starting_by(workspace, starting));
   }

@@ -7,7 +7,7 @@
 
 namespace ridge::engine::openvino::plugin {
 
-// kInvalid for the types that the wire protocol has no name for, and for strings: OpenVINO 2026.4's CPU device frees
+// kInvalid for types that the wire protocol lacks, and for strings: OpenVINO 2026.4's CPU device frees
 // memory that it does not own when a request with string tensors ends.
 DataType to_data_type(const ov::element::Type& type);
 ov::element::Type to_element_type(DataType type);

@@ -1,4 +1,4 @@
-// A compiled model with as many infer requests as ever ran at once. Thread-safe.
+// A compiled model with a pool of infer requests, as many as ever ran at once. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ class Executable {
       : model_(std::move(model)), executed_(std::move(executed)) {}
   const ov::CompiledModel& model() const { return model_; }
   const std::string& executed() const { return executed_; }
-  // Of the free ones, that whose first input lies at `first_input` already, if there is one. Throws what OpenVINO throws.
+  // A free request, preferably one whose first input is already at `first_input`. Throws what OpenVINO throws.
   std::unique_ptr<Request> acquire(const std::byte* first_input);
-  // Only after a run that went well: what a failed one left is not known.
+  // Only after a successful run: a failed one leaves an unknown state.
   void give_back(std::unique_ptr<Request> request);
 
  private:

@@ -1,4 +1,4 @@
-// Where OpenVINO's exceptions end.
+// Stops OpenVINO's exceptions.
 #pragma once
 
 #include <exception>

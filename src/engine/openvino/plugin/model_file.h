@@ -1,4 +1,4 @@
-// A model file as OpenVINO compiles it, and whether it is still the same when it is compiled again for other shapes.
+// A model file that OpenVINO compiles, checked to be unchanged when compiled again for other shapes.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ class ModelFile {
   std::filesystem::file_time_type changed_;
 };
 
-// Input name → shape for every input of `model`, from the plan's; empty if one is missing or open.
+// Input name → shape for every input of `model`, from the plan's; empty if one is missing or dynamic.
 std::map<std::string, Shape> fixed_shapes(const ov::Model& model, const std::map<std::string, Shape>& wanted);
 
-// Gives the model these shapes; nothing to do if there are none. kInvalid: the model does not take them.
+// Gives the model these shapes; nothing to do if there are none. kInvalid: the model does not accept them.
 Status fix_shapes(ov::Model& model, const std::map<std::string, Shape>& fixed);
 
 }  // namespace ridge::engine::openvino::plugin

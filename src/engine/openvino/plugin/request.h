@@ -1,8 +1,8 @@
 // One of OpenVINO's infer requests with the memory that its tensors lie in. Tensors over the caller's memory are kept from one
 // run to the next and set again only when address or shape changed.
 //
-// A kept tensor is only a description and may outlive the memory it describes: it is never looked through between runs, and
-// an output that a run does not ask for is moved into memory of the request's own first. One thread at a time. Throws what
+// A kept tensor is only a description and may outlive the memory it describes: it is never dereferenced between runs, and
+// an output that a run does not need is moved to the request's own memory first. One thread at a time. Throws what
 // OpenVINO throws.
 #pragma once
 
@@ -24,12 +24,12 @@ class Request {
   void place_output(size_t index, const Output& output);
   void place_nowhere(size_t index);  // this output is not wanted
   const std::byte* first_input() const { return inputs_.empty() ? nullptr : inputs_.front().data; }
-  // Not by infer(): with one thread per stream it loses what goes wrong and returns as if all were well (seen in 2026.4.1).
+  // Does not use infer(): with one thread per stream it loses errors and returns as if successful (seen in 2026.4.1).
   void run() {
     request_.start_async();
     request_.wait();
   }
-  // Fills in `output` where the engine made its memory; an error if the caller's memory was of another shape.
+  // Fills in `output` if the engine allocated it; an error if the caller's memory has another shape.
   Status take(size_t index, const TensorSpec& spec, Output& output);
   std::vector<ov::ProfilingInfo> profile() const { return request_.get_profiling_info(); }
 

@@ -1,7 +1,7 @@
-// A Session on OpenVINO's CPU device, or on an Intel GPU (which no test machine of ours had).
+// A Session on OpenVINO's CPU device, or on an Intel GPU (untested: no machine had one).
 //
 // Where the plan fixes all input shapes, the model is compiled for these, which is faster; the first run with others compiles
-// it once more with its dimensions open.
+// it once more with dynamic dimensions.
 #pragma once
 
 #include <memory>

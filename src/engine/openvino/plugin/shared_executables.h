@@ -1,5 +1,5 @@
-// Compiled models that several sessions of the process run on, found by what they were compiled from. One lives as long as
-// a session that has it. Thread-safe.
+// Compiled models shared by several sessions of the process, keyed by what they were compiled from. One lives as long as a
+// session uses it. Thread-safe.
 #pragma once
 
 #include <functional>

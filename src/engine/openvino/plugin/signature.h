@@ -1,4 +1,4 @@
-// Reads from a model what it takes and gives.
+// Reads a model's inputs and outputs.
 #pragma once
 
 #include <openvino/core/model.hpp>
