@@ -44,8 +44,8 @@ Status check_precision(const BenchRequest& request, const model::Graph& graph) {
   });
   if (stored) return {};
   return Error{Code::kInvalid,
-               fmt::format("--precision {}: {} computes in what the file is stored in, and this file has no "
-                           "such weights; convert it, or take --engine {}",
+               fmt::format("--precision {}: {} computes in the precision of the file, and this file has no "
+                           "such weights; convert it, or use --engine {}",
                            precision_name(request.precision), request.engine,
                            engine::first_that(&engine::Engine::takes_precision).name)};
 }
@@ -89,7 +89,7 @@ Result<measure::Measurement> bench_on_device(const BenchRequest& request, const 
   Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);
   if (limits) how.device = std::move(*limits);
   Result<measure::Measurement> measured = measure::bench(plan, &graph, nullptr, how, clock);
-  if (measured && !limits) log::warning("no limit beside the figures: {}", limits.error().message);
+  if (measured && !limits) log::warning("no limit is known: {}", limits.error().message);
   return measured;
 }
 

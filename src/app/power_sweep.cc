@@ -60,7 +60,7 @@ Result<power::Knobs> open_device(const std::string& name) {
 
 Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob) {
   const int asked = (request.gemm ? 1 : 0) + (request.model.empty() ? 0 : 1) + (request.command.empty() ? 0 : 1);
-  if (asked != 1) return invalid("what is to run under the limits? One of --gemm, --model FILE, or -- COMMAND");
+  if (asked != 1) return invalid("no workload: give one of --gemm, --model FILE, or -- COMMAND");
   if (!request.command.empty()) return command_workload(request.command);
   const bool cpu = knob.id() == power::kCpuId;
   if (request.gemm && cpu) return power::gemm_on_cpu(request.size.value_or(power::kCpuSquare));

@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kSignalWait{20};
 int usable_cores() {
   Result<machine::Machine> machine = machine::probe();
   if (machine) return machine::usable_threads(*machine);
-  log::warning("the cores of this machine are not known ({}); models get the engine's default of threads",
+  log::warning("the cores of this machine are not known ({}); models get the engine's default number of threads",
                machine.error().message);
   return 0;
 }
@@ -148,7 +148,7 @@ ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
     log::error("some requests were not answered within --exit-timeout-secs");
     return ServeEnd::kUnanswered;
   }
-  log::warning("a model was still being loaded or run at the end of --exit-timeout-secs; it is cut off");
+  log::warning("a model was still loading or running at the end of --exit-timeout-secs; it is aborted");
   return ServeEnd::kCutOff;
 }
 

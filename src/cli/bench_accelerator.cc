@@ -13,7 +13,7 @@ using limits::Utilisation;
 using limits::accelerator::DeviceMeasurement;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string known_or_unknown(const std::string& text) { return text.empty() ? "not told" : text; }
+std::string known_or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
 
 std::string facts_text(const DeviceMeasurement& measured) {
   const gpu::DeviceFacts& facts = measured.facts;
@@ -23,7 +23,7 @@ std::string facts_text(const DeviceMeasurement& measured) {
                                      facts.clock_hz > 0 ? " at up to " + format_hertz(facts.clock_hz) : "")},
                {"memory", format_bytes(static_cast<double>(facts.memory_bytes))},
                {"last cache",
-                facts.last_cache_bytes > 0 ? format_bytes(static_cast<double>(facts.last_cache_bytes)) : "not told"},
+                facts.last_cache_bytes > 0 ? format_bytes(static_cast<double>(facts.last_cache_bytes)) : "unknown"},
                {"PCI address", known_or_unknown(facts.pci_address)}};
   if (!facts.capability.empty()) rows.push_back({"compute capability", facts.capability});
   rows.push_back({"datasheet", measured.datasheet});

@@ -96,7 +96,7 @@ Json claims_json(std::span<const lab::Claim> claims) {
 std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger) {
   auto width = static_cast<size_t>(std::max(60, terminal_columns()));
   std::string text =
-      fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, in turns\n\n", device.text);
+      fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, interleaved\n\n", device.text);
   if (!device.note.empty()) text.insert(text.find("\n\n") + 1, paragraph("note      ", device.note, 10, width) + "\n");
   Rows untested;
   for (const LedgerRow& row : ledger.rows) {

@@ -115,7 +115,7 @@ std::string power_text(const power::Overview& overview) {
   if (!rows.empty())
     text = table({"GPU", "draw", "limit", "default", "range", "clock", "memory clock", "heat", "energy", "slowed by"},
                  rows, "lrrrrrrrrl") +
-           "told by " + libraries + ": draw, clocks, temperature and energy measured by the GPU, limits as set\n";
+           "source: " + libraries + ": draw, clocks, temperature and energy measured by the GPU, limits as set\n";
   if (!notes.empty()) text += "\n" + notes;
   if (rows.empty()) text += missing;
   text += (text.empty() ? "" : "\n") + cpu_line(overview);

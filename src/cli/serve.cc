@@ -103,7 +103,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   if (!server.startup_models.empty() && server.control != serve::ControlMode::kExplicit)
     return Error{Code::kInvalid, "--load-model needs --model-control-mode=explicit; without it every model is loaded"};
   if (options.strict_model_config || options.no_auto_complete)
-    log::warning("configurations are completed from the models always; --strict-model-config has no effect");
+    log::warning("configurations are always completed from the models; --strict-model-config has no effect");
   server.poll_period = std::chrono::milliseconds(static_cast<int64_t>(options.poll_seconds * 1000));
   if (!options.record.empty()) {
     RIDGE_ASSIGN(request.record, serve::parse_record_option(options.record));

@@ -39,7 +39,7 @@ Result<Workload> gemm_on_cpu(int64_t size) {
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   const int threads = machine::usable_threads(machine);
   return Workload{
-      fmt::format("FP32 products of {0} x {0} on {1} threads", size, threads), "FLOP",
+      fmt::format("FP32 matrix multiplications of {0} x {0} on {1} threads", size, threads), "FLOP",
       [size, threads](Nanoseconds slice) { return native_gemm_rate(static_cast<size_t>(size), threads, slice); }};
 }
 

@@ -52,7 +52,7 @@ Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uui
     if (cuda.devices()[i].uuid == uuid && cuda.devices()[i].problem.empty()) return i;
   return Error{
       Code::kNotFound,
-      fmt::format("CUDA does not show this process the GPU {}: look at CUDA_VISIBLE_DEVICES, and at MIG", uuid)};
+      fmt::format("CUDA does not show GPU {} to this process: check CUDA_VISIBLE_DEVICES and MIG", uuid)};
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ Result<Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   auto gemm = std::make_shared<GpuGemm>(GpuGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
                                                 std::move(product), gpu::flops(problem)});
   return Workload{
-      fmt::format("{0} products of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32", size, library.version()),
+      fmt::format("{0} matrix multiplications of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32", size, library.version()),
       "FLOP", [gemm](Nanoseconds slice) {
         return rate_of(slice, kQueuedProducts * gemm->flops, [&] { return gemm->queue_and_wait(); });
       }};

@@ -1,4 +1,4 @@
-// Runs one workload under several power limits, in turns and in a new random order each round, so that what drifts (heat,
+// Runs one workload under several power limits, interleaved, in a new random order each round, so that what drifts (heat,
 // other load) meets all limits alike: performance, power, temperature and clock over the limit.
 //
 // Whoever calls holds the device (hold.h) and so restores it, whatever happens here. One thread of its own while it runs:

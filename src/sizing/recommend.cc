@@ -118,7 +118,7 @@ std::optional<Objection> objection(const Goal& goal, const Candidate& candidate)
     return Objection{"too-slow", fmt::format("too slow: up to {} where {} are asked for", format_ms(*candidate.p99_ms),
                                              format_ms(*goal.p99_ms))};
   if (goal.usd_per_hour && !candidate.price)
-    return Objection{"no-price", "cannot be held against the budget: no hourly price is known"};
+    return Objection{"no-price", "cannot be compared with the budget: no hourly price is known"};
   if (goal.usd_per_hour && *candidate.usd_per_hour > *goal.usd_per_hour)
     return Objection{"too-dear", fmt::format("too dear: {} of it cost {:.2f} USD/h, the budget is {:.2f}",
                                              candidate.devices, *candidate.usd_per_hour, *goal.usd_per_hour)};

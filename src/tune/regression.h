@@ -1,6 +1,6 @@
 // Regression: a stored tuning result beside the same candidate measured again, figure by figure, for use in CI.
 //
-// The gain over the untuned model counts first: both sides of it were measured in turns, so a slower machine changes
+// The gain over the untuned model counts first: both sides of it were measured interleaved, so a slower machine changes
 // neither. Absolute figures are compared only on the machine where they were recorded, and, unless they are asked for, only
 // while the untuned model is as fast as then: where it is slower too, the machine is busier or the engine slower, and the
 // tuning is not to blame. A figure has regressed when its

@@ -50,7 +50,7 @@ struct SkipReason {
 // What the searches leave at their end.
 inline const SkipReason kBudgetEnded = {"budget-ended", "the time budget ended before it"};
 inline const SkipReason kUnpromising = {"unpromising", "similar candidates were too slow"};
-inline const SkipReason kNotConfirmed = {"not-confirmed", "ahead in the search, not borne out by the confirmation"};
+inline const SkipReason kNotConfirmed = {"not-confirmed", "ahead in the search, not confirmed when measured again"};
 
 struct SkipCount {
   SkipReason reason;

@@ -166,7 +166,7 @@ Status CudaWorkspace::copy(const CudaStream& on, const Copy& copy) {
       copy.count > 0 ? copy.count * sizeof(float) : std::min(from.memory.size(), to.memory.size()) - at;
   const bool from_host = !from.host().empty(), to_host = !to.host().empty();
   if (from_host && to_host)
-    return Error{Code::kInvalid, "a copy from the host's memory to the host's memory needs no device"};
+    return Error{Code::kInvalid, "a copy from host memory to host memory needs no device"};
   if (!from_host && !to_host) return on.copy(memory(copy.to), from.memory, bytes, at);
   if (from.kind == MemoryKind::kUnified || to.kind == MemoryKind::kUnified) {
     // The host itself touches what both see, when nothing on the GPU does.
@@ -181,7 +181,7 @@ Status CudaWorkspace::copy(const CudaStream& on, const Copy& copy) {
 Status CudaWorkspace::renew(const CudaStream& on, const Reallocate& renew) {
   CudaBuffer& buffer = buffers_.at(renew.buffer.value);
   if (buffer.kind != MemoryKind::kDevice)
-    return Error{Code::kInvalid, "only memory of the device itself is taken again in the course of the work"};
+    return Error{Code::kInvalid, "only device memory can be reallocated during the work"};
   if (renew.pooled && !pool_keeps_) {
     // Else the pool returns all of it to the driver whenever the stream is waited for.
     RIDGE_TRY(keep_in_pool(context_, std::numeric_limits<size_t>::max()));

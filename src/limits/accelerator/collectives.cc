@@ -131,7 +131,7 @@ void add_sizes(const Group& group, gpu::nccl::Collective collective, int64_t lar
   }
 }
 
-// contexts → group → every size of every operation, tried → in turns
+// contexts → group → every size of every operation, tried → interleaved
 Result<std::vector<MetricOf<CollectiveRow>>> measure_everything(const gpu::cuda::Cuda& cuda,
                                                                 const std::vector<size_t>& gpus,
                                                                 const gpu::nccl::Nccl& nccl,

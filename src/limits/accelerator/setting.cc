@@ -12,10 +12,10 @@ namespace ridge::limits::accelerator {
 namespace {
 
 std::string limit_text(const std::optional<int64_t>& limit_mw) {
-  return limit_mw ? fmt::format("{:.0f} W", static_cast<double>(*limit_mw) / 1e3) : "not told";
+  return limit_mw ? fmt::format("{:.0f} W", static_cast<double>(*limit_mw) / 1e3) : "unknown";
 }
 
-std::string ecc_text(const std::optional<bool>& ecc) { return !ecc ? "not told" : *ecc ? "on" : "off"; }
+std::string ecc_text(const std::optional<bool>& ecc) { return !ecc ? "unknown" : *ecc ? "on" : "off"; }
 
 }  // namespace
 
