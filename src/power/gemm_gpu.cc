@@ -50,9 +50,8 @@ Result<gpu::cuda::CudaMemory> random_memory(const gpu::cuda::CudaContext& contex
 Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uuid) {
   for (size_t i = 0; i < cuda.devices().size(); ++i)
     if (cuda.devices()[i].uuid == uuid && cuda.devices()[i].problem.empty()) return i;
-  return Error{
-      Code::kNotFound,
-      fmt::format("CUDA does not show GPU {} to this process: check CUDA_VISIBLE_DEVICES and MIG", uuid)};
+  return Error{Code::kNotFound,
+               fmt::format("CUDA does not show GPU {} to this process: check CUDA_VISIBLE_DEVICES and MIG", uuid)};
 }
 
 }  // namespace
@@ -73,11 +72,11 @@ Result<Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
   RIDGE_ASSIGN([[maybe_unused]] double once, product.keep_fastest(stream, a, b, d, 3));
   auto gemm = std::make_shared<GpuGemm>(GpuGemm{context, std::move(stream), std::move(a), std::move(b), std::move(d),
                                                 std::move(product), gpu::flops(problem)});
-  return Workload{
-      fmt::format("{0} matrix multiplications of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32", size, library.version()),
-      "FLOP", [gemm](Nanoseconds slice) {
-        return rate_of(slice, kQueuedProducts * gemm->flops, [&] { return gemm->queue_and_wait(); });
-      }};
+  return Workload{fmt::format("{0} matrix multiplications of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32", size,
+                              library.version()),
+                  "FLOP", [gemm](Nanoseconds slice) {
+                    return rate_of(slice, kQueuedProducts * gemm->flops, [&] { return gemm->queue_and_wait(); });
+                  }};
 }
 
 Result<std::string> cuda_name_of(const std::string& uuid) {

@@ -23,7 +23,7 @@ struct Kernel {
 
 // As of a node (model/graph.h).
 template <typename T>
-T attribute_or(const Kernel& kernel, const std::string& name, T otherwise) {
+T attribute_or(const Kernel& kernel, const std::string& name, const T& otherwise) {
   const auto found = kernel.attributes.find(name);
   const T* value = found == kernel.attributes.end() ? nullptr : std::get_if<T>(&found->second);
   return value ? *value : otherwise;

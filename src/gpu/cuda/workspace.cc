@@ -165,8 +165,7 @@ Status CudaWorkspace::copy(const CudaStream& on, const Copy& copy) {
   const size_t bytes =
       copy.count > 0 ? copy.count * sizeof(float) : std::min(from.memory.size(), to.memory.size()) - at;
   const bool from_host = !from.host().empty(), to_host = !to.host().empty();
-  if (from_host && to_host)
-    return Error{Code::kInvalid, "a copy from host memory to host memory needs no device"};
+  if (from_host && to_host) return Error{Code::kInvalid, "a copy from host memory to host memory needs no device"};
   if (!from_host && !to_host) return on.copy(memory(copy.to), from.memory, bytes, at);
   if (from.kind == MemoryKind::kUnified || to.kind == MemoryKind::kUnified) {
     // The host itself touches what both see, when nothing on the GPU does.

@@ -74,8 +74,7 @@ Status OpenClWorkspace::copy(cl_command_queue on, const Copy& copy) {
     if (host == nullptr) return invalid("unified memory is copied to and from the host's memory only");
     return touch(on, static_cast<std::byte*>((out ? from : to).address.get()) + at, host + at, bytes, !out);
   }
-  if (source != nullptr && target != nullptr)
-    return invalid("a copy from host memory to host memory needs no device");
+  if (source != nullptr && target != nullptr) return invalid("a copy from host memory to host memory needs no device");
   cl_int code = CL_SUCCESS;
   if (source != nullptr)
     code = library_->clEnqueueWriteBuffer(on, to.object.get(), CL_FALSE, at, bytes, source + at, 0, nullptr, nullptr);
@@ -99,8 +98,7 @@ Status OpenClWorkspace::prefetch(cl_command_queue on, const Prefetch& prefetch) 
 
 Status OpenClWorkspace::renew(const Reallocate& renew) {
   OpenClBuffer& buffer = buffers_.at(renew.buffer.value);
-  if (buffer.kind != MemoryKind::kDevice)
-    return invalid("only device memory can be reallocated during the work");
+  if (buffer.kind != MemoryKind::kDevice) return invalid("only device memory can be reallocated during the work");
   auto fits = [&](const OpenClBuffer& one) { return one.bytes == buffer.bytes; };
   auto found = renew.pooled ? std::find_if(spare_.begin(), spare_.end(), fits) : spare_.end();
   if (found != spare_.end()) {

@@ -236,10 +236,9 @@ TEST(Setting, IsThatOfTheSameGpuOfTheLibrary) {
   EXPECT_EQ(describe(setting), "driver 580.95.05, CUDA driver 13.0, power limit 350 W, error correction on");
   EXPECT_EQ(differences(setting, setting), "");
   const Setting untold = setting_of(some_gpu(), nullptr);
-  EXPECT_EQ(
-      differences(setting, untold),
-      "driver 580.95.05, CUDA driver 13.0 then, CUDA driver 13.0 now; power limit 350 W then, unknown now; error "
-      "correction on then, unknown now");
+  EXPECT_EQ(differences(setting, untold),
+            "driver 580.95.05, CUDA driver 13.0 then, CUDA driver 13.0 now; power limit 350 W then, unknown now; error "
+            "correction on then, unknown now");
   Result<Setting> back = from_json<Setting>(json_of(setting));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(*back, setting);
