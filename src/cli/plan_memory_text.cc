@@ -11,16 +11,16 @@ std::string parts_table(const predict::InferenceMemory& m) {
   return table(
       {},
       {{"weights", format_bytes(m.weights), "as the engine holds them"},
-       {"activations", format_bytes(m.activations), "the most alive at one time"},
+       {"activations", format_bytes(m.activations), "results of nodes, laid out as ONNX Runtime does, and the outputs"},
        {"workspace", format_bytes(m.workspace), "of the convolution that needs the most"},
        {"inputs", format_bytes(m.inputs), "held by the caller"},
-       {"arena slack", format_bytes(m.arena_slack), "overhead of runs over live activations: two layouts, gaps"},
+       {"arena slack", format_bytes(m.arena_slack), "the first run lays buffers out one by one, later ones in one block"},
        {"retained", format_bytes(m.retained), "copies of weights made while loading, kept by the C library"},
        {"runtime", format_bytes(m.runtime), "process, engine library, session (measured constant)"},
        {"resident", format_bytes(m.resident), "after a few runs: the sum (estimated)"},
        {"loading", format_bytes(m.loading_peak), "peak while loading (estimated)"},
        {"peak", format_bytes(m.peak),
-        fmt::format("at any time (estimated); 31 of 35 recorded points lie between {} and {}", format_bytes(m.peak_low),
+        fmt::format("at any time (estimated); 34 of 35 recorded points lie between {} and {}", format_bytes(m.peak_low),
                     format_bytes(m.peak_high))}},
       "lrl");
 }
