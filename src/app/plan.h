@@ -37,7 +37,7 @@ struct PlanControl {
   // The engine needs more than a second for its graph; the answers without it, with a rough estimate.
   std::function<void(double bound_ms, std::optional<double> estimate_ms)> waiting = [](double, auto) {};
   Clock* clock = &system_clock();
-  std::string program = "/proc/self/exe";  // executable that takes predict::kEngineVerb
+  std::string program = "/proc/self/exe";  // takes predict::kEngineVerb
 };
 
 // The planned device: this machine's CPU, or a GPU: one of the catalogue, or in this machine.
@@ -110,7 +110,7 @@ Json to_json(const ModelPlan& plan);
 // Predictions and measurements on the calibrated machine so far.
 Json ledger_json(const predict::Efficiency& efficiency);
 
-// Calibrates this machine, unless it already is and `request` does not ask for a fresh one.
+// Calibrates this machine, unless it is or `request` asks for a fresh one.
 Status calibrate(const PlanRequest& request, const PlanControl& control);
 
 // A language model from its dimensions, and the storage of weights and cache if it is a file of weights.

@@ -30,8 +30,7 @@ class ServeTest : public testing::Test {
     add_model("m");
   }
 
-  // Model files of these tests are empty, or hold "broken", or "slow": a session that blocks at a gate while opening or
-  // running.
+  // Model files of these tests are empty, or hold "broken", or "slow": a session that opens or runs at a gate.
   Result<std::unique_ptr<engine::Session>> open_session(const plan::Plan& plan) {
     const std::string content = read_file(plan.model).value();
     if (content == "broken") return Error{Code::kInvalid, "this is broken"};

@@ -1,4 +1,4 @@
-// For tests: the required behaviour of a workspace (gpu/device.h) on any device.
+// For tests: required behaviour of any device's workspace (gpu/device.h).
 #pragma once
 
 #include <gtest/gtest.h>

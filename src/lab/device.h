@@ -35,7 +35,7 @@ struct Device {
   std::string text;                  // name and software, for people
   std::string note;                  // context for the explanations; may be empty
   std::function<Json()> conditions;  // name, software and note for the ledger
-  Target target;                     // the setup that experiments are built for
+  Target target;                     // setup of the experiments
   std::function<Result<std::unique_ptr<Place>>(const Case& work)> prepare;
 };
 

@@ -14,7 +14,7 @@ namespace ridge::lab {
 std::vector<float> random_values(size_t count, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<float> values(count);
-  // Implemented here: the standard library's distributions differ between implementations.
+  // Portable: standard distributions differ between implementations.
   for (float& value : values) value = static_cast<float>(random() >> 8) / static_cast<float>(1 << 23) - 1;
   return values;
 }

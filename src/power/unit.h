@@ -24,7 +24,7 @@ struct UnitOptions {
 // be written (root), no systemd, or the service does not start (with systemctl's message; it is disabled and the file removed
 // again).
 Status install_unit(const std::string& text, const UnitOptions& options);
-// Stops the service, which restores the device, and removes the file. kNotFound: there is none.
+// Stops the service, which restores, and removes the file. kNotFound: there is none.
 Status remove_unit(const UnitOptions& options);
 
 }  // namespace ridge::power

@@ -9,9 +9,9 @@
 
 namespace ridge::precision {
 
-// Requires that the product has a constant weight and no other reader, and that its input is a matrix or has at most one open
-// dimension besides the last (a Reshape to a matrix before, shared by all products of one tensor, and one back behind). The
-// Gemm keeps the MatMul's name and the Add's output. Returns the number of fused nodes.
+// Requires a product with a constant weight and no other reader, and as its input a matrix or at most one open dimension
+// besides the last (a Reshape to a matrix before, shared by all products of one tensor, and one back behind). The Gemm keeps
+// the MatMul's name and the Add's output. Returns the number of fused nodes.
 Result<int> fuse_biases(PassModel& model);
 
 }  // namespace ridge::precision

@@ -199,7 +199,7 @@ Write static_writer(const VariantBuild& making, TensorRanges ranges) {
   };
 }
 
-// Tries each method's ranges until the guard holds, else takes those that lose least.
+// Each method's ranges until the guard holds, else the best ones.
 Status make_static(const VariantBuild& making) {
   Variant& variant = making.variant;
   RIDGE_ASSIGN(const Activations activations, calibrate(making));

@@ -48,7 +48,7 @@ Kernel square_product(int64_t n) {
   return kernel;
 }
 
-// Matrix multiplications take 2 ms per 512 columns with one thread and half of that with two.
+// GEMMs take 2 ms per 512 columns with one thread and half of that with two.
 Efficiency efficiency() {
   Efficiency e;
   e.machine = "m";
@@ -132,7 +132,7 @@ TEST(Estimate, ALoopTakesItsBodyOncePerTurn) {
   graph.tensors[static_cast<size_t>(limit)].constant = {5};
   Result<Estimate> result = estimate(graph, efficiency(), two_threads(), {.threads = 1});
   ASSERT_TRUE(result.ok());
-  EXPECT_NEAR(result->ms, 5 * 2, 0.5);  // a matrix multiplication takes 2 ms
+  EXPECT_NEAR(result->ms, 5 * 2, 0.5);  // a GEMM takes 2 ms
   ASSERT_EQ(result->layers.size(), 1U);
   EXPECT_EQ(result->layers[0].op, "Loop");
   EXPECT_TRUE(result->notes.empty());

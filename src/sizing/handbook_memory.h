@@ -16,8 +16,8 @@ namespace ridge::sizing {
 struct TransformerSizes {
   double length = 0, hidden = 0, layers = 0;
 };
-// From the attention of the graph: a Softmax with an input of rank 4 (batch, head, position, position) is a layer, its width
-// the most common input width of the linear layers. Absent if the model has no attention.
+// From the graph's attention: a Softmax with input rank 4 (batch, head, position, position) is a layer, its width the most
+// common input width of the linear layers. Absent without attention.
 std::optional<TransformerSizes> transformer_sizes(const model::Graph& graph);
 
 struct HandbookMemory {

@@ -141,7 +141,7 @@ struct VariantSelector {
     return {};
   }
 
-  // The variant's file, judged as `implementation` will run it; null if it was not written, or lost too much accuracy.
+  // The variant's file, judged as `implementation` runs it; null if not written, or too inaccurate.
   Result<const precision::Variant*> made(const VariantRequest& wish, const Implementation& implementation) {
     for (const precision::Variant& variant : admission.variants)
       if (variant.name == wish.variant) return &variant;

@@ -47,7 +47,7 @@ struct Tuning {
   std::string repository;  // folder of the version written; empty = none
 };
 
-// Model and conditions of the tuning.
+// Model and conditions.
 struct Subject {
   const machine::Machine& machine;
   const plan::Plan& plan;  // at batch 1

@@ -26,7 +26,7 @@ class FakeMemory {
     if (made.file_ >= 0 && ftruncate(made.file_, static_cast<off_t>(bytes)) == 0) made.map(bytes);
     return made;
   }
-  // The memory created by shared() of the process `owner` and open there as `file`.
+  // Memory from shared() in process `owner`, open there as `file`.
   static FakeMemory of_other_process(int owner, int file, size_t bytes) {
     FakeMemory made;
     const std::string path = "/proc/" + std::to_string(owner) + "/fd/" + std::to_string(file);

@@ -13,7 +13,7 @@
 namespace ridge::engine::openvino {
 namespace {
 
-// oneDNN's names of caps, "CPU dispatcher control" of its developer guide, with the remaining instructions of each.
+// oneDNN's caps, "CPU dispatcher control" of its developer guide, with the remaining instructions.
 struct Cap {
   std::string_view name;
   bool bf16;

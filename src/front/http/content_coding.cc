@@ -27,7 +27,7 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// Removes and returns the part of `rest` before `separator`, trimmed.
+// Cuts off and returns `rest` up to `separator`, trimmed.
 std::string_view next_part(std::string_view& rest, char separator) {
   size_t end = rest.find(separator);
   std::string_view part = rest.substr(0, end);

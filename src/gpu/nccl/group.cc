@@ -166,8 +166,8 @@ Status NcclGroup::within_patience(const char* doing, std::function<Status()> cal
   return *broken_;
 }
 
-// A thread waiting in our code stops at once, and no longer touches a communicator. A thread hanging in the library returns
-// when its communicators are aborted (NCCL user guide, "Fault Tolerance"), as do the kernels on the GPUs.
+// A thread waiting in our code stops at once, without touching a communicator. One hanging in the library returns when its
+// communicators are aborted (NCCL user guide, "Fault Tolerance"), as do the GPUs' kernels.
 void NcclGroup::abort(BoundedThread& call) {
   const Nanoseconds patience = std::min<Nanoseconds>(state_->patience, kMostForAborting);
   state_->aborted = true;

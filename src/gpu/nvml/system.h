@@ -1,4 +1,4 @@
-// NVML's information beyond a GPU's state: how GPUs are connected on the bus, and the slices (MIG) of one. Private to gpu/.
+// NVML beyond a GPU's state: how GPUs are connected on the bus, and the slices (MIG) of one. Private to gpu/.
 #pragma once
 
 #include <vector>

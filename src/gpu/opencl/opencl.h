@@ -1,5 +1,5 @@
-// OpenCL devices through the loader (libOpenCL.so.1), opened at run time: GPUs of AMD, Intel and others, and CPUs (pocl). A
-// missing loader and missing devices are values with a reason.
+// OpenCL devices through the loader (libOpenCL.so.1), opened at run time: GPUs of AMD, Intel and others, and CPUs (pocl).
+// Missing loader or devices are values with a reason.
 #pragma once
 
 #include <string>
