@@ -68,7 +68,7 @@ class GpuLane {
   struct Place {
     explicit Place(const OrtApi& api) : value(api) {}
     gpu::cuda::CudaMemory gpu, pinned;
-    ValueHandle value;  // over `GPU`
+    ValueHandle value;  // over `gpu`
     DataType type = DataType::kInvalid;
     Shape shape;
   };

@@ -45,7 +45,7 @@ std::atomic<uint64_t> sessions_opened = 0;
 
 class OnnxRuntimeSession final : public Session {
  public:
-  // `GPU`: null on the CPU.
+  // `gpu`: null on the CPU.
   OnnxRuntimeSession(const Library& library, std::unique_ptr<GpuRunner> gpu, SessionHandle session,
                      RunOptionsHandle run_options, Signature signature, Info info,
                      std::optional<TemporaryFolder> profile)

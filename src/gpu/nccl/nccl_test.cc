@@ -47,7 +47,7 @@ Result<NcclGroup> group_of(size_t count, Nanoseconds patience = std::chrono::sec
   return group;
 }
 
-// The expected values of GPU `GPU`; NaN where nothing arrived.
+// The values received by GPU `gpu`; NaN where nothing arrived.
 std::vector<float> received(NcclGroup& group, Collective collective, size_t gpu) {
   std::vector<float> values(kValues);
   for (size_t i = 0; i < group.size(); ++i) EXPECT_TRUE(group.spoil(i).ok());

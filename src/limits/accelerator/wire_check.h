@@ -10,7 +10,7 @@
 
 namespace ridge::limits::accelerator {
 
-// The value that GPU `GPU` sends at index `at`: an integer from -8 to 8, so that sums in any order are exact; shifted data and
+// The value that GPU `gpu` sends at index `at`: an integer from -8 to 8, so that sums in any order are exact; shifted data and
 // another GPU's data are distinguishable.
 float sent_value(size_t gpu, int64_t at);
 // The expected value at that index of a GPU after an operation on `count` values.
